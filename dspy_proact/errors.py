@@ -1,0 +1,85 @@
+"""What can go wrong, and what it ends.
+
+    Exception
+    └── ProactError           raised on purpose; the message holds the mend
+        ├── UsageError        the person can mend it; nothing was spent: exit status 2
+        │   ├── CorpusError   names file, line and field
+        │   └── RunError      a run folder that cannot be used as asked
+        └── StageError        one stage of one case ended without a result; the run goes on
+            ├── ContentError  the model answered, and the answer is of no use; asking again is not free of bias
+            └── ProviderError the model could not be reached within the retries; asking again is right
+    BaseException
+    └── Halt                  ends the run or compile at once, keeping what is on disk
+        └── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
+
+A `StageError` becomes an unscored row with its kind and reason: never a FAIL, never a smaller
+denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
+"""
+
+from typing import ClassVar, Literal
+
+
+class ProactError(Exception):
+    """Root of the errors that this project raises on purpose."""
+
+
+class UsageError(ProactError):
+    """A set-up that cannot work, found before the first call."""
+
+
+class CorpusError(UsageError):
+    """A corpus that cannot be used.
+
+    Attributes:
+        source: File or dataset.
+        line: Counted from 1; None when the fault is not in a line.
+        field: Dotted path of the field; None when the fault is not in a field.
+    """
+
+    def __init__(self, problem: str, *, source: str, line: int | None = None, field: str | None = None):
+        where = source if line is None else f"{source}, line {line}"
+        super().__init__(f"{where}{f', field {field!r}' if field else ''}: {problem}")
+        self.source, self.line, self.field = source, line, field
+
+
+class RunError(UsageError):
+    """A run folder that cannot be used as asked: of another run, damaged, or in use."""
+
+
+class StageError(ProactError):
+    """One stage of one case ended without a result.
+
+    Attributes:
+        reason: A short word for counting, such as `empty` or `rate_limit`.
+        detail: A sentence for the person who looks into it.
+    """
+
+    kind: ClassVar[Literal["content", "provider"]]
+
+    def __init__(self, reason: str, detail: str = ""):
+        super().__init__(f"{reason}: {detail}" if detail else reason)
+        self.reason, self.detail = reason, detail
+
+
+class ContentError(StageError):
+    """The model answered, and the answer cannot be used: empty, filtered, refused or unreadable."""
+
+    kind = "content"
+
+
+class ProviderError(StageError):
+    """Rate limits, server or network failures outlasted the retries."""
+
+    kind = "provider"
+
+
+class Halt(BaseException):
+    """Ends a run or compile at once; what is on disk stays valid. `exit_status` is the process's."""
+
+    exit_status: ClassVar[int]
+
+
+class SetupFault(Halt):
+    """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
+
+    exit_status = 2

@@ -1,0 +1,44 @@
+"""What each role may see. A program is handed a view and nothing else.
+
+    view             sees                                                       never sees
+    AssistantView    the turns before the trigger, the user's message at it     rubric, curated response at the trigger, anything later
+    JudgeView        the same conversation, the turn's number, the rubric       the curated response at the trigger, anything later
+
+Neither can hold persona, style, scenario, ids or planner notes: there is no field for them.
+"""
+
+from collections.abc import Sequence
+
+from dspy_proact.types import Dialogue, Frozen, Rubric, Trigger, Turn
+
+
+class AssistantView(Frozen):
+    """What the assistant under test sees."""
+
+    history: tuple[Turn, ...]
+    """The curated turns before the trigger."""
+    user_message: str
+    """The user's message at the trigger."""
+
+    @classmethod
+    def of(cls, conversation: Sequence[Turn]) -> "AssistantView":
+        """The view on a conversation whose last turn awaits its response."""
+        *history, last = conversation
+        assert last.assistant is None, "the last turn must await its response"
+        return cls(history=tuple(history), user_message=last.user)
+
+
+class JudgeView(Frozen):
+    """What the judge sees beside the response."""
+
+    conversation: tuple[Turn, ...]
+    """Turns 1 to t; `assistant` is None at turn t only."""
+    turn: int
+    rubric: Rubric
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, trigger: Trigger) -> "JudgeView":
+        """The view on a trigger of a dialogue; the curated response at the trigger is left behind."""
+        before = dialogue.turns[: trigger.turn - 1]
+        awaiting = Turn(user=dialogue.turns[trigger.turn - 1].user, assistant=None)
+        return cls(conversation=(*before, awaiting), turn=trigger.turn, rubric=trigger.rubric)
