@@ -10,7 +10,8 @@
             └── ProviderError the model could not be reached within the retries; asking again is right
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
-        └── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
+        ├── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
+        └── Interrupted       Ctrl-C: exit status 130
 
 A `StageError` becomes an unscored row with its kind and reason: never a FAIL, never a smaller
 denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
@@ -83,3 +84,9 @@ class SetupFault(Halt):
     """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
 
     exit_status = 2
+
+
+class Interrupted(Halt):
+    """The person asked to stop; the same command goes on."""
+
+    exit_status = 130

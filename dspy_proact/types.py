@@ -126,7 +126,7 @@ class Verdict(Frozen):
 
     @property
     def verified(self) -> bool | None:
-        """Whether a quote stands in the response; None for a FAIL that quotes nothing, where there is nothing to check."""
+        """Whether a quote stands in the response; None for a FAIL that quotes nothing: nothing to check."""
         if self.grade is Grade.FAIL and not self.evidence:
             return None
         return any(quote.start is not None for quote in self.evidence)

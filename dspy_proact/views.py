@@ -1,10 +1,10 @@
 """What each role may see. A program is handed a view and nothing else.
 
-    view             sees                                                       never sees
-    AssistantView    the turns before the trigger, the user's message at it     rubric, curated response at the trigger, anything later
-    JudgeView        the same conversation, the turn's number, the rubric       the curated response at the trigger, anything later
+    view            sees
+    AssistantView   the turns before the trigger and the user's message at it
+    JudgeView       the same conversation, the turn's number and the rubric
 
-Neither can hold persona, style, scenario, ids or planner notes: there is no field for them.
+Neither sees the curated response at the trigger or anything later. Neither can hold persona, style, scenario, ids or planner notes: there is no field for them.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,77 @@
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
+
+from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.row import Row
+from dspy_proact.errors import CorpusError
+from dspy_proact.types import Dialogue
+
+_MOST_NAMED = 5
+"""Ignored fields that the note names."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Dialogues that were validated as a whole, and where they come from."""
+
+    name: str
+    """What the person asked for: a path, `sample` or `proactbench`."""
+    revision: str | None
+    """Commit of the dataset; None for files, which have none."""
+    dialogues: tuple[Dialogue, ...]
+    """In the order of the file."""
+    ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How often each field occurred that the format does not know, by dotted name."""
+
+    @classmethod
+    def of(cls, lines: Iterable[str], *, name: str, source: str, revision: str | None = None) -> Self:
+        """Read and validate the lines of an official file; blank lines and a byte order mark are skipped.
+
+        Raises:
+            CorpusError: A line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or no
+                trigger in all.
+        """
+        dialogues: list[Dialogue] = []
+        ignored = Counter[str]()
+        first_lines: dict[str, int] = {}
+        for number, text in enumerate(lines, start=1):
+            line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
+            if not line.text.strip():
+                continue
+            row = Row.of(line)
+            if (first := first_lines.setdefault(row.unique_id_eval, number)) != number:
+                raise line.error(f"the same key stands on line {first}; keep one of the two rows", "unique_id_eval")
+            dialogues.append(row.dialogue())
+            ignored.update(row.unknown_fields())
+        if not dialogues:
+            raise CorpusError("empty: there is no dialogue in it", source=source)
+        if not any(dialogue.triggers for dialogue in dialogues):
+            raise CorpusError("no dialogue has a trigger, so there is nothing to measure", source=source)
+        return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())))
+
+    @property
+    def trigger_count(self) -> int:
+        """Number of triggers in all dialogues, at least 1."""
+        return sum(len(dialogue.triggers) for dialogue in self.dialogues)
+
+    @cached_property
+    def sha256(self) -> str:
+        """64 hex digits over the dialogues and their order; the file's formatting and hidden fields leave it alone."""
+        rows = [dialogue.model_dump(mode="json") for dialogue in self.dialogues]
+        canonical = json.dumps(rows, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def ignored_note(self) -> str:
+        """One line for the person about the ignored fields, the commonest named; empty when there are none."""
+        if not self.ignored_fields:
+            return ""
+        ranked = sorted(self.ignored_fields.items(), key=lambda entry: (-entry[1], entry[0]))
+        named = ", ".join(f"{name!r} ({count})" for name, count in ranked[:_MOST_NAMED])
+        rest = f" and {len(ranked) - _MOST_NAMED} more" if len(ranked) > _MOST_NAMED else ""
+        return f"ignored fields that the format does not know: {named}{rest}"

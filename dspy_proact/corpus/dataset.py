@@ -1,0 +1,117 @@
+"""The corpus as a dataset, read through `datasets`.
+
+`datasets` hands over the lines as text. Its own JSON reader infers one type for each column over all rows,
+and so turns a column of messages that look like dates into timestamps, integers into floats, and an
+infinite number into a null. Text leaves nothing to infer: a row is the same whichever way it was read.
+
+`datasets` and the hub's client take seconds to import, so they are imported here, inside the functions.
+"""
+
+import glob
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import ModuleType
+
+from dspy_proact.corpus.corpus import Corpus
+from dspy_proact.errors import CorpusError
+
+PROACTBENCH = "bosonai/proactbench"
+"""The official dataset on the Hugging Face hub."""
+_FILE = "final_dialogues.jsonl"
+_PATIENCE = 30.0
+"""Seconds that the hub has to name a revision."""
+
+
+def read_dataset(path: str | Path = PROACTBENCH, revision: str | None = None) -> Corpus:
+    """Read a corpus from a dataset of the hub, or from a local folder that holds `final_dialogues.jsonl`.
+
+    A revision of the hub (a branch, tag or commit; None is the default branch) is resolved once, to the commit
+    that is then read and that `Corpus.revision` records.
+
+    Raises:
+        CorpusError: The hub, the dataset, the revision or the file cannot be reached, or it is not a valid corpus.
+    """
+    name = source = str(path)
+    # A folder that happens to have the official name must not stand in for the official dataset.
+    if name != PROACTBENCH and Path(name).is_dir():
+        return _read_folder(Path(name), revision)
+    commit = _commit(name, revision)
+    source = f"{name}@{commit}/{_FILE}"
+    lines = _lines(f"hf://datasets/{source}", source)
+    return Corpus.of(lines, name="proactbench" if name == PROACTBENCH else name, source=source, revision=commit)
+
+
+def _read_folder(folder: Path, revision: str | None) -> Corpus:
+    file = folder / _FILE
+    if revision is not None:
+        raise CorpusError("a folder has no revisions; leave the revision out", source=str(folder))
+    if not file.is_file():
+        raise CorpusError(f"there is no {_FILE} in this folder", source=str(folder))
+    return Corpus.of(_lines(glob.escape(str(file)), str(file)), name=str(folder), source=str(file))
+
+
+def _commit(name: str, revision: str | None) -> str:
+    import huggingface_hub  # noqa: PLC0415 - slow
+
+    source = name if revision is None else f"{name}@{revision}"
+    with _told_as_corpus_error(source):
+        commit = huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=_PATIENCE).sha
+    if commit is None:
+        raise CorpusError("the hub names no commit for it", source=source)
+    return commit
+
+
+def _lines(address: str, source: str) -> list[str]:
+    import datasets  # noqa: PLC0415 - slow
+    import huggingface_hub  # noqa: PLC0415 - slow
+
+    features = datasets.Features({"text": datasets.Value("string")})
+    with ExitStack() as stack:
+        stack.enter_context(_told_as_corpus_error(source))
+        stack.enter_context(_without_progress_bars(datasets.utils))
+        stack.enter_context(_without_progress_bars(huggingface_hub.utils))
+        return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
+
+
+@contextmanager
+def _without_progress_bars(library: ModuleType) -> Iterator[None]:
+    """Progress bars off, and afterwards as they were; a person's environment variable has its way."""
+    if library.are_progress_bars_disabled():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Cannot disable progress bars")
+        library.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if library.are_progress_bars_disabled():
+            library.enable_progress_bars()
+
+
+@contextmanager
+def _told_as_corpus_error(source: str) -> Iterator[None]:
+    """Turn what the hub and `datasets` raise into an error that says what to do instead.
+
+    Raises:
+        CorpusError: In place of any error of the network, the hub, the disk or the format.
+    """
+    import datasets  # noqa: PLC0415 - slow
+    import httpx  # noqa: PLC0415 - slow
+
+    try:
+        yield
+    except (OSError, ValueError, httpx.HTTPError, datasets.exceptions.DatasetsError) as error:
+        if isinstance(error.__cause__, UnicodeDecodeError):
+            problem = f"not UTF-8: {error.__cause__.reason}; save the file as UTF-8"
+        else:
+            problem = f"cannot be read ({_summary(error)}); or download {_FILE} and give its path"
+        raise CorpusError(problem, source=source) from error
+
+
+def _summary(error: Exception) -> str:
+    cause = error.__cause__ or error
+    told = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    return f"{type(cause).__name__}: {' '.join(told[:2])[:200]!r}"

@@ -1,0 +1,142 @@
+"""One line of a JSONL file, read strictly.
+
+JSON lets through what later breaks in a request, a hash or a report, so a line that holds any of it is
+refused, wherever in the row it stands: a key that is given twice, NaN and the infinities, integers that
+do not fit 64 bits, lone surrogates, NUL characters, and depth without end.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from dspy_proact.errors import CorpusError
+
+_DEEPEST = 64
+"""Levels of nesting; the official rows have six."""
+_MOST_DIGITS = 18
+"""Digits that always fit a signed integer of 64 bits."""
+_LONGEST_SHOWN = 60
+"""Characters of a text that a message shows."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line and where it stands."""
+
+    source: str
+    """File or dataset."""
+    number: int
+    """Counted from 1; blank lines count."""
+    text: str
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this line."""
+        return CorpusError(problem, source=self.source, line=self.number, field=field)
+
+    def parse(self) -> dict[str, object]:
+        """The JSON object on the line.
+
+        Raises:
+            CorpusError: The line is no JSON object, or holds what the module's docstring refuses.
+        """
+        try:
+            value = json.loads(
+                self.text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_bounded_integer
+            )
+        except json.JSONDecodeError as error:
+            raise self.error(f"not JSON: {error.msg}, at column {error.colno}") from None
+        except RecursionError:
+            raise self.error(f"nested more than {_DEEPEST} levels deep") from None
+        for path, problem in _flaws(value):
+            raise self.error(problem, path or None)
+        if not isinstance(value, dict):
+            raise self.error(f"a line must hold one dialogue as a JSON object, not {shown(value)}")
+        return value
+
+
+def shown(value: object) -> str:
+    """A JSON value for a message: short, and safe to print whatever it holds."""
+    if isinstance(value, str):
+        return repr(_shortened(value))
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return "a list"
+    return "null" if value is None else str(value).lower()
+
+
+def dotted(steps: Iterable[str | int]) -> str:
+    """The path of a field, such as `turn_records[0].user_message`; list positions count from 0."""
+    path = ""
+    for step in steps:
+        path = _joined(path, step)
+    return path
+
+
+@dataclass(frozen=True)
+class _Flaw:
+    """Stands in the parsed row where a value could not be taken, until the walk names its place."""
+
+    problem: str
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for key, value in pairs:
+        fields[key] = _Flaw("the key is given twice in one object") if key in fields else value
+    return fields
+
+
+def _constant(name: str) -> _Flaw:
+    return _Flaw(f"{name} is not JSON")
+
+
+def _bounded_integer(digits: str) -> int | _Flaw:
+    if len(digits.removeprefix("-")) > _MOST_DIGITS:
+        return _Flaw(f"an integer may have {_MOST_DIGITS} digits, not {len(digits.removeprefix('-'))}")
+    return int(digits)
+
+
+def _flaws(value: object) -> Iterator[tuple[str, str]]:
+    """Path and problem of each flaw in document order; a stack and no recursion, so that depth is harmless."""
+    pending = [("", value, 0)]
+    while pending:
+        path, item, depth = pending.pop()
+        if problem := _problem(item, depth):
+            yield path, problem
+        elif isinstance(item, dict):
+            pending.extend([(_joined(path, key), child, depth + 1) for key, child in item.items()][::-1])
+        elif isinstance(item, list):
+            pending.extend([(_joined(path, index), child, depth + 1) for index, child in enumerate(item)][::-1])
+
+
+def _problem(item: object, depth: int) -> str | None:
+    if depth > _DEEPEST:
+        return f"nested more than {_DEEPEST} levels deep"
+    if isinstance(item, _Flaw):
+        return item.problem
+    if isinstance(item, str):
+        return _text_problem(item)
+    if isinstance(item, dict):
+        return next((f"a key in it {problem}" for key in item if (problem := _text_problem(key))), None)
+    return None
+
+
+def _text_problem(text: str) -> str | None:
+    if found := _LONE_SURROGATE.search(text):
+        return f"holds the lone surrogate {found.group()!r}, at character {found.start() + 1}"
+    if "\0" in text:
+        return f"holds a NUL character, at character {text.index(chr(0)) + 1}"
+    return None
+
+
+def _joined(path: str, step: str | int) -> str:
+    if isinstance(step, int):
+        return f"{path}[{step}]"
+    return f"{path}.{_shortened(step)}" if path else _shortened(step)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."

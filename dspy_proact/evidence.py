@@ -1,0 +1,82 @@
+"""Where a quote stands in a text.
+
+Judges quote loosely: they straighten quotation marks, drop Markdown, leave words out with an ellipsis,
+put several quotes into one string. What must be right is the words and their order, so both sides are
+cut into words, without regard to case, and everything between words (blanks, quotation marks, dashes,
+Markdown, punctuation, the marker of a list item) is folded away. Each character of a script that is
+written without blanks is a word of its own.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+from dspy_proact.types import Quote
+
+_UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff"
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
+_LIST_NUMBER = re.compile(r"^[ \t>]*\d{1,3}[.)](?=\s)", re.MULTILINE)
+_LINK_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
+_ELLIPSIS = re.compile(r"[\[(]?(?:\.{3,}|\u2026)[\])]?")
+_QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,})[\"\u201d\u201c\u00bb]")
+_SEPARATOR = re.compile(r"\n+|\s[;/|]\s|;\s")
+
+
+class Passage:
+    """A text cut into words, in which quotes are looked up."""
+
+    def __init__(self, text: str):
+        self._words = [match.span() for match in _WORD.finditer(_blank(_LINK_TARGET, _blank(_LIST_NUMBER, text)))]
+        folded = [text[start:end].casefold() for start, end in self._words]
+        self._offsets = list(accumulate((len(word) + 1 for word in folded), initial=1))
+        self._folded = f" {' '.join(folded)} "
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """The start and end of a quote in the text; None when its words do not stand there in that order."""
+        pieces = [_fold(piece) for piece in _ELLIPSIS.split(quote)]
+        position, first, last = 0, None, 0
+        for index, piece in enumerate(pieces):
+            if not piece:
+                continue
+            needle = f"{'' if index else ' '}{piece}{'' if index < len(pieces) - 1 else ' '}"
+            position = self._folded.find(needle, position)
+            if position < 0:
+                return None
+            start = position + (needle[0] == " ")
+            position = start + len(piece)
+            first = self._word_at(start) if first is None else first
+            last = self._word_at(position - 1)
+        return None if first is None else (self._words[first][0], self._words[last][1])
+
+    def _word_at(self, offset: int) -> int:
+        return bisect_right(self._offsets, offset) - 1
+
+
+def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
+    """Locate each quote of a judge in the response.
+
+    A string that does not stand in the text as a whole and holds several quotes, in quotation marks or on
+    lines of their own, gives one `Quote` for each of them. Strings without a word are left out.
+    """
+    passage = Passage(text)
+    return tuple(_quote(part, passage) for entry in evidence for part in _separated(entry, passage) if _fold(part))
+
+
+def _quote(text: str, passage: Passage) -> Quote:
+    start, end = passage.find(text) or (None, None)
+    return Quote(text=text, start=start, end=end)
+
+
+def _separated(entry: str, passage: Passage) -> Sequence[str]:
+    if passage.find(entry):
+        return [entry]
+    return _QUOTED.findall(entry) or _SEPARATOR.split(entry)
+
+
+def _fold(text: str) -> str:
+    return " ".join(match.group().casefold() for match in _WORD.finditer(_LIST_NUMBER.sub(" ", text)))
+
+
+def _blank(pattern: re.Pattern[str], text: str) -> str:
+    return pattern.sub(lambda match: " " * len(match.group()), text)

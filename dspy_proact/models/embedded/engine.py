@@ -1,0 +1,66 @@
+"""The embedded model's engine: plain rules behind the interface of a provider's client.
+
+It has no weights, reads nothing but the request, answers the same request alike, and measures nothing
+about any real model. Its contract is that a rule in the instruction or in demos changes its answers,
+so that a compile has something to find. One file a role beside this one says by which rules.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from dspy.lm15 import Message, Request, Response, Usage
+from dspy.lm15 import TextPart as Text
+
+from dspy_proact.models.decoding import Role
+from dspy_proact.models.embedded import assistant, judge
+
+EMBEDDED = "embedded"
+_ANSWERS: dict[Role, Callable[[str, list[tuple[str, str]]], str]] = {"assistant": assistant.answer, "judge": judge.answer}
+
+
+class EmbeddedEngine:
+    """Answers a request from its system text and its messages, by the rules of one role."""
+
+    def __init__(self, role: Role):
+        self._answer = _ANSWERS[role]
+
+    @property
+    def twin(self) -> "AsyncEmbeddedEngine":
+        """The asynchronous engine of the same role."""
+        return AsyncEmbeddedEngine(self)
+
+    def complete(self, request: Request) -> Response:
+        """The answer; tokens are counted as four characters each."""
+        system = _text(request.system)
+        messages = [(message.role, message.text or "") for message in request.messages]
+        answer = self._answer(system, messages)
+        prompt = len(system) + sum(len(text) for _, text in messages)
+        return Response(
+            id=None,
+            model=EMBEDDED,
+            message=Message(role="assistant", parts=(Text(text=answer),)),
+            finish_reason="stop",
+            usage=Usage(input_tokens=prompt // 4, output_tokens=len(answer) // 4),
+        )
+
+
+class AsyncEmbeddedEngine:
+    """The same, awaited."""
+
+    def __init__(self, engine: EmbeddedEngine):
+        self._engine = engine
+
+    async def complete(self, request: Request) -> Response:
+        """The answer of the synchronous engine."""
+        return self._engine.complete(request)
+
+
+def embedded_engine(role: Role) -> EmbeddedEngine:
+    """The engine of a role."""
+    return EmbeddedEngine(role)
+
+
+def _text(system: Any) -> str:
+    if system is None or isinstance(system, str):
+        return system or ""
+    return "\n".join(part.text for part in system)

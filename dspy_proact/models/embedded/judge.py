@@ -1,0 +1,104 @@
+"""The embedded judge: looks for a sentence that moves things forward and hangs on what was disclosed.
+
+Its rules. Each sentence of the response has a strength in [0, 1]: does it suggest, warn, offer or ask; does it take
+up words of the user; does it share words with the pass criteria that the fail criteria do not have. The strongest
+sentence decides, against two cuts. Demos move the cuts to where they separate the grades shown; an instruction that
+asks to be strict or lenient moves both.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from dspy_proact.models.embedded.words import content_words, sentences
+
+_HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
+_OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
+_FORWARD = re.compile(
+    r"\b(suggest|consider|recommend|worth|could|might want|would|want me to|shall i|before|in case|plan|prepare|ahead|"
+    r"remember|keep|set aside|book|ask|check|since you|because you|given (that|your)|so that|also|next|instead)\b",
+    re.I,
+)
+_CUTS = (0.45, 0.75)
+_STEP = 0.2
+
+
+def answer(system: str, messages: list[tuple[str, str]]) -> str:
+    """The verdict as JSON, with the fields that were asked for."""
+    shown = _fields(messages[-1][1]) if messages else {}
+    response = _unfenced(shown.get("response", ""))
+    strength, quote = _strongest(shown, response)
+    low, high = cuts = _cuts(system, messages[:-1])
+    verdict = {
+        "reasoning": f"The strongest step in the response has strength {strength:.2f}; cuts at {low:.2f} and {high:.2f}.",
+        "evidence": [quote] if quote else [],
+        "grade": _grade(strength, cuts),
+    }
+    asked = _OUTPUTS.search(system)
+    names = re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else list(verdict)
+    return json.dumps({name: verdict.get(name, "") for name in names}, ensure_ascii=False)
+
+
+def _strongest(shown: dict[str, str], response: str) -> tuple[float, str]:
+    conversation, rubric = _json(shown.get("conversation"), []), _json(shown.get("rubric"), {})
+    heard = content_words(" ".join(turn.get("user", "") for turn in conversation))
+    passing = content_words(rubric.get("pass_criteria", "")) - content_words(rubric.get("fail_criteria", ""))
+    rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
+    return max(rated, key=lambda pair: pair[0], default=(0.0, ""))
+
+
+def _strength(sentence: str, heard: Any, passing: Any) -> float:
+    words = content_words(sentence)
+    forward = 1.0 if _FORWARD.search(sentence) else 0.6 if "?" in sentence else 0.2
+    taken_up, meant = min(3, len(words & heard)) / 3, min(3, len(words & passing)) / 3
+    return forward * (0.2 + 0.35 * taken_up + 0.45 * meant)
+
+
+def _cuts(system: str, demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    instruction = system.partition("your objective is:")[2]
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.I)) for word in ("strict", "lenient"))
+    shift = _STEP * (strict - lenient)
+    low, high = _taught(demos)
+    return low + shift, high + shift
+
+
+def _taught(demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
+    """The cuts under which most demos have the grade that they show; ties go to the cuts nearest to the usual ones."""
+    graded: list[tuple[float, str]] = []
+    for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
+        shown = _fields(asked)
+        strength, _ = _strongest(shown, _unfenced(shown.get("response", "")))
+        graded.append((strength, str(_json(answered, {}).get("grade", ""))))
+    values = sorted({strength for strength, _ in graded})
+    places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
+
+    def right(cuts: tuple[float, float]) -> tuple[int, float]:
+        hits = sum(_grade(strength, cuts) == grade for strength, grade in graded)
+        return hits, -abs(cuts[0] - _CUTS[0]) - abs(cuts[1] - _CUTS[1])
+
+    return max(((low, high) for low in places for high in places if low <= high), key=right)
+
+
+def _grade(strength: float, cuts: tuple[float, float]) -> str:
+    low, high = cuts
+    return "PASS" if strength >= high else "PARTIAL" if strength >= low else "FAIL"
+
+
+def _fields(content: str) -> dict[str, str]:
+    """The fields of a request, by name. Only headers at the beginning of a line count; fenced lines have none."""
+    parts = _HEADER.split(content)
+    return {name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _unfenced(text: str) -> str:
+    return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))
+
+
+def _json(text: str | None, otherwise: Any) -> Any:
+    try:
+        value = json.loads(text or "null")
+    except ValueError:
+        return otherwise
+    return value if isinstance(value, type(otherwise)) else otherwise

@@ -1,0 +1,134 @@
+"""From a litellm name to a `dspy.LM` behind the gate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import dspy
+from dspy.clients.capabilities import capabilities
+from dspy.utils.exceptions import LMConfigurationError
+
+from dspy_proact.errors import UsageError
+from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completion_limit
+from dspy_proact.models.embedded import EMBEDDED, embedded_engine
+from dspy_proact.models.gate import AsyncGatedEngine, Caller, Gate, GatedEngine
+from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
+from dspy_proact.models.route import Backend, Route, find_route
+
+_FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge"}
+_CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
+"""Parameters that DSPy words for every provider; any other goes into the body as it is."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model in a role, ready to be called."""
+
+    name: str
+    role: Role
+    lm: dspy.LM
+    decoding: Decoding
+    """The parameters that are sent."""
+    endpoint: str | None
+    """Where, without user, password or query; None for the provider's own."""
+    price: Price
+
+    @property
+    def embedded(self) -> bool:
+        """Whether it is the stand-in that measures nothing."""
+        return self.name == EMBEDDED
+
+    async def aclose(self) -> None:
+        """Close its connections in the running loop."""
+        engine: Any = self.lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
+        await engine.aclose()
+
+
+def open_model(
+    name: str,
+    role: Role,
+    gate: Gate,
+    *,
+    api_base: str | None = None,
+    backend: Backend = "auto",
+    params: Mapping[str, Any] | None = None,
+    connections: int = 32,
+    cache: bool = False,
+) -> Model:
+    """Make a model callable.
+
+    Args:
+        name: A litellm name, or `embedded`.
+        role: Decides preset and flags.
+        gate: Shared by all models of a run.
+        api_base: Another endpoint than the provider's own.
+        backend: `litellm` forces litellm's client where DSPy has its own.
+        params: Decoding parameters that override the preset; None leaves one out.
+        connections: The most that are open at once.
+        cache: Whether DSPy may answer from its memory; never in a benchmark run.
+
+    Raises:
+        UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
+    """
+    if name == EMBEDDED:
+        return _embedded(role, gate, cache)
+    route = find_route(name, api_base, backend)
+    route.require_key(_FLAGS[role])
+    sent = decoding(name, role, params)
+    canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
+    caller = Caller(
+        role=role,
+        flag=_FLAGS[role],
+        model=name,
+        key_variables=route.key_variables,
+        sent=tuple(sent),
+        extensions=_extensions(route, sent),
+        cache_apart=route.native and route.dialect == "anthropic",
+        reasoning_apart=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
+    )
+    try:
+        known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
+        engine, make = route.engines(connections=connections, timeout=gate.timeout)
+        described = (gate, caller, known.response_schema, known.params)
+        lm = dspy.LM(
+            name,
+            engine=GatedEngine(engine, *described),
+            async_engine=AsyncGatedEngine(make, *described),
+            num_retries=0,
+            cache=cache,
+            **canonical,
+        )
+    except (LMConfigurationError, ValueError) as error:
+        raise UsageError(f"{_FLAGS[role]} {name}: {error}") from error
+    return Model(name, role, lm, sent, public_endpoint(route.api_base), find_price(route))
+
+
+def public_endpoint(url: str | None) -> str | None:
+    """A URL without user, password, query and fragment: what may be written to disk."""
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+
+
+def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
+    extensions = {key: value for key, value in sent.items() if key not in _CANONICAL}
+    plain_limit = route.dialect in ("openai-chat", "litellm") and not takes_completion_limit(route.model)
+    if plain_limit and "max_tokens" in sent:
+        # DSPy would send max_completion_tokens on some routes, which older servers ignore: the limit would vanish.
+        extensions["max_tokens"] = sent["max_tokens"]
+    return extensions
+
+
+def _embedded(role: Role, gate: Gate, cache: bool) -> Model:
+    engine = embedded_engine(role)
+    described = (gate, Caller(role=role, flag=_FLAGS[role], model=EMBEDDED), False, ())
+    lm = dspy.LM(
+        EMBEDDED,
+        engine=GatedEngine(engine, *described),
+        async_engine=AsyncGatedEngine(lambda: engine.twin, *described),
+        num_retries=0,
+        cache=cache,
+    )
+    return Model(EMBEDDED, role, lm, {}, None, EMBEDDED_PRICE)

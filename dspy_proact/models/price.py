@@ -1,0 +1,36 @@
+"""What a token costs, from litellm's bundled price map. Nothing is looked up over the network.
+
+A run is priced once, from its usage totals: an unknown price is None with the reason, never 0.
+"""
+
+from dspy.clients.model_metadata import model_info
+
+from dspy_proact.models.route import Route, import_litellm
+from dspy_proact.types import Frozen
+
+
+class Price(Frozen):
+    """US dollars per token of one model."""
+
+    prompt: float | None = None
+    completion: float | None = None
+    cached: float | None = None
+    """For prompt tokens that the provider reads from its cache; None where there is no price of its own for them."""
+    reason: str | None = None
+    """Why it is not known, or where it is from."""
+
+
+EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
+
+
+def find_price(route: Route) -> Price:
+    """The list price of a model, as the bundled map has it."""
+    if route.native:
+        known = model_info(route.provider, route.model.partition("/")[2] or route.model)
+    else:
+        known = import_litellm().model_cost.get(route.model, {})
+    prompt, completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
+    if prompt is None or completion is None:
+        return Price(reason=f"litellm's bundled map has no price for {route.model}")
+    cached = known.get("cache_read_input_token_cost")
+    return Price(prompt=prompt, completion=completion, cached=cached, reason="list price in litellm's bundled map")

@@ -1,0 +1,134 @@
+"""Which way a litellm model name goes: DSPy's native client where it has one, litellm elsewhere.
+
+The only file that knows DSPy's semi-private routing; a contract test holds it to DSPy 3.4.
+"""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+# Read by both at their first look-up: prices come from the bundled map, never over the network.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+from dspy._vendor.lm15.registry import lookup
+from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LiteLLMEngine, LM15Engine
+from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
+
+from dspy_proact.errors import UsageError
+
+Backend = Literal["auto", "litellm"]
+_PLACEHOLDER_KEY = "none"  # a server of one's own asks for no key, but clients refuse to send none
+
+
+@dataclass(frozen=True)
+class Route:
+    """How the calls of one model travel."""
+
+    model: str
+    native: bool
+    """By DSPy's own client; by litellm's otherwise."""
+    provider: str
+    """As that client names it."""
+    dialect: str
+    """The form of the request on the wire: `openai-chat`, `anthropic`, `gemini`; `litellm` where litellm decides."""
+    key_variables: tuple[str, ...]
+    """Environment variables that may hold the key, the usual one first."""
+    needs_key: bool
+    """Whether the provider's own endpoint asks for one."""
+    has_key: bool
+    """Whether the environment holds one."""
+    api_base: str | None
+    """Given by the person, or by the provider's variable in the environment."""
+
+    def require_key(self, flag: str) -> None:
+        """Raise a `UsageError` that names the variable if a key is needed and not there."""
+        if self.needs_key and not self.has_key and not self.api_base:
+            variables = " or ".join(self.key_variables)
+            raise UsageError(
+                f"{flag} {self.model}: no key. Set {variables}, or give {flag}-api-base for a server that asks for none."
+            )
+
+    def engines(self, *, connections: int, timeout: float) -> tuple[Any, Callable[[], Any]]:
+        """The synchronous engine, and a maker of asynchronous ones, each of which belongs to one event loop.
+
+        Args:
+            connections: The most that are open at once.
+            timeout: Seconds to wait for the next byte.
+        """
+        placeholder = _PLACEHOLDER_KEY if not self.has_key and (self.api_base or not self.needs_key) else None
+        if not self.native:  # litellm finds its keys itself
+            options = {"api_base": self.api_base, "api_key": placeholder, "timeout": timeout}
+            client = {name: value for name, value in options.items() if value is not None}
+            return LiteLLMEngine(**client), lambda: AsyncLiteLLMEngine(**client)
+        key = placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
+        config = RouterConfig(
+            api_keys={self.provider: key} if key else None,
+            base_urls={self.provider: self.api_base} if self.api_base else None,
+            max_connections=connections,
+            timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
+        )
+        return LM15Engine(config), lambda: AsyncLM15Engine(config)
+
+
+def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:
+    """The route of a model name.
+
+    Raises:
+        UsageError: No provider is known by that name.
+    """
+    prefix = model.partition("/")[0].upper().replace("-", "_")
+    api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+    if backend == "litellm" or (provider := _native_provider(model)) is None:
+        return _litellm_route(model, api_base)
+    definition = lookup(provider)
+    assert definition is not None, "a resolved provider has a definition"
+    variables = tuple(definition.access.env_keys) or (f"{prefix}_API_KEY",)
+    return Route(
+        model=model,
+        native=True,
+        provider=provider,
+        dialect=definition.dialect,
+        key_variables=variables,
+        needs_key=definition.placeholder_key is None,
+        has_key=any(os.environ.get(name) for name in variables),
+        api_base=api_base,
+    )
+
+
+def _native_provider(model: str) -> str | None:
+    try:
+        provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
+    except (UnknownModelError, AmbiguousModelError, UnsupportedFeatureError):
+        return None
+    return None if provider.startswith("azure") else provider  # Azure's versions and deployments are litellm's
+
+
+def _litellm_route(model: str, api_base: str | None) -> Route:
+    litellm = import_litellm()
+    try:
+        _, provider, _, _ = litellm.get_llm_provider(model, api_base=api_base)
+    except litellm.exceptions.BadRequestError as error:
+        raise UsageError(
+            f"model {model!r}: no provider of that name. Names are litellm's, such as openai/gpt-5.4 or hosted_vllm/NAME."
+        ) from error
+    environment = litellm.validate_environment(model)
+    missing = tuple(name for name in environment["missing_keys"] if "KEY" in name or "TOKEN" in name)
+    return Route(
+        model=model,
+        native=False,
+        provider=provider,
+        dialect="litellm",
+        key_variables=missing or (f"{provider.upper()}_API_KEY",),
+        needs_key=bool(missing),
+        has_key=environment["keys_in_environment"],
+        api_base=api_base,
+    )
+
+
+def import_litellm() -> Any:
+    """litellm, without its messages on standard output."""
+    import litellm
+
+    litellm.suppress_debug_info = True
+    return litellm

@@ -1,0 +1,69 @@
+"""How a program asks a model, synchronously and asynchronously from one body.
+
+A program's body is one coroutine that is given a way to ask. `forward` gives it `ask_now`, whose calls are over
+when they return, and runs the body to its end with `run_now`; `aforward` gives it `ask` and awaits it. This is also
+the one place where DSPy's wrapping of failures is undone: a body sees errors of `errors` only.
+"""
+
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError, LMError
+
+from dspy_proact.calls import last_call
+from dspy_proact.errors import ContentError, ProactError
+
+T = TypeVar("T")
+
+
+class Asking(Protocol):
+    """A way to ask: one question to a predictor, under an adapter of its own."""
+
+    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
+        """The prediction; raises ours of `errors`."""
+        ...
+
+
+async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
+    """Ask and await the answer."""
+    with _ours(), dspy.context(adapter=adapter):
+        return await predictor.acall(**inputs)
+
+
+async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
+    """Ask and block until the answer is there."""
+    with _ours(), dspy.context(adapter=adapter):
+        return predictor(**inputs)
+
+
+def run_now(body: Coroutine[Any, Any, T]) -> T:
+    """The result of a body that asks with `ask_now`."""
+    try:
+        body.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("a synchronous program waited for something")
+
+
+@contextmanager
+def _ours() -> Iterator[None]:
+    """Turn DSPy's errors into ours: what the gate raised comes back as it was, an unusable answer is a content error."""
+    try:
+        yield
+    except AdapterParseError as error:
+        raise _unusable(str(error)) from error
+    except LMError as error:
+        if isinstance(error.__cause__, ProactError):
+            raise error.__cause__ from None
+        raise
+
+
+def _unusable(message: str) -> ContentError:
+    call = last_call()
+    if call and call.finish_reason == "content_filter":
+        return ContentError("filtered", "the provider's content filter withheld the answer")
+    if "empty or null response" in message:
+        return ContentError("empty", "the model answered nothing")
+    return ContentError("unreadable", message.partition("\n")[0])

@@ -1,0 +1,53 @@
+"""The proactive assistant: a program that writes the response at a trigger.
+
+The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
+"""
+
+import dspy
+
+from dspy_proact.calls import last_call
+from dspy_proact.errors import ContentError
+from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
+from dspy_proact.programs.bare_chat import BareChat
+from dspy_proact.types import Response, Turn
+from dspy_proact.views import AssistantView
+
+
+class Reply(dspy.Signature):
+    """"""  # noqa: D419 - uncompiled, the assistant is told nothing: no docstring at all would give DSPy's default text
+
+    history: list[Turn] = dspy.InputField()
+    user_message: str = dspy.InputField()
+    response: str = dspy.OutputField()
+
+
+class Assistant(dspy.Module):
+    """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply = dspy.Predict(Reply)
+        self.adapter = BareChat()
+
+    def forward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
+        """A prediction with `response`; raises a `StageError` when there is none."""
+        return run_now(self._replied(ask_now, history, user_message))
+
+    async def aforward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
+        """The same, awaited."""
+        return await self._replied(ask, history, user_message)
+
+    async def respond(self, view: AssistantView) -> Response:
+        """The response to what the view shows."""
+        prediction = await self.acall(history=list(view.history), user_message=view.user_message)
+        call = last_call()
+        return Response(text=prediction.response, truncated=call is not None and call.finish_reason == "length")
+
+    async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
+        prediction = await asking(self.reply, self.adapter, history=history, user_message=user_message)
+        call = last_call()
+        if call and call.finish_reason == "content_filter":
+            raise ContentError("filtered", "the provider's content filter cut the response")
+        if not prediction.response.strip():
+            raise ContentError("empty", "the model answered with blanks only")
+        return prediction

@@ -1,0 +1,105 @@
+"""The adapter under the judge: texts of others fenced on the way in, strict JSON on the way out."""
+
+import json
+import re
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError
+from pydantic import TypeAdapter, ValidationError
+
+_MARK = "| "
+_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_MOST_STARTS = 64
+
+
+class FencedJSON(dspy.JSONAdapter):
+    """Renders inputs field by field and reads one JSON object.
+
+    A field named in `fenced` is quoted line by line, each line marked, so that nothing in it can close the fence or
+    imitate a field; the other inputs are typed values and stand as one line of JSON each. In the answer a key given
+    twice, or a second object with the same fields, is an error and not a choice.
+
+    Args:
+        fenced: Names of inputs that somebody else wrote.
+        note: A last line of the request, such as what was wrong with the answer before.
+    """
+
+    def __init__(self, *fenced: str, note: str = ""):
+        super().__init__(use_native_function_calling=False)
+        self.fenced, self.note = fenced, note
+
+    def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
+        """The messages of one call. DSPy's own `format` would run markers of custom types that a text may contain."""
+        content = self.format_user_message_content(signature, inputs, main_request=True)
+        return [
+            {"role": "system", "content": self.format_system_message(signature)},
+            *self.format_demos(signature, demos),
+            {"role": "user", "content": f"{content}\n\n{self.note}" if self.note else content},
+        ]
+
+    def format_user_message_content(
+        self, signature: type[dspy.Signature], inputs: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> str:
+        """The inputs, each under its header; demos come this way too."""
+        shown = {name: fence(value) if name in self.fenced else value for name, value in inputs.items()}
+        return super().format_user_message_content(signature, shown, *args, **kwargs)
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The output fields of the one object in the answer; raises `AdapterParseError`."""
+        outputs = signature.output_fields
+        try:
+            answer = _only_object(_THINKING.sub("", completion), set(outputs))
+            return {
+                name: TypeAdapter(field.annotation).validate_python(_plain(name, answer)) for name, field in outputs.items()
+            }
+        except (ValueError, RecursionError) as error:
+            raise AdapterParseError(
+                adapter_name=type(self).__name__, signature=signature, lm_response=completion, message=_said(error)
+            ) from error
+
+
+def fence(text: str) -> str:
+    """The text with every line marked."""
+    return "\n".join(_MARK + line for line in text.splitlines() or [""])
+
+
+def _only_object(text: str, names: set[str]) -> dict[str, Any]:
+    decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
+    found: list[dict[str, Any]] = []
+    start = text.find("{")
+    for _ in range(_MOST_STARTS):
+        if start < 0:
+            break
+        try:
+            value, end = decoder.raw_decode(text, start)
+        except json.JSONDecodeError:
+            end = start + 1
+        else:
+            found += [value] if names & value.keys() else []
+        start = text.find("{", end)
+    if len(found) != 1 or start >= 0:
+        raise ValueError(f"one JSON object was asked for, {len(found) or 'none'} found")
+    if missing := sorted(names - found[0].keys()):
+        raise ValueError(f"the field {missing[0]!r} is missing")
+    return found[0]
+
+
+def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) < len(pairs):
+        raise ValueError("a field is given twice")
+    return dict(pairs)
+
+
+def _plain(name: str, answer: dict[str, Any]) -> Any:
+    """Small liberties that change no meaning: a lone quote for a list of one, null for no quotes, `Pass` for `PASS`."""
+    value = answer[name]
+    if name == "evidence":
+        return [] if value is None else [value] if isinstance(value, str) else value
+    return value.strip().upper() if name == "grade" and isinstance(value, str) else value
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        return error.errors()[0]["msg"]
+    return str(error) or type(error).__name__

@@ -1,0 +1,108 @@
+"""The judge: a program that grades one response by its rubric and quotes what shows it.
+
+Names, order, types and descriptions of the fields are prompt text and a file format: they are part of a compiled
+program's hash, and a test freezes them. The instruction stands in `judge.txt`.
+"""
+
+from importlib.resources import files
+from typing import Literal
+
+import dspy
+
+from dspy_proact.errors import ContentError, StageError
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
+from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.types import Grade, Rubric, Turn, Verdict
+from dspy_proact.views import JudgeView
+
+INSTRUCTION = files("dspy_proact.programs").joinpath("judge.txt").read_text("utf-8").strip()
+
+
+class GradeResponse(dspy.Signature):
+    __doc__ = INSTRUCTION
+
+    conversation: list[Turn] = dspy.InputField(
+        desc="the conversation up to the user message at `turn`, whose response is the one to grade"
+    )
+    turn: int = dspy.InputField(desc="number of the turn to grade, counted from 1")
+    rubric: Rubric = dspy.InputField(desc="phase, and what earns each grade")
+    response: str = dspy.InputField(desc="the response to grade; each of its lines begins with |")
+    reasoning: str = dspy.OutputField(desc="how the response meets or misses the criteria, in one to four sentences")
+    evidence: list[str] = dspy.OutputField(desc="quotes from the response, word for word")
+    grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.OutputField()
+
+
+class QuoteEvidence(dspy.Signature):
+    """Quote, word for word, the passage of the response that shows why it was given this grade.
+
+    The lines of the response begin with "| ", which is not part of the quote. Change, add and leave out nothing.
+    """
+
+    rubric: Rubric = dspy.InputField(desc="phase, and what earns each grade")
+    response: str = dspy.InputField(desc="the response that was graded; each of its lines begins with |")
+    grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.InputField()
+    reasoning: str = dspy.InputField(desc="why it was given")
+    evidence: list[str] = dspy.OutputField(desc="one or more quotes from the response")
+
+
+class Judge(dspy.Module):
+    """Grades a response.
+
+    A verdict that cannot be read is asked for once more, with a line that says what was wrong with it. When no quote
+    of a PASS or PARTIAL stands in the response, the quote alone is asked for once more; the grade is kept.
+
+    Args:
+        ask_quote_again: False leaves the second question about quotes out, so that one call is one trace (compiling).
+    """
+
+    def __init__(self, ask_quote_again: bool = True) -> None:
+        super().__init__()
+        self.grade = dspy.Predict(GradeResponse)
+        self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
+
+    def forward(self, conversation: list[Turn], turn: int, rubric: Rubric, response: str) -> dspy.Prediction:
+        """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
+        return run_now(self._graded(ask_now, conversation, turn, rubric, response))
+
+    async def aforward(self, conversation: list[Turn], turn: int, rubric: Rubric, response: str) -> dspy.Prediction:
+        """The same, awaited."""
+        return await self._graded(ask, conversation, turn, rubric, response)
+
+    async def judge(self, view: JudgeView, response: str) -> Verdict:
+        """The verdict on a response, its quotes located."""
+        said = await self.acall(
+            conversation=list(view.conversation), turn=view.turn, rubric=view.rubric, response=response
+        )
+        evidence = locate_quotes(said.evidence, response)
+        return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
+
+    async def _graded(
+        self, asking: Asking, conversation: list[Turn], turn: int, rubric: Rubric, response: str
+    ) -> dspy.Prediction:
+        shown = {"conversation": conversation, "turn": turn, "rubric": rubric, "response": response}
+        try:
+            said = await asking(self.grade, FencedJSON("response"), **shown)
+        except ContentError as error:
+            note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
+            said = await asking(self.grade, FencedJSON("response", note=note), **shown)
+        if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
+            return said
+        try:
+            again = await asking(
+                self.quote,
+                FencedJSON("response", "reasoning"),
+                rubric=rubric,
+                response=response,
+                grade=said.grade,
+                reasoning=said.reasoning,
+            )
+        except StageError:
+            return said  # the verdict is there and paid for; it stays, unverified
+        if _found(again.evidence, response):
+            said.evidence = again.evidence
+        return said
+
+
+def _found(evidence: list[str], response: str) -> bool:
+    return any(quote.start is not None for quote in locate_quotes(evidence, response))

@@ -1,0 +1,52 @@
+"""One line of a run's record: a stage of a case that ended, with a result or with the reason why there is none."""
+
+from typing import Any, Literal
+
+from dspy_proact.calls import Call
+from dspy_proact.types import Frozen
+
+Stage = Literal["response", "verdict"]
+
+
+class Failure(Frozen):
+    """Why a stage has no result."""
+
+    kind: Literal["content", "provider"]
+    reason: str
+    detail: str = ""
+
+
+class GradeRecord(Frozen):
+    """The result of a verdict."""
+
+    score: float
+    """In [0, 1], higher is better."""
+    label: str
+    verified: bool | None
+    detail: dict[str, Any]
+    """The benchmark's own model, as JSON."""
+
+
+class StageKey(Frozen):
+    """What a result answers to."""
+
+    case: str
+    epoch: int
+    """Counted from 1."""
+    stage: Stage
+    judge: str | None = None
+    """The judge's model for a verdict."""
+
+
+class Event(Frozen):
+    """A stage that ended. Exactly one of `answer`, `grade` and `failure` is given."""
+
+    key: StageKey
+    answer: dict[str, Any] | None = None
+    """The result of a response: the benchmark's own model, as JSON."""
+    grade: GradeRecord | None = None
+    failure: Failure | None = None
+    calls: tuple[Call, ...]
+    """Every call of the stage, failed attempts included."""
+    time: float
+    """Seconds since the epoch at its end."""

@@ -1,0 +1,200 @@
+"""A run on disk: `manifest.json`, `cases.jsonl` and the append-only `events.jsonl`.
+
+One process writes, held by a lock that does not survive it; anybody may read meanwhile. Each event is one write of
+one whole line, so a kill leaves at most a torn last line, which reading passes over and writing cuts off.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import filelock
+from pydantic import BaseModel, ValidationError
+
+from dspy_proact.errors import RunError
+from dspy_proact.runs.benchmark import Case
+from dspy_proact.runs.event import Event, StageKey
+from dspy_proact.runs.manifest import Manifest
+from dspy_proact.types import Frozen
+
+_SYNC_SECONDS = 1.0
+M = TypeVar("M", bound=BaseModel)
+
+
+class CaseRecord(Frozen):
+    """One line of `cases.jsonl`."""
+
+    key: str
+    group: str
+    stratum: str
+    view: dict[str, Any]
+    meta: dict[str, str | int]
+
+
+class RunFolder:
+    """Reads a run; `RunWriter` writes it."""
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    @property
+    def exists(self) -> bool:
+        """Whether a run was begun here."""
+        return self._manifest.is_file()
+
+    def manifest(self) -> Manifest:
+        """The manifest; raises `RunError` when there is none or it is damaged."""
+        try:
+            return Manifest.model_validate_json(self._manifest.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            raise RunError(f"{self.path}: no run here (no manifest.json)") from None
+        except OSError as error:
+            raise RunError(f"{self._manifest}: cannot be read: {error.strerror}") from error
+        except ValidationError as error:
+            raise RunError(f"{self._manifest}: {_first(error)}") from error
+
+    def cases(self) -> tuple[CaseRecord, ...]:
+        """Every case that was ever asked for, in the order of asking."""
+        return tuple(_lines(self._cases, CaseRecord))
+
+    def events(self) -> tuple[Event, ...]:
+        """Every stage that ended, in the order of ending."""
+        return tuple(_lines(self._events, Event))
+
+    @property
+    def _manifest(self) -> Path:
+        return self.path / "manifest.json"
+
+    @property
+    def _cases(self) -> Path:
+        return self.path / "cases.jsonl"
+
+    @property
+    def _events(self) -> Path:
+        return self.path / "events.jsonl"
+
+
+class RunWriter(RunFolder):
+    """The one writer of a run; use as a context manager.
+
+    Args:
+        path: The folder; made if it is not there.
+        manifest: Of the command that runs now.
+
+    Raises:
+        RunError: The folder holds another run, something else than a run, or is being written by another process.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest):
+        super().__init__(path)
+        self._lock = self._locked()
+        try:
+            self._begin(manifest)
+            self._file = self._events.open("ab", buffering=0)
+        except BaseException:
+            self._lock.release()
+            raise
+        self._synced = time.monotonic()
+
+    def __enter__(self) -> "RunWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.fsync(self._file.fileno())
+        self._file.close()
+        self._lock.release()
+
+    def add_cases(self, cases: Iterable[Case]) -> None:
+        """Write the cases that are not there yet."""
+        known = {case.key for case in self.cases()}
+        records = [
+            CaseRecord(
+                key=case.key,
+                group=case.group,
+                stratum=case.stratum,
+                view=case.view.model_dump(mode="json"),
+                meta=dict(case.meta),
+            )
+            for case in cases
+            if case.key not in known
+        ]
+        with self._cases.open("ab") as file:
+            file.writelines(_line(record) for record in records)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def record(self, event: Event) -> None:
+        """Append an event; it is on its way to the disk when this returns, and on it within a second."""
+        self._file.write(_line(event))
+        if time.monotonic() - self._synced > _SYNC_SECONDS:
+            os.fsync(self._file.fileno())
+            self._synced = time.monotonic()
+
+    def _locked(self) -> filelock.BaseFileLock:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self.exists and any(self.path.iterdir()) and not (self.path / "lock").exists():
+                raise RunError(f"{self.path}: not empty and not a run; name another folder with --out")
+            lock = filelock.FileLock(self.path / "lock", timeout=0)
+            lock.acquire()
+        except filelock.Timeout:
+            raise RunError(f"{self.path}: another process is writing this run") from None
+        except OSError as error:
+            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
+        return lock
+
+    def _begin(self, manifest: Manifest) -> None:
+        if self.exists:
+            before = self.manifest()
+            if differing := manifest.identity.differences(before.identity):
+                raise RunError(
+                    f"{self.path}: holds another run, which differs in {', '.join(differing)}; "
+                    "name another folder with --out, or leave --out away"
+                )
+            manifest = before.model_copy(update={"epochs": max(before.epochs, manifest.epochs)})
+        for path in (self._cases, self._events):
+            _cut_torn_line(path)
+        temporary = self.path / "manifest.json.new"
+        temporary.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        temporary.replace(self._manifest)
+
+
+def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
+    """The event that counts for each stage: the last one."""
+    return {event.key: event for event in events}
+
+
+def _line(record: BaseModel) -> bytes:
+    return record.model_dump_json().encode() + b"\n"
+
+
+def _lines(path: Path, model: type[M]) -> Iterator[M]:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
+    whole, _, _ = content.rpartition(b"\n")
+    for number, line in enumerate(whole.split(b"\n") if whole else (), start=1):
+        try:
+            yield model.model_validate_json(line)
+        except ValidationError as error:
+            raise RunError(f"{path}, line {number}: {_first(error)}") from error
+
+
+def _cut_torn_line(path: Path) -> None:
+    path.touch()
+    with path.open("rb+") as file:
+        content = file.read()
+        file.truncate(content.rfind(b"\n") + 1)
+
+
+def _first(error: ValidationError) -> str:
+    fault = error.errors()[0]
+    where = ".".join(str(part) for part in fault["loc"])
+    return f"field {where!r}: {fault['msg']}" if where else fault["msg"]
+
+

@@ -1,0 +1,185 @@
+"""Means of scores whose triggers share scenarios, with intervals that allow for it.
+
+Triggers of one scenario resemble each other: what was drawn is the scenario, and its share w_g of
+the triggers is its weight. Each mean is moved by scenario g by its influence z_g. From influences and
+shares follow the standard error and its degrees of freedom (CR2 with those of Bell & McCaffrey 2002,
+as in Pustejovsky & Tipton 2018; for a mean both have a closed form), and from these the interval, on
+the logit scale, where it cannot leave [0, 1].
+
+The estimand is the mean over a population of scenarios like these.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.student import t_quantile
+
+UPPER = 0.975
+"""Probability below the upper end of a two-sided 95 % interval."""
+ENOUGH_SCENARIOS = 5
+"""From here on an interval may carry a claim; with fewer it is marked."""
+ROUNDING = 1e-12
+"""A standard error of a score below this is rounding, not spread."""
+
+
+def cluster_mean(scores: Sequence[float] | NDArray[np.float64], clusters: Sequence[Hashable]) -> Estimate:
+    """Mean of the scores, every trigger weighted equally.
+
+    Silence and ties are decided as follows. No scores: no value. One scenario: no bounds. Two to
+    four: bounds with a warning. All scores 0, or all 1: one scenario counts as one trial, and the
+    bound away from the value is the exact binomial one. Scenarios that do not differ at another mean:
+    no bounds, for their spread cannot be estimated.
+
+    Args:
+        scores: Array of shape (n,), each in [0, 1], higher is better.
+        clusters: Key of the scenario of each score; equal keys mean one scenario.
+
+    Returns:
+        The mean in [0, 1], higher is better, with its 95 % interval.
+
+    Raises:
+        ValueError: A score is outside [0, 1], or the lengths differ.
+    """
+    if len(scores) == len(clusters) == 0:
+        return Estimate(None, reason="no scores")
+    return macro_mean(scores, clusters, strata=[None] * len(clusters), order=[None])
+
+
+def macro_mean(
+    scores: Sequence[float] | NDArray[np.float64],
+    clusters: Sequence[Hashable],
+    strata: Sequence[Hashable],
+    order: Sequence[Hashable],
+) -> Estimate:
+    """Mean of the strata's means, every stratum weighted equally.
+
+    Silence and ties are decided as in `cluster_mean`, and besides for each stratum, since the shares do
+    not show that one stratum rests on few scenarios. A stratum without scores: no value. With one
+    scenario: no bounds. With two to four: bounds with the warning that they are too narrow.
+
+    Args:
+        scores: Array of shape (n,), each in [0, 1], higher is better.
+        clusters: Key of the scenario of each score; a scenario may have scores in several strata.
+        strata: Stratum (say, phase) of each score.
+        order: The strata to average over, each once; at least one.
+
+    Returns:
+        The mean in [0, 1], higher is better, with its 95 % interval.
+
+    Raises:
+        ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
+            `order` is empty or repeats a stratum.
+    """
+    scores = _checked(scores, clusters, strata, order)
+    counts = _table(np.ones_like(scores), clusters, strata, order)
+    sums = _table(scores, clusters, strata, order)
+    held = np.count_nonzero(counts, axis=0)
+    if np.any(held == 0):
+        return Estimate(None, reason=f"no scores in {_names(order, held == 0)}")
+    totals = counts.sum(axis=0)
+    means = sums.sum(axis=0) / totals
+    theta = float(means.mean())
+    shares = counts.sum(axis=1) / len(scores)
+    if len(shares) == 1:
+        return Estimate(theta, reason="one scenario")
+    if np.any(held == 1):
+        return Estimate(theta, reason=f"one scenario in {_names(order, held == 1)}")
+    influence = ((sums - counts * means) / totals).mean(axis=1)
+    return _estimate(theta, influence, shares, _warning(order, held, len(shares)))
+
+
+def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
+    """CR2 standard error of a mean, in the unit of its influences.
+
+    Args:
+        influence: Array of shape (G,), G at least 2: how far each scenario moves the mean; sums to 0.
+        shares: Array of shape (G,): each scenario's share of the triggers, in (0, 1); sums to 1.
+    """
+    return math.sqrt(np.sum(influence**2 / (1 - shares)))
+
+
+def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
+    """Bell-McCaffrey degrees of freedom of `standard_error`, in [1, G - 1]; G - 1 when sizes are equal.
+
+    Args:
+        shares: Array of shape (G,), G at least 2: each scenario's share of the triggers, in (0, 1); sums to 1.
+    """
+    q = shares**2 / (1 - shares)
+    return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
+
+
+def _estimate(
+    theta: float, influence: NDArray[np.float64], shares: NDArray[np.float64], warning: str | None
+) -> Estimate:
+    """The mean with its bounds, or why it has none; the warning is for bounds that are there."""
+    if theta in {0, 1}:
+        reason = "; ".join(filter(None, ["all grades equal", warning]))
+        return Estimate(theta, *_trial_bounds(theta, len(shares)), reason)
+    error = standard_error(influence, shares)
+    if error < ROUNDING:
+        return Estimate(theta, reason="scenarios do not differ")
+    return Estimate(theta, *_logit_bounds(theta, error, degrees_of_freedom(shares)), warning)
+
+
+def _trial_bounds(theta: float, scenarios: int) -> tuple[float, float]:
+    """Exact binomial (Clopper-Pearson) bounds of one trial a scenario, all of them 0 or all 1."""
+    reach = 1 - (1 - UPPER) ** (1 / scenarios)
+    return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
+
+
+def _logit_bounds(theta: float, error: float, df: float) -> tuple[float, float]:
+    """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
+    logit = math.log(theta / (1 - theta))
+    reach = t_quantile(UPPER, df) * error / (theta * (1 - theta))
+    return _expit(logit - reach), _expit(logit + reach)
+
+
+def _expit(x: float) -> float:
+    """The inverse of the logit, 1 / (1 + exp(-x)), in a form that cannot overflow."""
+    return (1 + math.tanh(x / 2)) / 2
+
+
+def _warning(order: Sequence[Hashable], held: NDArray[np.intp], scenarios: int) -> str | None:
+    """What is wrong with bounds from few scenarios; `held` counts those of each stratum in `order`."""
+    if scenarios < ENOUGH_SCENARIOS:
+        return "too few scenarios: very wide"
+    if np.any(held < ENOUGH_SCENARIOS):
+        return f"too few scenarios in {_names(order, held < ENOUGH_SCENARIOS)}: too narrow"
+    return None
+
+
+def _names(order: Sequence[Hashable], chosen: NDArray[np.bool_]) -> str:
+    return ", ".join(str(stratum) for stratum, choose in zip(order, chosen, strict=True) if choose)
+
+
+def _checked(
+    scores: Sequence[float] | NDArray[np.float64],
+    clusters: Sequence[Hashable],
+    strata: Sequence[Hashable],
+    order: Sequence[Hashable],
+) -> NDArray[np.float64]:
+    scores = np.asarray(scores, dtype=np.float64)
+    if not scores.shape == (len(clusters),) == (len(strata),):
+        raise ValueError(f"one cluster and stratum a score: {scores.shape}, {len(clusters)} and {len(strata)} differ")
+    inside = (scores >= 0) & (scores <= 1)
+    if not inside.all():
+        raise ValueError(f"scores must be in [0, 1], not {scores[~inside].tolist()!r}")
+    if not len(set(order)) == len(order) > 0 or not set(strata) <= set(order):
+        raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
+    return scores
+
+
+def _table(
+    values: NDArray[np.float64], clusters: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
+) -> NDArray[np.float64]:
+    """Sums of the values by scenario, as they first appear, and stratum, in order: shape (G, P)."""
+    row = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
+    column = {stratum: index for index, stratum in enumerate(order)}
+    table = np.zeros((len(row), len(column)))
+    for value, cluster, stratum in zip(values, clusters, strata, strict=True):
+        table[row[cluster], column[stratum]] += value
+    return table
