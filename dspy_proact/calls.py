@@ -4,7 +4,7 @@ The gate appends one `Call` an attempt, repairs and retries included; the runner
 around each stage, so that a failed stage has its usage too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -36,7 +36,7 @@ _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", defa
 
 
 @contextmanager
-def collect_calls() -> Iterator[list[Call]]:
+def collect_calls() -> Generator[list[Call]]:
     """Collect the calls made inside, in the order in which they ended."""
     calls: list[Call] = []
     token = _collected.set(calls)

@@ -4,7 +4,8 @@
     AssistantView   the turns before the trigger and the user's message at it
     JudgeView       the same conversation, the turn's number and the rubric
 
-Neither sees the curated response at the trigger or anything later. Neither can hold persona, style, scenario, ids or planner notes: there is no field for them.
+Neither sees the curated response at the trigger or anything later. Neither can hold persona, style,
+scenario, ids or planner notes: there is no field for them.
 """
 
 from collections.abc import Sequence

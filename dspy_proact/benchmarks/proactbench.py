@@ -1,6 +1,6 @@
 """ProactBench for the runner: every trigger of a corpus, the assistant under test, the judge."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import dspy
 
@@ -26,8 +26,8 @@ class ProactBench:
     """
 
     name = "proactbench"
-    strata = tuple(Phase)
-    labels = tuple(Grade)
+    strata: Sequence[str] = tuple(Phase)
+    labels: Sequence[str] = tuple(Grade)
     answer_type = Response
     detail_type = Verdict
 

@@ -9,7 +9,7 @@ infinite number into a null. Text leaves nothing to infer: a row is the same whi
 
 import glob
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +22,8 @@ PROACTBENCH = "bosonai/proactbench"
 _FILE = "final_dialogues.jsonl"
 _PATIENCE = 30.0
 """Seconds that the hub has to name a revision."""
+_LONGEST_TOLD = 200
+"""Characters of a library's message that ours repeats."""
 
 
 def read_dataset(path: str | Path = PROACTBENCH, revision: str | None = None) -> Corpus:
@@ -33,7 +35,7 @@ def read_dataset(path: str | Path = PROACTBENCH, revision: str | None = None) ->
     Raises:
         CorpusError: The hub, the dataset, the revision or the file cannot be reached, or it is not a valid corpus.
     """
-    name = source = str(path)
+    name = str(path)
     # A folder that happens to have the official name must not stand in for the official dataset.
     if name != PROACTBENCH and Path(name).is_dir():
         return _read_folder(Path(name), revision)
@@ -49,11 +51,13 @@ def _read_folder(folder: Path, revision: str | None) -> Corpus:
         raise CorpusError("a folder has no revisions; leave the revision out", source=str(folder))
     if not file.is_file():
         raise CorpusError(f"there is no {_FILE} in this folder", source=str(folder))
-    return Corpus.of(_lines(glob.escape(str(file)), str(file)), name=str(folder), source=str(file))
+    # `datasets` cannot make a split of an empty file; `Corpus` says what is wrong with it.
+    lines = _lines(glob.escape(str(file)), str(file)) if file.stat().st_size else []
+    return Corpus.of(lines, name=str(folder), source=str(file))
 
 
 def _commit(name: str, revision: str | None) -> str:
-    import huggingface_hub  # noqa: PLC0415 - slow
+    import huggingface_hub
 
     source = name if revision is None else f"{name}@{revision}"
     with _told_as_corpus_error(source):
@@ -64,8 +68,8 @@ def _commit(name: str, revision: str | None) -> str:
 
 
 def _lines(address: str, source: str) -> list[str]:
-    import datasets  # noqa: PLC0415 - slow
-    import huggingface_hub  # noqa: PLC0415 - slow
+    import datasets
+    import huggingface_hub
 
     features = datasets.Features({"text": datasets.Value("string")})
     with ExitStack() as stack:
@@ -76,7 +80,7 @@ def _lines(address: str, source: str) -> list[str]:
 
 
 @contextmanager
-def _without_progress_bars(library: ModuleType) -> Iterator[None]:
+def _without_progress_bars(library: ModuleType) -> Generator[None]:
     """Progress bars off, and afterwards as they were; a person's environment variable has its way."""
     if library.are_progress_bars_disabled():
         yield
@@ -92,26 +96,26 @@ def _without_progress_bars(library: ModuleType) -> Iterator[None]:
 
 
 @contextmanager
-def _told_as_corpus_error(source: str) -> Iterator[None]:
+def _told_as_corpus_error(source: str) -> Generator[None]:
     """Turn what the hub and `datasets` raise into an error that says what to do instead.
 
     Raises:
         CorpusError: In place of any error of the network, the hub, the disk or the format.
     """
-    import datasets  # noqa: PLC0415 - slow
-    import httpx  # noqa: PLC0415 - slow
+    import datasets.exceptions
+    import httpx
 
     try:
         yield
-    except (OSError, ValueError, httpx.HTTPError, datasets.exceptions.DatasetsError) as error:
-        if isinstance(error.__cause__, UnicodeDecodeError):
-            problem = f"not UTF-8: {error.__cause__.reason}; save the file as UTF-8"
-        else:
-            problem = f"cannot be read ({_summary(error)}); or download {_FILE} and give its path"
-        raise CorpusError(problem, source=source) from error
+    except datasets.exceptions.DatasetsError as error:
+        raise CorpusError(_problem(error.__cause__ or error), source=source) from error
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        raise CorpusError(_problem(error), source=source) from error
 
 
-def _summary(error: Exception) -> str:
-    cause = error.__cause__ or error
-    told = [line.strip() for line in str(cause).splitlines() if line.strip()]
-    return f"{type(cause).__name__}: {' '.join(told[:2])[:200]!r}"
+def _problem(error: BaseException) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: {error.reason}; save the file as UTF-8"
+    told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    summary = f"{type(error).__name__}: {told[:_LONGEST_TOLD]!r}"
+    return f"cannot be read ({summary}); try again, or download {_FILE} and give its path"

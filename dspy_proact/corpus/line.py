@@ -95,7 +95,7 @@ def _constant(name: str) -> _Flaw:
 
 def _bounded_integer(digits: str) -> int | _Flaw:
     if len(digits.removeprefix("-")) > _MOST_DIGITS:
-        return _Flaw(f"an integer may have {_MOST_DIGITS} digits, not {len(digits.removeprefix('-'))}")
+        return _Flaw(f"an integer may have at most {_MOST_DIGITS} digits, not {len(digits.removeprefix('-'))}")
     return int(digits)
 
 

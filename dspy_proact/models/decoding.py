@@ -38,7 +38,18 @@ PRESETS = (
     Preset(r".*", {**_PLAIN, **_RESPONSE}, {**_PLAIN, **_VERDICT}),
 )
 
-_OURS = {"api_base", "api_key", "base_url", "messages", "model", "n", "response_format", "rollout_id", "stream", "tools"}
+_OURS = {
+    "api_base",
+    "api_key",
+    "base_url",
+    "messages",
+    "model",
+    "n",
+    "response_format",
+    "rollout_id",
+    "stream",
+    "tools",
+}
 
 
 def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None) -> Decoding:
@@ -53,7 +64,9 @@ def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None)
         UsageError: An override names what is not a decoding parameter.
     """
     if wrong := sorted(_OURS & set(overrides or ())):
-        raise UsageError(f"{wrong[0]!r} is not a decoding parameter and cannot be set by --model-param or --judge-param")
+        raise UsageError(
+            f"{wrong[0]!r} is not a decoding parameter and cannot be set by --model-param or --judge-param"
+        )
     name = model.rsplit("/", 1)[-1]
     preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
     merged = {**getattr(preset, role), **(overrides or {})}

@@ -51,9 +51,7 @@ class Gate:
         switch: Pulled when the provider refuses for good; once it is pulled nothing is sent.
     """
 
-    def __init__(
-        self, *, retries: int = 5, timeout: float = 600.0, backoff: float = 1.0, switch: Switch | None = None
-    ):
+    def __init__(self, *, retries: int = 5, timeout: float = 600.0, backoff: float = 1.0, switch: Switch | None = None):
         self.retries, self.timeout, self.backoff = retries, timeout, backoff
         self.switch = switch or Switch()
         self._jitter = random.Random()

@@ -46,7 +46,8 @@ class Route:
         if self.needs_key and not self.has_key and not self.api_base:
             variables = " or ".join(self.key_variables)
             raise UsageError(
-                f"{flag} {self.model}: no key. Set {variables}, or give {flag}-api-base for a server that asks for none."
+                f"{flag} {self.model}: no key. Set {variables}, "
+                f"or give {flag}-api-base for a server that asks for none."
             )
 
     def engines(self, *, connections: int, timeout: float) -> tuple[Any, Callable[[], Any]]:
@@ -110,7 +111,8 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
         _, provider, _, _ = litellm.get_llm_provider(model, api_base=api_base)
     except litellm.exceptions.BadRequestError as error:
         raise UsageError(
-            f"model {model!r}: no provider of that name. Names are litellm's, such as openai/gpt-5.4 or hosted_vllm/NAME."
+            f"model {model!r}: no provider of that name. "
+            "Names are litellm's, such as openai/gpt-5.4 or hosted_vllm/NAME."
         ) from error
     environment = litellm.validate_environment(model)
     missing = tuple(name for name in environment["missing_keys"] if "KEY" in name or "TOKEN" in name)

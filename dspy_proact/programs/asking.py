@@ -5,7 +5,7 @@ when they return, and runs the body to its end with `run_now`; `aforward` gives 
 the one place where DSPy's wrapping of failures is undone: a body sees errors of `errors` only.
 """
 
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -48,8 +48,8 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _ours() -> Iterator[None]:
-    """Turn DSPy's errors into ours: what the gate raised comes back as it was, an unusable answer is a content error."""
+def _ours() -> Generator[None]:
+    """Raise what the gate raised as it was, and a content error for an answer that cannot be used."""
     try:
         yield
     except AdapterParseError as error:

@@ -9,6 +9,7 @@ from dspy_proact.calls import last_call
 from dspy_proact.errors import ContentError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.bare_chat import BareChat
+from dspy_proact.programs.fingerprint import fingerprint
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
 
@@ -42,6 +43,10 @@ class Assistant(dspy.Module):
         prediction = await self.acall(history=list(view.history), user_message=view.user_message)
         call = last_call()
         return Response(text=prediction.response, truncated=call is not None and call.finish_reason == "length")
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        return fingerprint((self.reply, self.adapter))
 
     async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
         prediction = await asking(self.reply, self.adapter, history=history, user_message=user_message)

@@ -51,11 +51,13 @@ class FencedJSON(dspy.JSONAdapter):
         try:
             answer = _only_object(_THINKING.sub("", completion), set(outputs))
             return {
-                name: TypeAdapter(field.annotation).validate_python(_plain(name, answer)) for name, field in outputs.items()
+                name: TypeAdapter[Any](field.annotation or Any).validate_python(_plain(name, answer))
+                for name, field in outputs.items()
             }
         except (ValueError, RecursionError) as error:
+            declared: Any = signature  # annotated as an instance in DSPy, where a class is meant
             raise AdapterParseError(
-                adapter_name=type(self).__name__, signature=signature, lm_response=completion, message=_said(error)
+                adapter_name=type(self).__name__, signature=declared, lm_response=completion, message=_said(error)
             ) from error
 
 

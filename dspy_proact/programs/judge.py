@@ -13,6 +13,7 @@ from dspy_proact.errors import ContentError, StageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.fingerprint import fingerprint
 from dspy_proact.types import Grade, Rubric, Turn, Verdict
 from dspy_proact.views import JudgeView
 
@@ -77,21 +78,26 @@ class Judge(dspy.Module):
         evidence = locate_quotes(said.evidence, response)
         return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
 
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        again = [(self.quote, _quoting())] if self.quote else []
+        return fingerprint((self.grade, _grading()), *again)
+
     async def _graded(
         self, asking: Asking, conversation: list[Turn], turn: int, rubric: Rubric, response: str
     ) -> dspy.Prediction:
         shown = {"conversation": conversation, "turn": turn, "rubric": rubric, "response": response}
         try:
-            said = await asking(self.grade, FencedJSON("response"), **shown)
+            said = await asking(self.grade, _grading(), **shown)
         except ContentError as error:
             note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
-            said = await asking(self.grade, FencedJSON("response", note=note), **shown)
+            said = await asking(self.grade, _grading(note), **shown)
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
         try:
             again = await asking(
                 self.quote,
-                FencedJSON("response", "reasoning"),
+                _quoting(),
                 rubric=rubric,
                 response=response,
                 grade=said.grade,
@@ -102,6 +108,14 @@ class Judge(dspy.Module):
         if _found(again.evidence, response):
             said.evidence = again.evidence
         return said
+
+
+def _grading(note: str = "") -> FencedJSON:
+    return FencedJSON("response", note=note)
+
+
+def _quoting() -> FencedJSON:
+    return FencedJSON("response", "reasoning")
 
 
 def _found(evidence: list[str], response: str) -> bool:

@@ -3,7 +3,9 @@
 from dspy_proact.runs.benchmark import Benchmark, Case, Scored
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
+from dspy_proact.runs.interrupt import orderly_interrupt
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, PricePerToken, RoleIdentity
+from dspy_proact.runs.observer import Observer
 from dspy_proact.runs.runner import Runner, Work
 from dspy_proact.runs.selection import select_cases
 
@@ -17,6 +19,7 @@ __all__ = [
     "GradeRecord",
     "Identity",
     "Manifest",
+    "Observer",
     "PricePerToken",
     "RoleIdentity",
     "RunFolder",
@@ -26,5 +29,6 @@ __all__ = [
     "StageKey",
     "Work",
     "latest",
+    "orderly_interrupt",
     "select_cases",
 ]

@@ -7,7 +7,7 @@ workers is the limit in flight of all roles together. A result on disk is never 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Benchmark, Case
 from dspy_proact.runs.event import Event, Failure, GradeRecord, Stage, StageKey
 from dspy_proact.runs.folder import RunWriter, latest
+from dspy_proact.runs.observer import Observer
 from dspy_proact.switch import Switch
 
 
@@ -35,32 +36,30 @@ class Runner:
         folder: Where it is kept; open for writing.
         judge: Name under which verdicts are kept.
         switch: Ends the run when it is pulled.
-        on_event: Called after each stage that was kept.
+        observer: Told of what happens.
+
+    Attributes:
+        stages: Stages that ended in this process.
     """
 
     def __init__(
-        self,
-        benchmark: Benchmark[Any, Any],
-        folder: RunWriter,
-        judge: str,
-        switch: Switch,
-        on_event: Callable[[Event], None] = lambda _: None,
+        self, benchmark: Benchmark[Any, Any], folder: RunWriter, judge: str, switch: Switch, observer: Observer
     ):
-        self.benchmark, self.folder, self.judge, self.switch = benchmark, folder, judge, switch
-        self._on_event = on_event
+        self.benchmark, self.folder, self.judge, self.switch, self.observer = benchmark, folder, judge, switch, observer
+        self.stages = 0
         self._ended = latest(folder.events())
 
-    def work(self, cases: Iterable[Case], epochs: int) -> list[Work]:
-        """What is still to do: cases without a result, or whose failure was the provider's, in corpus order."""
-        asked = (Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases)
-        return [work for work in asked if self._open(work, "response") or self._open(work, "verdict")]
+    async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
+        """Do what has no result, or whose failure was the provider's, in the order of the cases.
 
-    async def run(self, work: Sequence[Work], concurrency: int) -> None:
-        """Do the work; raises the `Halt` if the switch was pulled.
+        What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
 
-        What is in flight at that moment is waited for and kept. A cancellation from outside drops it.
+        Raises:
+            Halt: The switch was pulled.
         """
-        queue = deque(work)
+        asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
+        queue = deque(work for work in asked if self._open(work, "response") or self._open(work, "verdict"))
+        self.observer.started(len(queue), len(asked))
         workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
         try:
             await asyncio.gather(*workers)
@@ -69,6 +68,12 @@ class Runner:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
         self.switch.check()
+
+    def unscored(self, cases: Sequence[Case], epochs: int) -> int:
+        """Of these cases x epochs: tried and without a grade."""
+        keys = {(case.key, epoch) for case in cases for epoch in range(1, epochs + 1)}
+        failed = [key for key, event in self._ended.items() if event.failure and (key.case, key.epoch) in keys]
+        return len({(key.case, key.epoch) for key in failed})
 
     def _open(self, work: Work, stage: Stage) -> bool:
         ended = self._ended.get(self._key(work, stage))
@@ -95,16 +100,17 @@ class Runner:
         key = self._key(work, stage)
         with collect_calls() as calls:
             try:
-                outcome = await (self._answered(work) if stage == "response" else self._graded(work))
+                outcome: dict[str, Any] = await (self._answered if stage == "response" else self._graded)(work)
             except StageError as error:
                 outcome = {"failure": Failure(kind=error.kind, reason=error.reason, detail=error.detail)}
             except Exception as error:  # the one border at which whatever befalls a case becomes its row
-                detail = f"{type(error).__name__}: {error}"
-                outcome = {"failure": Failure(kind="provider", reason="unexpected", detail=detail)}
+                failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
+                outcome = {"failure": failure}
         event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
         self._ended[key] = event
-        self._on_event(event)
+        self.stages += 1
+        self.observer.ended(event)
 
     async def _answered(self, work: Work) -> dict[str, Any]:
         answer = await self.benchmark.answer(work.case)

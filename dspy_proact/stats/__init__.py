@@ -1,4 +1,4 @@
-"""Estimates with honest intervals: pure functions of scores, without seeds or scipy."""
+"""Estimates with honest intervals: functions of scores and their scenarios, without I/O."""
 
 from dspy_proact.stats.cluster import cluster_mean, macro_mean
 from dspy_proact.stats.estimate import Estimate

@@ -11,10 +11,19 @@ import re
 
 from dspy_proact.models.embedded.words import content_words, sentences
 
-_INITIATIVE = re.compile(r"anticipat|proactiv|initiative|look ahead|unasked|not asked|mentioned|disclosed|next step", re.I)
-_RESTRAINT = re.compile(r"hold back|only what (is|was) asked|no suggestions|do not (offer|suggest)|never (offer|suggest)", re.I)
-_CLOSING = re.compile(r"\b(thanks|thank you|cheers|sorted|all set|that'?s it|that'?s everything|bye|done)\b", re.I)
-_DETAIL = re.compile(r"\d|\b(mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(my|our|his|her) \w+|(?<!^)(?<![.!?] )\b[A-Z][a-z]+")
+_INITIATIVE = re.compile(
+    r"anticipat|proactiv|initiative|look ahead|unasked|not asked|mentioned|disclosed|next step", re.IGNORECASE
+)
+_RESTRAINT = re.compile(
+    r"hold back|only what (is|was) asked|no suggestions|do not (offer|suggest)|never (offer|suggest)", re.IGNORECASE
+)
+_CLOSING = re.compile(
+    r"\b(thanks|thank you|cheers|sorted|all set|that'?s it|that'?s everything|bye|done)\b", re.IGNORECASE
+)
+_DETAIL = re.compile(
+    r"\d|\b(mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(my|our|his|her) \w+|(?<!^)(?<![.!?] )\b[A-Z][a-z]+"
+)
+_STEP = re.compile(r"suggest|since you", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^A worked example:\n(\{.*?^\})", re.DOTALL | re.MULTILINE)
 
 
@@ -55,8 +64,8 @@ def _shown(system: str) -> bool:
 
 def _takes_up(example: dict[str, object]) -> bool:
     heard = content_words(json.dumps(example.get("conversation", "")))
-    steps = [text for text in sentences(str(example.get("response", ""))) if re.search(r"suggest|since you", text, re.I)]
-    return any(len(content_words(step) & heard) > 0 for step in steps)
+    steps = [text for text in sentences(str(example.get("response", ""))) if _STEP.search(text)]
+    return any(content_words(step) & heard for step in steps)
 
 
 def _details(said: list[str]) -> tuple[str, str]:

@@ -15,7 +15,10 @@ from dspy_proact.models.decoding import Role
 from dspy_proact.models.embedded import assistant, judge
 
 EMBEDDED = "embedded"
-_ANSWERS: dict[Role, Callable[[str, list[tuple[str, str]]], str]] = {"assistant": assistant.answer, "judge": judge.answer}
+_ANSWERS: dict[Role, Callable[[str, list[tuple[str, str]]], str]] = {
+    "assistant": assistant.answer,
+    "judge": judge.answer,
+}
 
 
 class EmbeddedEngine:

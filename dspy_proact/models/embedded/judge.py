@@ -19,7 +19,7 @@ _OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTIL
 _FORWARD = re.compile(
     r"\b(suggest|consider|recommend|worth|could|might want|would|want me to|shall i|before|in case|plan|prepare|ahead|"
     r"remember|keep|set aside|book|ask|check|since you|because you|given (that|your)|so that|also|next|instead)\b",
-    re.I,
+    re.IGNORECASE,
 )
 _CUTS = (0.45, 0.75)
 _STEP = 0.2
@@ -32,7 +32,7 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
     strength, quote = _strongest(shown, response)
     low, high = cuts = _cuts(system, messages[:-1])
     verdict = {
-        "reasoning": f"The strongest step in the response has strength {strength:.2f}; cuts at {low:.2f} and {high:.2f}.",
+        "reasoning": f"The strongest step has strength {strength:.2f}; the cuts are {low:.2f} and {high:.2f}.",
         "evidence": [quote] if quote else [],
         "grade": _grade(strength, cuts),
     }
@@ -58,7 +58,7 @@ def _strength(sentence: str, heard: Any, passing: Any) -> float:
 
 def _cuts(system: str, demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
     instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.I)) for word in ("strict", "lenient"))
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
     shift = _STEP * (strict - lenient)
     low, high = _taught(demos)
     return low + shift, high + shift

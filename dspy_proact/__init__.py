@@ -1,0 +1,67 @@
+"""ProactBench with a judge and a proactive assistant that are DSPy programs.
+
+Names are imported when they are first used, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact.corpus import Corpus, load_corpus
+    from dspy_proact.models import Gate, open_model
+    from dspy_proact.programs import Assistant, Judge
+    from dspy_proact.report import Summary, document, print_summary, summarize
+    from dspy_proact.runs import RunFolder
+    from dspy_proact.stats import Estimate
+    from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
+    from dspy_proact.views import AssistantView, JudgeView
+
+__all__ = [
+    "Assistant",
+    "AssistantView",
+    "Corpus",
+    "Dialogue",
+    "Estimate",
+    "Evaluation",
+    "Gate",
+    "Grade",
+    "Judge",
+    "JudgeView",
+    "Phase",
+    "Response",
+    "Rubric",
+    "RunFolder",
+    "Summary",
+    "Trigger",
+    "Turn",
+    "Verdict",
+    "document",
+    "load_corpus",
+    "open_model",
+    "print_summary",
+    "summarize",
+]
+
+_ROOMS = {
+    "benchmarks": ["Evaluation"],
+    "corpus": ["Corpus", "load_corpus"],
+    "models": ["Gate", "open_model"],
+    "programs": ["Assistant", "Judge"],
+    "report": ["Summary", "document", "print_summary", "summarize"],
+    "runs": ["RunFolder"],
+    "stats": ["Estimate"],
+    "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
+    "views": ["AssistantView", "JudgeView"],
+}
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""`python -m dspy_proact`."""
+
+from dspy_proact.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""The command line: one file a verb. A verb imports what it needs when it runs, so that `--help` is there at once."""
+
+import sys
+
+import click
+
+from dspy_proact.cli.eval import evaluate
+from dspy_proact.cli.report import report
+from dspy_proact.cli.saying import complain
+from dspy_proact.errors import Halt, ProactError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="dspy-proact")
+def proact() -> None:
+    """Measure how proactive an assistant is, and how far its judge can be trusted.
+
+    With no key and no network, `dspy-proact eval` runs the bundled sample through an embedded stand-in.
+    """
+
+
+proact.add_command(evaluate)
+proact.add_command(report)
+
+
+def main() -> None:
+    """Entry point: every failure is a sentence and an exit status, never a traceback."""
+    try:
+        status = proact(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except click.Abort:
+        status = 130
+    except ProactError as error:
+        complain(str(error))
+        status = 2
+    except Halt as halt:
+        complain(str(halt))
+        status = halt.exit_status
+    except OSError as error:
+        complain(f"{error.filename or 'the system'}: {error.strerror or error}")
+        status = 2
+    sys.exit(status if isinstance(status, int) else 0)

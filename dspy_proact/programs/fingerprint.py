@@ -1,0 +1,33 @@
+"""What a program says to its model, as a hash: any change of wording, fields, demos or adapter changes it."""
+
+import hashlib
+import json
+from typing import Any, cast
+
+import dspy
+
+from dspy_proact.types import Phase, Rubric, Turn
+
+_RUBRIC = Rubric(phase=Phase.EMERGENT, pass_criteria="{pass}", partial_criteria="{partial}", fail_criteria="{fail}")
+_STAND_INS: dict[str, Any] = {
+    "conversation": [Turn(user="{user}", assistant="{assistant}"), Turn(user="{user}", assistant=None)],
+    "evidence": ["{evidence}"],
+    "grade": "PASS",
+    "history": [Turn(user="{user}", assistant="{assistant}")],
+    "reasoning": "{reasoning}",
+    "response": "{response}",
+    "rubric": _RUBRIC,
+    "turn": 2,
+    "user_message": "{user}",
+}
+
+
+def fingerprint(*asked: tuple[dspy.Predict, dspy.Adapter]) -> str:
+    """sha256, in hexadecimal, of the messages that predictors send under their adapters for stand-in inputs."""
+    messages = [_messages(*pair) for pair in asked]
+    return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+def _messages(predictor: dspy.Predict, adapter: dspy.Adapter) -> list[dict[str, Any]]:
+    signature = cast("type[dspy.Signature]", predictor.signature)
+    return adapter.format(signature, predictor.demos, {name: _STAND_INS[name] for name in signature.input_fields})

@@ -1,0 +1,123 @@
+"""A summary as a person reads it on a terminal."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from dspy_proact.corpus.published import HUMAN_ALPHA
+from dspy_proact.report.summary import Outcome, Scores, Summary, Usage
+from dspy_proact.stats import Estimate
+
+STAND_IN = "embedded stand-in: shows how this works, measures no real model"
+
+
+def printable(text: str) -> str:
+    """The text with control and format characters shown as escapes, so that no terminal obeys them."""
+    return "".join(_visible(char) for char in text)
+
+
+def print_summary(summary: Summary, console: Console) -> None:
+    """Print scores with denominators and intervals, then what is unscored, verified and used."""
+    console.print(_table(summary))
+    for line in _notes(summary):
+        console.print(Text(printable(line)))
+
+
+def _table(summary: Summary) -> Table:
+    manifest, identity = summary.manifest, summary.manifest.identity
+    title = f"{identity.benchmark}: {identity.assistant.model} judged by {identity.judge.model}"
+    if manifest.embedded:
+        title += f"\n{STAND_IN}"
+    caption = "% with 95 % intervals; strict counts unscored triggers as 0"
+    table = Table(
+        title=Text(printable(title)),
+        title_justify="left",
+        caption=caption,
+        caption_justify="left",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+    )
+    table.add_column("phase", no_wrap=True)
+    for heading in ("scored", *(label.lower() for label in manifest.labels), "pass rate", "weighted", "strict"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for stratum in manifest.strata:
+        table.add_row(*map(Text, _row(stratum, summary.of_stratum(stratum), summary.scores(stratum), manifest.labels)))
+    table.add_section()
+    table.add_row(*map(Text, _row("micro", summary.outcomes, summary.micro, manifest.labels)))
+    table.add_row("macro", *[""] * (1 + len(manifest.labels)), *map(Text, _numbers(summary.macro)))
+    return table
+
+
+def _row(name: str, outcomes: Sequence[Outcome], scores: Scores, labels: Sequence[str]) -> list[str]:
+    scored = sum(outcome.state == "scored" for outcome in outcomes)
+    counts = [str(sum(outcome.label == label for outcome in outcomes)) for label in labels]
+    return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(scores)]
+
+
+def _numbers(scores: Scores) -> list[str]:
+    strict = scores.strict_weighted.value
+    return [_estimate(scores.pass_rate), _estimate(scores.weighted), "-" if strict is None else f"{100 * strict:.1f}"]
+
+
+def _estimate(estimate: Estimate) -> str:
+    if estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{100 * estimate.value:.1f}"
+    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+
+
+def _notes(summary: Summary) -> list[str]:
+    manifest = summary.manifest
+    epochs = f" x {manifest.epochs} epochs" if manifest.epochs > 1 else ""
+    notes = [
+        f"{_counted(summary.case_count, 'trigger')}{epochs} in {_counted(summary.group_count, 'scenario')}; "
+        "intervals are cluster-robust over scenarios."
+    ]
+    if summary.count("unscored"):
+        reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
+        notes.append(f"unscored {summary.count('unscored')}: {reasons}. Strict scores count them 0.")
+    if summary.count("pending"):
+        notes.append(f"pending {summary.count('pending')}: the run is not complete.")
+    if summary.truncated:
+        notes.append(f"{summary.truncated} responses were cut at the token limit and judged as they are.")
+    if summary.evidence_checked:
+        notes.append(
+            f"evidence: {summary.evidence_verified} of {summary.evidence_checked} verdicts quote the response."
+        )
+    notes += _warnings(summary)
+    notes += [f"{role}: {_usage(usage)}" for role, usage in summary.usage.items()]
+    if manifest.identity.benchmark == "proactbench":
+        alphas = ", ".join(f"{phase} {alpha:.2f}" for phase, alpha in HUMAN_ALPHA.items())
+        notes.append(f"human reference: people agree on such grades with ordinal alpha {alphas} (published study).")
+    return notes
+
+
+def _warnings(summary: Summary) -> list[str]:
+    """What is to be said of estimates, each reason once with the rows that it concerns."""
+    named = {stratum: summary.scores(stratum) for stratum in summary.manifest.strata}
+    rows: defaultdict[str, list[str]] = defaultdict(list)
+    for name, scores in {**named, "micro": summary.micro, "macro": summary.macro}.items():
+        if scores.weighted.reason:
+            rows[scores.weighted.reason].append(name)
+    return [f"{', '.join(names)}: {reason}." for reason, names in rows.items()]
+
+
+def _usage(usage: Usage) -> str:
+    cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
+    tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
+    return f"{usage.calls:,} calls, {tokens}, {cost}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _visible(char: str) -> str:
+    hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and char != "\n"
+    return char.encode("unicode_escape").decode() if hidden else char
