@@ -1,0 +1,37 @@
+"""What every test may use."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["HF_DATASETS_OFFLINE"] = "1"
+
+from server import Server  # noqa: E402 - found through the path above
+
+
+@pytest.fixture
+def server():
+    """A local server that speaks OpenAI's chat protocol, one for each test."""
+    with Server() as running:
+        yield running
+
+
+@pytest.fixture
+def data():
+    """The folder of public data; a test that asks for it skips where DSPY_PROACT_DATA does not name it."""
+    folder = os.environ.get("DSPY_PROACT_DATA")
+    if not folder:
+        pytest.skip("needs the public data: set DSPY_PROACT_DATA")
+    return Path(folder)
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch):
+    """No test reads a key or an endpoint of the machine."""
+    for name in list(os.environ):
+        if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")):
+            monkeypatch.delenv(name)

@@ -1,0 +1,140 @@
+"""A local OpenAI-compatible server that records what it is sent and answers as a test scripts it.
+
+Two endpoints: `server.assistant` and `server.judge` are bases for --model-api-base and --judge-api-base, so that
+a test tells the roles apart by the path. Anything that a test does not script is answered as a healthy model would.
+"""
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+GRADES = ("PASS", "PARTIAL", "FAIL")
+
+
+@dataclass(frozen=True)
+class Sent:
+    """One request as it arrived."""
+
+    role: str
+    path: str
+    headers: dict[str, str]
+    body: dict[str, Any]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        return self.body["messages"]
+
+    @property
+    def text(self) -> str:
+        """Everything that was sent, for reading canaries in it."""
+        return json.dumps({"path": self.path, "headers": self.headers, "body": self.body}, ensure_ascii=False)
+
+
+@dataclass
+class Answer:
+    """What to send back; `raw` replaces the whole body."""
+
+    content: str | None = ""
+    finish_reason: str = "stop"
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    usage: dict[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7})
+    delay: float = 0.0
+
+
+def error(status: int, message: str = "no", **headers: str) -> Answer:
+    """An error in OpenAI's form."""
+    return Answer(status=status, raw=json.dumps({"error": {"message": message}}).encode(), headers=headers)
+
+
+def verdict(grade: str = "PASS", evidence: Any = (), reasoning: str = "because") -> str:
+    """A verdict as a judge writes it."""
+    return json.dumps({"reasoning": reasoning, "evidence": list(evidence), "grade": grade})
+
+
+def healthy(sent: Sent) -> Answer:
+    """A deterministic assistant and judge: the same request is always answered alike."""
+    digest = hashlib.sha256(json.dumps(sent.messages).encode()).hexdigest()
+    if sent.role == "assistant":
+        return Answer(f"You could label the boxes today, number {digest[:8]}.")
+    return Answer(verdict(GRADES[int(digest, 16) % 3], ["label the boxes today"]))
+
+
+class Server:
+    """Runs in a thread of its own from `with` to its end."""
+
+    def __init__(self, script: Callable[[Sent], Answer] = healthy):
+        self.script = script
+        self.sent: list[Sent] = []
+        self.in_flight = 0
+        self.most_in_flight = 0
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        self.port = asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    @property
+    def assistant(self) -> str:
+        return f"http://127.0.0.1:{self.port}/assistant/v1"
+
+    @property
+    def judge(self) -> str:
+        return f"http://127.0.0.1:{self.port}/judge/v1"
+
+    def of(self, role: str) -> list[Sent]:
+        """The requests of one role, in the order of arrival."""
+        return [sent for sent in self.sent if sent.role == role]
+
+    def script_roles(self, assistant: Callable[[Sent], Answer] = healthy, judge: Callable[[Sent], Answer] = healthy):
+        """Script the roles apart."""
+        self.script = lambda sent: assistant(sent) if sent.role == "assistant" else judge(sent)
+
+    async def _start(self) -> int:
+        application = web.Application(client_max_size=10**9)
+        application.router.add_post("/{role}/v1/{rest:.*}", self._answer)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        await site.start()
+        return self._runner.addresses[0][1]
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        sent = Sent(request.match_info["role"], request.path, dict(request.headers), await request.json())
+        self.sent.append(sent)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            answer = self.script(sent)
+            await asyncio.sleep(answer.delay)
+        finally:
+            self.in_flight -= 1
+        body = answer.raw if answer.raw is not None else json.dumps(_completion(sent, answer)).encode()
+        return web.Response(body=body, status=answer.status, headers=answer.headers, content_type="application/json")
+
+
+def _completion(sent: Sent, answer: Answer) -> dict[str, Any]:
+    message = {"role": "assistant", "content": answer.content}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "created": 1,
+        "model": sent.body.get("model", "m"),
+        "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}],
+        **({"usage": answer.usage} if answer.usage is not None else {}),
+    }
