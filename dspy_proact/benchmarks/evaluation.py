@@ -96,7 +96,7 @@ class Evaluation:
 
     def run(
         self,
-        out: Path | None = None,
+        out: str | Path | None = None,
         *,
         limit: int | None = None,
         phases: Collection[str] = (),
@@ -117,7 +117,8 @@ class Evaluation:
             Halt: The run ended early; what is on disk is kept, and the same call goes on.
         """
         try:
-            return asyncio.run(self._run(out or self.default_folder, limit, phases, epochs, observer or Observer()))
+            folder = Path(out or self.default_folder)
+            return asyncio.run(self._run(folder, limit, phases, epochs, observer or Observer()))
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 

@@ -1,6 +1,7 @@
 """`dspy-proact eval`: score a model on a corpus."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,20 @@ class Params(click.ParamType):
             return name.strip(), text
 
 
+class Seconds(click.FloatRange):
+    """A time above zero, up to a day."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, max=86400, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; `nan` passes every comparison of a range, so it is refused here."""
+        seconds = super().convert(value, param, ctx)
+        if math.isnan(seconds):
+            self.fail(f"{value!r} is not a number of seconds", param, ctx)
+        return seconds
+
+
 @click.command("eval")
 @click.option("--model", help="Model under test, a litellm name. Default: the embedded stand-in.")
 @click.option("--judge", help=f"Judge. Default: {_PAPER_JUDGE}, the paper's; the stand-in when the model is embedded.")
@@ -54,9 +69,7 @@ class Params(click.ParamType):
 @click.option(
     "--concurrency", type=click.IntRange(1, 4096), default=32, show_default=True, help="Requests in flight, both roles."
 )
-@click.option(
-    "--timeout", type=click.FloatRange(0, 86400, min_open=True), default=600, show_default=True, help="Seconds a call."
-)
+@click.option("--timeout", type=Seconds(), default=600, show_default=True, help="Seconds for one attempt.")
 @click.option("--retries", type=click.IntRange(0, 100), default=5, show_default=True, help="Further attempts a call.")
 @click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
 @click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise for the judge.")

@@ -36,8 +36,8 @@ class CaseRecord(Frozen):
 class RunFolder:
     """Reads a run; `RunWriter` writes it."""
 
-    def __init__(self, path: Path):
-        self.path = path
+    def __init__(self, path: str | Path):
+        self.path = Path(path)
 
     @property
     def exists(self) -> bool:

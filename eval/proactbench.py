@@ -1,0 +1,47 @@
+"""ProactBench with the settings of the paper (arXiv 2605.09228), pinned from top to bottom.
+
+    python eval/proactbench.py openai/gpt-4o
+
+The probe, the decoding and the judge's model are the paper's; the judge's prompt is ours, so a score is comparable
+with the published ones only as far as that was shown. The same command again goes on where it stopped.
+"""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from dspy_proact import Evaluation, RunFolder, load_corpus, print_summary, summarize
+
+CORPUS = "proactbench"
+JUDGE = "openai/gpt-5.4"
+REASONING = ("gpt-5", "o1", "o3", "o4", "gemini-2.5-pro")
+# What the paper sends. None: not sent. Claude takes no top_p, and from 4.7 on no temperature.
+SAMPLED = {"temperature": 0.7, "top_p": 1.0, "max_tokens": 8192}
+REASONED = {"temperature": 1.0, "top_p": None, "max_tokens": 32768}
+JUDGED = {**REASONED, "reasoning_effort": "medium"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="a litellm name")
+    parser.add_argument("--corpus", default=CORPUS, help="another corpus than the paper's, to try this out")
+    parser.add_argument("--judge", default=JUDGE, help="another judge than the paper's, to try this out")
+    parser.add_argument("--out", type=Path, help="folder of the run")
+    asked = parser.parse_args()
+
+    name = asked.model.rsplit("/", 1)[-1]
+    settings = {} if name.startswith("claude-") else REASONED if name.startswith(REASONING) else SAMPLED
+    evaluation = Evaluation(
+        load_corpus(asked.corpus),
+        asked.model,
+        asked.judge,
+        model_params=settings,
+        judge_params=JUDGED if asked.judge == JUDGE else None,
+    )
+    finished = evaluation.run(asked.out)
+    print_summary(summarize(RunFolder(finished.path)), Console())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The house: who may import whom. Read from the sources, so that a lazy import counts too."""
+
+import ast
+from pathlib import Path
+
+import dspy_proact
+
+HOUSE = Path(dspy_proact.__file__).parent
+GROUND = {"errors", "types", "calls", "switch"}
+FIRST = GROUND | {"evidence", "views", "stats"}
+SECOND = FIRST | {"corpus", "runs"}
+MAY_IMPORT = {
+    "types": set(),
+    "errors": set(),
+    "calls": GROUND,
+    "switch": GROUND,
+    "evidence": GROUND,
+    "views": GROUND,
+    "stats": GROUND,
+    "corpus": FIRST,
+    "runs": FIRST,
+    "models": FIRST,
+    "report": SECOND,
+    "programs": FIRST | {"models"},
+    "benchmarks": SECOND | {"models", "programs"},
+    "cli": SECOND | {"models", "programs", "benchmarks", "report"},
+    "__init__": SECOND | {"models", "programs", "benchmarks", "report"},
+    "__main__": {"cli"},
+}
+WITHOUT_DSPY = {"types", "errors", "calls", "switch", "evidence", "views", "stats", "corpus", "runs", "report"}
+PRINTING = {"cli", "__main__"}
+
+
+def room_of(path):
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def sources():
+    return [(room_of(path), path, ast.parse(path.read_text(encoding="utf-8"))) for path in HOUSE.rglob("*.py")]
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names if node.module == "dspy_proact")
+
+
+def test_every_room_has_its_rule():
+    assert {room for room, _, _ in sources()} == set(MAY_IMPORT)
+
+
+def test_imports_go_one_way():
+    for room, path, tree in sources():
+        names = {name.split(".")[1] for name in imported(tree) if name.startswith("dspy_proact.")}
+        assert names - {room} <= MAY_IMPORT[room], path
+
+
+def test_measuring_and_reporting_know_neither_dspy_nor_litellm():
+    for room, path, tree in sources():
+        if room in WITHOUT_DSPY:
+            assert not {name.split(".")[0] for name in imported(tree)} & {"dspy", "litellm"}, path
+
+
+def test_numbers_are_made_with_numpy_only():
+    for room, path, tree in sources():
+        if room == "stats":
+            foreign = {name.split(".")[0] for name in imported(tree)} & {"scipy", "pandas", "sklearn", "pydantic"}
+            assert not foreign, path
+
+
+def test_only_the_command_line_prints_and_only_models_read_the_environment():
+    for room, path, tree in sources():
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        environ = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"environ", "getenv"}
+        assert room in PRINTING or "print" not in names, path
+        assert room in {"models", "cli"} or not environ, path
+
+
+def test_nothing_reads_a_pickle():
+    for _, path, tree in sources():
+        assert not {name.split(".")[0] for name in imported(tree)} & {"pickle", "cloudpickle", "dill", "shelve"}, path
