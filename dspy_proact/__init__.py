@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Evaluation
     from dspy_proact.corpus import Corpus, load_corpus
+    from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, open_model
     from dspy_proact.programs import Assistant, Judge
     from dspy_proact.report import Summary, document, print_summary, summarize
@@ -26,9 +27,11 @@ __all__ = [
     "Evaluation",
     "Gate",
     "Grade",
+    "Halt",
     "Judge",
     "JudgeView",
     "Phase",
+    "ProactError",
     "Response",
     "Rubric",
     "RunFolder",
@@ -46,6 +49,7 @@ __all__ = [
 _ROOMS = {
     "benchmarks": ["Evaluation"],
     "corpus": ["Corpus", "load_corpus"],
+    "errors": ["Halt", "ProactError"],
     "models": ["Gate", "open_model"],
     "programs": ["Assistant", "Judge"],
     "report": ["Summary", "document", "print_summary", "summarize"],

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, RunFolder, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Halt, ProactError, RunFolder, load_corpus, print_summary, summarize
 
 CORPUS = "proactbench"
 JUDGE = "openai/gpt-5.4"
@@ -32,14 +32,13 @@ def main() -> None:
 
     name = asked.model.rsplit("/", 1)[-1]
     settings = {} if name.startswith("claude-") else REASONED if name.startswith(REASONING) else SAMPLED
-    evaluation = Evaluation(
-        load_corpus(asked.corpus),
-        asked.model,
-        asked.judge,
-        model_params=settings,
-        judge_params=JUDGED if asked.judge == JUDGE else None,
-    )
-    finished = evaluation.run(asked.out)
+    judged = JUDGED if asked.judge == JUDGE else {}
+    try:
+        corpus = load_corpus(asked.corpus)
+        evaluation = Evaluation(corpus, asked.model, asked.judge, model_params=settings, judge_params=judged)
+        finished = evaluation.run(asked.out)
+    except (ProactError, Halt) as end:
+        parser.exit(2, f"{end}\n")
     print_summary(summarize(RunFolder(finished.path)), Console())
 
 
