@@ -6,12 +6,13 @@ from pathlib import Path
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-GROUND = {"errors", "types", "calls", "switch"}
+GROUND = {"errors", "types", "calls", "switch", "plain_text"}
 FIRST = GROUND | {"evidence", "views", "stats"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
     "errors": set(),
+    "plain_text": set(),
     "calls": GROUND,
     "switch": GROUND,
     "evidence": GROUND,
@@ -27,7 +28,7 @@ MAY_IMPORT = {
     "__init__": SECOND | {"models", "programs", "benchmarks", "report"},
     "__main__": {"cli"},
 }
-WITHOUT_DSPY = {"types", "errors", "calls", "switch", "evidence", "views", "stats", "corpus", "runs", "report"}
+WITHOUT_DSPY = GROUND | {"evidence", "views", "stats", "corpus", "runs", "report"}
 PRINTING = {"cli", "__main__"}
 
 

@@ -1,6 +1,7 @@
 """`dspy-proact eval`: score a model on a corpus."""
 
 import json
+import logging
 import math
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,8 @@ def evaluate(
     Every answer and verdict is kept as it comes; the same command again goes on where it stopped and pays for nothing
     twice. With no --model, an embedded stand-in is run on the bundled sample.
     """
+    # DSPy would log a line for every response cut at the token limit; the report counts them.
+    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     from dspy_proact.benchmarks import Evaluation
     from dspy_proact.cli.progress import Progress
     from dspy_proact.cli.report import show

@@ -2,11 +2,11 @@
 
 import click
 
+from dspy_proact.plain_text import printable
+
 
 def say(text: str) -> None:
     """Tell the person something."""
-    from dspy_proact.report.terminal import printable
-
     click.echo(printable(text), err=True)
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import dspy
 
+from dspy_proact.plain_text import encodable
 from dspy_proact.types import Turn
 
 
@@ -25,8 +26,8 @@ class BareChat(dspy.Adapter):
         return [*messages, {"role": "user", "content": inputs["user_message"]}]
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
-        """The answer, untouched, as the signature's only output."""
-        return {next(iter(signature.output_fields)): completion}
+        """The answer, as it came, as the signature's only output."""
+        return {next(iter(signature.output_fields)): encodable(completion)}
 
 
 def _instruction(signature: type[dspy.Signature]) -> str:

@@ -8,6 +8,8 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import TypeAdapter, ValidationError
 
+from dspy_proact.plain_text import encodable
+
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _MOST_STARTS = 64
@@ -96,9 +98,12 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _plain(name: str, answer: dict[str, Any]) -> Any:
     """Small liberties that change no meaning: a lone quote for a list of one, null for no quotes, `Pass` for `PASS`."""
     value = answer[name]
+    if isinstance(value, str):
+        value = encodable(value)
+        return [value] if name == "evidence" else value.strip().upper() if name == "grade" else value
     if name == "evidence":
-        return [] if value is None else [value] if isinstance(value, str) else value
-    return value.strip().upper() if name == "grade" and isinstance(value, str) else value
+        return [encodable(quote) if isinstance(quote, str) else quote for quote in value or []]
+    return value
 
 
 def _said(error: Exception) -> str:

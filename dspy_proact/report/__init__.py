@@ -2,6 +2,6 @@
 
 from dspy_proact.report.document import document
 from dspy_proact.report.summary import Outcome, Scores, Summary, Usage, summarize
-from dspy_proact.report.terminal import STAND_IN, print_summary, printable
+from dspy_proact.report.terminal import STAND_IN, print_summary
 
-__all__ = ["STAND_IN", "Outcome", "Scores", "Summary", "Usage", "document", "print_summary", "printable", "summarize"]
+__all__ = ["STAND_IN", "Outcome", "Scores", "Summary", "Usage", "document", "print_summary", "summarize"]

@@ -1,6 +1,5 @@
 """A summary as a person reads it on a terminal."""
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Sequence
 
@@ -10,46 +9,43 @@ from rich.table import Table
 from rich.text import Text
 
 from dspy_proact.corpus.published import HUMAN_ALPHA
+from dspy_proact.plain_text import printable
 from dspy_proact.report.summary import Outcome, Scores, Summary, Usage
 from dspy_proact.stats import Estimate
 
 STAND_IN = "embedded stand-in: shows how this works, measures no real model"
 
 
-def printable(text: str) -> str:
-    """The text with control and format characters shown as escapes, so that no terminal obeys them."""
-    return "".join(_visible(char) for char in text)
-
-
 def print_summary(summary: Summary, console: Console) -> None:
     """Print scores with denominators and intervals, then what is unscored, verified and used."""
     console.print(_table(summary))
     for line in _notes(summary):
-        console.print(Text(printable(line)))
+        console.print(_cell(line))
 
 
 def _table(summary: Summary) -> Table:
     manifest, identity = summary.manifest, summary.manifest.identity
-    title = f"{identity.benchmark}: {identity.assistant.model} judged by {identity.judge.model}"
+    title = _cell(f"{identity.benchmark}: {identity.assistant.model} judged by {identity.judge.model}")
     if manifest.embedded:
-        title += f"\n{STAND_IN}"
+        title.append(f"\n{STAND_IN}")
     caption = "% with 95 % intervals; strict counts unscored triggers as 0"
     table = Table(
-        title=Text(printable(title)),
+        title=title,
         title_justify="left",
         caption=caption,
         caption_justify="left",
         box=SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
+        padding=0,
+        show_edge=False,
     )
     table.add_column("phase", no_wrap=True)
     for heading in ("scored", *(label.lower() for label in manifest.labels), "pass rate", "weighted", "strict"):
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(_cell(heading), justify="right", no_wrap=True)
     for stratum in manifest.strata:
-        table.add_row(*map(Text, _row(stratum, summary.of_stratum(stratum), summary.scores(stratum), manifest.labels)))
+        table.add_row(*map(_cell, _row(stratum, summary.of_stratum(stratum), summary.scores(stratum), manifest.labels)))
     table.add_section()
-    table.add_row(*map(Text, _row("micro", summary.outcomes, summary.micro, manifest.labels)))
-    table.add_row("macro", *[""] * (1 + len(manifest.labels)), *map(Text, _numbers(summary.macro)))
+    table.add_row(*map(_cell, _row("micro", summary.outcomes, summary.micro, manifest.labels)))
+    table.add_row("macro", *[""] * (1 + len(manifest.labels)), *map(_cell, _numbers(summary.macro)))
     return table
 
 
@@ -57,6 +53,11 @@ def _row(name: str, outcomes: Sequence[Outcome], scores: Scores, labels: Sequenc
     scored = sum(outcome.state == "scored" for outcome in outcomes)
     counts = [str(sum(outcome.label == label for outcome in outcomes)) for label in labels]
     return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(scores)]
+
+
+def _cell(text: str) -> Text:
+    """Text of a file as it is: one line, no markup, nothing that a terminal obeys."""
+    return Text(printable(text).replace("\n", "\\n"))
 
 
 def _numbers(scores: Scores) -> list[str]:
@@ -69,7 +70,7 @@ def _estimate(estimate: Estimate) -> str:
         return "-"
     if estimate.low is None or estimate.high is None:
         return f"{100 * estimate.value:.1f}"
-    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
+    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}–{100 * estimate.high:.1f}]"
 
 
 def _notes(summary: Summary) -> list[str]:
@@ -116,8 +117,3 @@ def _usage(usage: Usage) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def _visible(char: str) -> str:
-    hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and char != "\n"
-    return char.encode("unicode_escape").decode() if hidden else char

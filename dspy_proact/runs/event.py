@@ -2,6 +2,8 @@
 
 from typing import Any, Literal
 
+from pydantic import Field
+
 from dspy_proact.calls import Call
 from dspy_proact.types import Frozen
 
@@ -19,8 +21,8 @@ class Failure(Frozen):
 class GradeRecord(Frozen):
     """The result of a verdict."""
 
-    score: float
-    """In [0, 1], higher is better."""
+    score: float = Field(ge=0, le=1)
+    """Higher is better."""
     label: str
     verified: bool | None
     detail: dict[str, Any]

@@ -4,6 +4,7 @@ One process writes, held by a lock that does not survive it; anybody may read me
 one whole line, so a kill leaves at most a torn last line, which reading passes over and writing cuts off.
 """
 
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -93,6 +94,9 @@ class RunWriter(RunFolder):
         try:
             self._begin(manifest)
             self._file = self._events.open("ab", buffering=0)
+        except OSError as error:
+            self._lock.release()
+            raise _unwritable(error.filename, error) from error
         except BaseException:
             self._lock.release()
             raise
@@ -126,8 +130,20 @@ class RunWriter(RunFolder):
             os.fsync(file.fileno())
 
     def record(self, event: Event) -> None:
-        """Append an event; it is on its way to the disk when this returns, and on it within a second."""
-        self._file.write(_line(event))
+        """Append an event; it is on its way to the disk when this returns, and on it within a second.
+
+        Raises:
+            RunError: It could not be written whole; the record is as it was before.
+        """
+        line = _line(event)
+        before = os.fstat(self._file.fileno()).st_size
+        try:
+            whole = self._file.write(line) == len(line)
+        except OSError as error:
+            raise _unwritable(self._events, error) from error
+        if not whole:
+            self._file.truncate(before)
+            raise RunError(f"{self._events}: no room on the disk; make some and give the same command again")
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())
             self._synced = time.monotonic()
@@ -135,15 +151,21 @@ class RunWriter(RunFolder):
     def _locked(self) -> filelock.BaseFileLock:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not self.exists and any(self.path.iterdir()) and not (self.path / "lock").exists():
+            if not self.exists and not self._unused():
                 raise RunError(f"{self.path}: not empty and not a run; name another folder with --out")
             lock = filelock.FileLock(self.path / "lock", timeout=0)
             lock.acquire()
         except filelock.Timeout:
             raise RunError(f"{self.path}: another process is writing this run") from None
         except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror}") from error
+            raise _unwritable(self.path, error) from error
         return lock
+
+    def _unused(self) -> bool:
+        """Whether nothing is here, or only what a run leaves that was killed before it was begun."""
+        left = {self._manifest.name, "manifest.json.new", "lock"}
+        empty = {path.name for path in (self._cases, self._events) if path.is_file() and not path.stat().st_size}
+        return {path.name for path in self.path.iterdir()} <= left | empty
 
     def _begin(self, manifest: Manifest) -> None:
         if self.exists:
@@ -167,7 +189,12 @@ def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
 
 
 def _line(record: BaseModel) -> bytes:
-    return record.model_dump_json().encode() + b"\n"
+    # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
+    return json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+
+
+def _unwritable(path: object, error: OSError) -> RunError:
+    return RunError(f"{path}: cannot be written: {error.strerror or error}")
 
 
 def _lines(path: Path, model: type[M]) -> Iterator[M]:

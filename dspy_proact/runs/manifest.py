@@ -2,8 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from dspy_proact.types import Frozen
 
@@ -31,13 +30,12 @@ class Identity(Frozen):
 
     def digest(self) -> str:
         """sha256 in hexadecimal."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
 
     def differences(self, other: "Identity") -> list[str]:
         """Dotted names of the fields in which two identities differ."""
-        mine, theirs = _flat(self.model_dump(mode="json")), _flat(other.model_dump(mode="json"))
-        return sorted(name for name in mine.keys() | theirs.keys() if mine.get(name) != theirs.get(name))
+        mine, theirs = _leaves(self.model_dump(mode="json")), _leaves(other.model_dump(mode="json"))
+        return [".".join(path) for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
 
 
 class PricePerToken(Frozen):
@@ -80,10 +78,15 @@ class Manifest(Frozen):
     """When the run was begun, ISO 8601, UTC."""
 
 
-def _flat(value: Any, name: str = "") -> dict[str, Any]:
-    if not isinstance(value, Mapping):
-        return {name: value}
-    fields: dict[str, Any] = {}
-    for key, inner in value.items():  # pyright: ignore[reportUnknownVariableType] - any JSON object
-        fields |= _flat(inner, f"{name}.{key}" if name else str(key))  # pyright: ignore[reportUnknownArgumentType]
-    return fields
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
+    """The canonical JSON of everything in a JSON value that is not an object with fields, by its path."""
+    if not isinstance(value, dict) or not value:
+        return {path: _canonical(value)}
+    leaves: dict[tuple[str, ...], str] = {}
+    for name, inner in cast("dict[str, Any]", value).items():
+        leaves |= _leaves(inner, (*path, name))
+    return leaves
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
