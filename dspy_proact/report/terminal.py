@@ -18,26 +18,22 @@ STAND_IN = "embedded stand-in: shows how this works, measures no real model"
 
 def print_summary(summary: Summary, console: Console) -> None:
     """Print scores with denominators and intervals, then what is unscored, verified and used."""
+    for line in _heading(summary):
+        console.print(_cell(line))
     console.print(_table(summary))
     for line in _notes(summary):
         console.print(_cell(line))
 
 
+def _heading(summary: Summary) -> list[str]:
+    identity = summary.manifest.identity
+    heading = f"{identity.benchmark}: {identity.assistant.model} judged by {identity.judge.model}"
+    return [heading, *([STAND_IN] if summary.manifest.embedded else [])]
+
+
 def _table(summary: Summary) -> Table:
-    manifest, identity = summary.manifest, summary.manifest.identity
-    title = _cell(f"{identity.benchmark}: {identity.assistant.model} judged by {identity.judge.model}")
-    if manifest.embedded:
-        title.append(f"\n{STAND_IN}")
-    caption = "% with 95 % intervals; strict counts unscored triggers as 0"
-    table = Table(
-        title=title,
-        title_justify="left",
-        caption=caption,
-        caption_justify="left",
-        box=SIMPLE_HEAD,
-        padding=0,
-        show_edge=False,
-    )
+    manifest = summary.manifest
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("phase", no_wrap=True)
     for heading in ("scored", *(label.lower() for label in manifest.labels), "pass rate", "weighted", "strict"):
         table.add_column(_cell(heading), justify="right", no_wrap=True)
@@ -78,7 +74,7 @@ def _notes(summary: Summary) -> list[str]:
     epochs = f" x {manifest.epochs} epochs" if manifest.epochs > 1 else ""
     notes = [
         f"{_counted(summary.case_count, 'trigger')}{epochs} in {_counted(summary.group_count, 'scenario')}; "
-        "intervals are cluster-robust over scenarios."
+        "% with 95 % intervals, cluster-robust over scenarios."
     ]
     if summary.count("unscored"):
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())

@@ -190,7 +190,8 @@ def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
 
 def _line(record: BaseModel) -> bytes:
     # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
-    return json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
+    text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _unwritable(path: object, error: OSError) -> RunError:

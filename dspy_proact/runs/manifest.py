@@ -35,7 +35,9 @@ class Identity(Frozen):
     def differences(self, other: "Identity") -> list[str]:
         """Dotted names of the fields in which two identities differ."""
         mine, theirs = _leaves(self.model_dump(mode="json")), _leaves(other.model_dump(mode="json"))
-        return [".".join(path) for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
+        paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
+        inner = {path[:length] for path in paths for length in range(len(path))}
+        return [".".join(path) for path in paths if path not in inner]
 
 
 class PricePerToken(Frozen):

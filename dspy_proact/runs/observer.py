@@ -1,0 +1,16 @@
+"""Whoever watches a run."""
+
+from dspy_proact.runs.event import Event
+
+
+class Observer:
+    """Is told what happens in a run; this one keeps it to itself."""
+
+    def started(self, todo: int, asked: int) -> None:
+        """A run begins, with `todo` of the `asked` triggers x epochs still to do."""
+
+    def ended(self, event: Event) -> None:
+        """A stage ended and was kept."""
+
+    def interrupted(self) -> None:
+        """The person asked to stop; what is in flight is still awaited."""

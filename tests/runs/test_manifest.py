@@ -1,0 +1,147 @@
+"""What a run is: two commands are one run when, and only when, nothing in their identities differs."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from toy import identity, manifest, price
+
+from dspy_proact.runs import CorpusRecord, Identity, Manifest, RoleIdentity
+
+ROLE = {"model": "traveller", "prompt": "aa", "decoding": {"temperature": 0.5, "stop": ["."]}, "endpoint": "http://a"}
+CHANGES = [
+    ("benchmark", "puzzles"),
+    ("corpus", "dd"),
+    *[
+        (f"{role}.{field}", value)
+        for role in ("assistant", "judge")
+        for field, value in [
+            ("model", "oracle"),
+            ("prompt", "zz"),
+            ("endpoint", "http://b"),
+            ("endpoint", None),
+            ("decoding.temperature", 0.6),
+            ("decoding.stop", [".", "!"]),
+            ("decoding.seed", 1),
+        ]
+    ],
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(-3, 3) | st.sampled_from(["", "a", "é"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b", "a.b"]), inner, max_size=2),
+    max_leaves=4,
+)
+DECODINGS = st.dictionaries(st.sampled_from(["a", "b", "a.b"]), JSON, max_size=3)
+
+
+def fields() -> dict[str, Any]:
+    return {"benchmark": "riddles", "assistant": ROLE, "judge": ROLE, "corpus": "cc"}
+
+
+def changed(name: str, value: Any) -> Identity:
+    """The identity of `fields` with one dotted field set."""
+    raw = json.loads(json.dumps(fields()))
+    *path, last = name.split(".")
+    inner = raw
+    for step in path:
+        inner = inner[step]
+    inner[last] = value
+    return Identity.model_validate(raw)
+
+
+def decoded(decoding: Mapping[str, Any]) -> Identity:
+    return identity(assistant=RoleIdentity(model="m", prompt="p", decoding=dict(decoding)))
+
+
+def backwards(value: Any) -> Any:
+    """The same value with the fields of every object in the opposite order."""
+    if isinstance(value, dict):
+        return {key: backwards(item) for key, item in reversed(value.items())}
+    return value
+
+
+def test_the_digest_is_sha256_in_hexadecimal_and_does_not_depend_on_the_order_of_fields():
+    one, other = Identity.model_validate(fields()), Identity.model_validate(backwards(fields()))
+    assert list(one.assistant.decoding) != list(other.assistant.decoding)
+    assert one.digest() == other.digest()
+    assert len(one.digest()) == 64
+    assert set(one.digest()) <= set("0123456789abcdef")
+    assert one.differences(other) == []
+
+
+def test_every_field_of_an_identity_is_in_the_table_of_changes():
+    tried = {name.split(".")[0] for name, _ in CHANGES} | {name.split(".")[1] for name, _ in CHANGES if "." in name}
+    assert tried == {*Identity.model_fields, *RoleIdentity.model_fields}
+
+
+@pytest.mark.parametrize(("name", "value"), CHANGES)
+def test_each_field_makes_another_run_and_is_named(name: str, value: Any):
+    one, other = Identity.model_validate(fields()), changed(name, value)
+    assert one.digest() != other.digest()
+    assert one.differences(other) == [name]
+    assert other.differences(one) == [name]
+
+
+def test_all_differences_are_named_in_order():
+    other = identity(
+        corpus="dd", judge=RoleIdentity(model="oracle", prompt="bb", decoding={"seed": 1}, endpoint="http://thebes/v1")
+    )
+    assert identity().differences(other) == ["corpus", "judge.decoding.seed", "judge.model"]
+
+
+def test_the_roles_are_not_interchangeable():
+    one, other = RoleIdentity(model="a", prompt="p", decoding={}), RoleIdentity(model="b", prompt="p", decoding={})
+    here, there = identity(assistant=one, judge=other), identity(assistant=other, judge=one)
+    assert here.digest() != there.digest()
+    assert here.differences(there) == ["assistant.model", "judge.model"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({}, {"seed": None}),
+        ({}, {"extra_body": {}}),
+        ({"temperature": 1}, {"temperature": 1.0}),
+        ({"flag": True}, {"flag": 1}),
+        ({"a.b": 1}, {"a": {"b": 1}}),
+    ],
+)
+def test_the_digest_differs_where_a_difference_is_named_and_only_there(one: dict[str, Any], other: dict[str, Any]):
+    here, there = decoded(one), decoded(other)
+    assert (here.digest() != there.digest()) == bool(here.differences(there))
+
+
+@given(one=DECODINGS, other=DECODINGS)
+def test_digest_and_differences_agree_on_any_decoding(one: dict[str, Any], other: dict[str, Any]):
+    here, there = decoded(one), decoded(other)
+    assert (here.digest() != there.digest()) == bool(here.differences(there))
+
+
+@given(decoding=DECODINGS)
+def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
+    there = Identity.model_validate_json(decoded(decoding).model_dump_json())
+    assert there.differences(decoded(decoding)) == []
+    assert there.digest() == decoded(decoding).digest()
+
+
+def test_a_manifest_is_read_as_it_was_written():
+    full = manifest(
+        corpus=CorpusRecord(
+            name="riddles", revision="0" * 40, dialogues=2, triggers=4, ignored_fields={"colour": 2, "näme": 1}
+        ),
+        prices={"assistant": price(1e-6, 2.5e-06, 1e-7), "judge": price(None, None, reason="not in the list")},
+        embedded=True,
+        epochs=7,
+    )
+    assert Manifest.model_validate_json(full.model_dump_json()) == full
+    assert Manifest.model_validate_json(full.model_dump_json(indent=2)) == full
+
+
+def test_a_manifest_with_a_field_that_we_do_not_know_is_refused():
+    raw = manifest().model_dump(mode="json")
+    with pytest.raises(ValidationError, match="colour"):
+        Manifest.model_validate(raw | {"colour": "red"})

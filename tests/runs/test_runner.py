@@ -1,0 +1,470 @@
+"""Doing a benchmark: every stage once, whatever fails and whenever it is stopped."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toy import (
+    JUDGE,
+    Guess,
+    Marking,
+    Riddles,
+    answered,
+    call,
+    case,
+    cases,
+    failed_call,
+    failure,
+    graded,
+    guess,
+    manifest,
+    mark,
+    marked,
+    outcomes,
+    run,
+    run_async,
+    written,
+)
+
+from dspy_proact.calls import record_call
+from dspy_proact.errors import Halt, Interrupted, SetupFault
+from dspy_proact.runs import Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored
+from dspy_proact.switch import Switch
+
+KINDS = ["content", "provider"]
+
+
+def raising(error: BaseException, key: str = "a") -> Callable[..., Any]:
+    """A script for either stage that fails at one case."""
+
+    async def script(case: Case, *answer: Guess) -> Any:
+        if case.key == key:
+            raise error
+        return await (mark(case, *answer) if answer else guess(case))
+
+    return script
+
+
+def stages(path: Path) -> list[tuple[str, str]]:
+    """Case and stage of each event on disk, sorted."""
+    return sorted((event.key.case, event.key.stage) for event in RunFolder(path).events())
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others go on until something holds."""
+    while not condition():
+        await asyncio.sleep(0)
+
+
+def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
+    benchmark = Riddles(cases("a", "b", "c"))
+    runner = run(benchmark, tmp_path, epochs=2)
+    assert Counter(benchmark.begun) == {(stage, key): 2 for stage in ("response", "verdict") for key in "abc"}
+    assert runner.stages == 12  # 3 cases x 2 epochs x 2 stages
+    assert runner.unscored(benchmark.cases(), epochs=2) == 0
+    graded_ = GradeRecord(score=1.0, label="SOLVED", verified=None, detail={"remark": "remark on guess at a"})
+    expected = {("a", 2, "response"): {"words": "guess at a"}, ("a", 2, "verdict"): graded_}
+    assert expected.items() <= outcomes(tmp_path).items()
+    assert len(outcomes(tmp_path)) == 12
+
+
+def test_verdicts_are_kept_under_the_judge_and_responses_under_none(tmp_path: Path):
+    run(Riddles(cases("a")), tmp_path)
+    assert [(event.key.stage, event.key.judge) for event in RunFolder(tmp_path).events()] == [
+        ("response", None),
+        ("verdict", JUDGE),
+    ]
+
+
+def test_the_whole_grade_is_kept(tmp_path: Path):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(0.4, "CLOSE", Marking(remark="nearly"), verified=False)
+
+    run(Riddles(cases("a"), grade=grade), tmp_path)
+    kept = GradeRecord(score=0.4, label="CLOSE", verified=False, detail={"remark": "nearly"})
+    assert outcomes(tmp_path)["a", 1, "verdict"] == kept
+
+
+def test_a_single_worker_follows_the_order_of_the_cases_epoch_by_epoch(tmp_path: Path):
+    benchmark = Riddles(cases("b", "a"))
+    run(benchmark, tmp_path, epochs=2, concurrency=1)
+    once = [("response", "b"), ("verdict", "b"), ("response", "a"), ("verdict", "a")]
+    assert benchmark.begun == once * 2
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path):
+    run(Riddles(cases("a", "b")), tmp_path)
+    before = (tmp_path / "events.jsonl").read_bytes()
+    again = Riddles(cases("a", "b"))
+    assert run(again, tmp_path).stages == 0
+    assert again.begun == []
+    assert (tmp_path / "events.jsonl").read_bytes() == before
+
+
+def test_a_run_is_widened_by_cases_and_epochs_without_doing_anything_again(tmp_path: Path):
+    run(Riddles(cases("a")), tmp_path)
+    wider = Riddles(cases("a", "b"))
+    assert run(wider, tmp_path, epochs=2).stages == 6  # a in epoch 2, b in both; 2 stages each
+    assert Counter(key for _, key in wider.begun) == {"a": 2, "b": 4}
+
+
+def test_a_response_on_disk_is_graded_as_it_was(tmp_path: Path):
+    written(tmp_path, manifest(), cases("a"), [answered("a", words="kept")])
+    seen: list[Guess] = []
+
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        seen.append(answer)
+        return marked("LOST")
+
+    benchmark = Riddles(cases("a"), grade=grade)
+    run(benchmark, tmp_path)
+    assert benchmark.begun == [("verdict", "a")]
+    assert seen == [Guess(words="kept")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_without_an_answer_is_not_graded_and_the_others_are(tmp_path: Path, kind: str):
+    benchmark = Riddles(cases("a", "b"), answer=raising(failure(kind)))
+    runner = run(benchmark, tmp_path)
+    assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("b", "verdict")]
+    assert outcomes(tmp_path)["a", 1, "response"] == Failure(kind=kind, reason="told_to", detail="as the test asks")
+    assert (runner.stages, runner.unscored(benchmark.cases(), epochs=1)) == (3, 1)
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_a_content_failure_is_not_tried_again(tmp_path: Path, stage: str):
+    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == []
+    assert runner.unscored(again.cases(), epochs=1) == 1  # it still has no grade
+
+
+def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
+    run(Riddles(cases("a", "b"), answer=raising(failure("provider"))), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == [("response", "a"), ("verdict", "a")]
+    assert runner.unscored(again.cases(), epochs=1) == 0
+    assert outcomes(tmp_path)["a", 1, "response"] == {"words": "guess at a"}
+
+
+def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(tmp_path: Path):
+    run(Riddles(cases("a", "b"), grade=raising(failure("provider"))), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == [("verdict", "a")]
+    assert runner.unscored(again.cases(), epochs=1) == 0
+
+
+def test_unscored_counts_what_was_asked_for_and_nothing_else_on_disk(tmp_path: Path):
+    run(Riddles(cases("a", "b"), answer=raising(failure("content"))), tmp_path, epochs=2)
+    runner = run(Riddles(cases("a", "b")), tmp_path)
+    assert runner.unscored(cases("a", "b"), epochs=2) == 2  # a, in both epochs
+    assert runner.unscored(cases("a", "b"), epochs=1) == 1
+    assert runner.unscored(cases("b"), epochs=2) == 0
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_an_unexpected_exception_becomes_an_unscored_row_and_the_run_goes_on(tmp_path: Path, stage: str):
+    run(Riddles(cases("a", "b"), **{stage: raising(ZeroDivisionError("of the benchmark"))}), tmp_path, concurrency=1)
+    row = outcomes(tmp_path)["a", 1, {"answer": "response", "grade": "verdict"}[stage]]
+    assert row == Failure(kind="provider", reason="unexpected", detail="ZeroDivisionError: of the benchmark")
+    assert ("b", "verdict") in stages(tmp_path)
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+@pytest.mark.parametrize("error", [ValueError("half a pair: \ud83d"), failure("provider", "half a pair: \ud83d")])
+def test_an_exception_whose_text_is_no_unicode_becomes_a_row_too(tmp_path: Path, stage: str, error: Exception):
+    run(Riddles(cases("a", "b"), **{stage: raising(error)}), tmp_path, concurrency=1)
+    assert ("b", "verdict") in stages(tmp_path)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), 1.5, -0.1])
+def test_a_score_that_is_none_becomes_an_unscored_row(tmp_path: Path, score: float):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(score if case.key == "a" else 1.0, "SOLVED", Marking(remark=""))
+
+    runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert runner.unscored(cases("a", "b"), epochs=1) == 1
+
+
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (3, 3), (50, 12)])
+def test_no_more_stages_are_in_flight_than_allowed(tmp_path: Path, concurrency: int, most: int):
+    async def answer(case: Case) -> Guess:
+        await until(lambda: benchmark.in_flight == most or len(benchmark.begun) > most)
+        return await guess(case)
+
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        await asyncio.sleep(0)
+        return marked("SOLVED")
+
+    benchmark = Riddles(cases(*"abcdefghijkl"), answer, grade)
+    run(benchmark, tmp_path, concurrency=concurrency)
+    assert benchmark.most_in_flight == most
+    assert len(benchmark.begun) == 24  # 12 cases x 2 stages
+
+
+class Scene:
+    """Three stages in flight of four cases; the one of `a` ends the run, the others end after that."""
+
+    def __init__(self, end: Callable[["Scene"], None]):
+        self.switch = Switch()
+        self.end = end
+        self.benchmark = Riddles(cases("a", "b", "c", "d"), self._answer)
+
+    async def _answer(self, case: Case) -> Guess:
+        if case.key == "a":
+            await until(lambda: self.benchmark.in_flight == 3)
+            self.end(self)
+        await until(lambda: self.switch.halt)
+        return await guess(case)
+
+    def play(self, path: Path) -> None:
+        run(self.benchmark, path, concurrency=3, switch=self.switch)
+
+
+def test_a_halt_lets_what_is_in_flight_end_and_be_kept_and_starts_nothing_more(tmp_path: Path):
+    halt = SetupFault("a key must be mended")
+
+    def end(scene: Scene) -> None:
+        raise halt
+
+    scene = Scene(end)
+    with pytest.raises(SetupFault) as caught:
+        scene.play(tmp_path)
+    assert caught.value is halt
+    assert scene.switch.halt is halt
+    assert scene.benchmark.begun == [("response", key) for key in "abc"]
+    assert stages(tmp_path) == [("b", "response"), ("c", "response")]
+
+
+def test_a_pulled_switch_does_the_same(tmp_path: Path):
+    halt = Interrupted("enough")
+    scene = Scene(lambda scene: scene.switch.pull(halt))
+    with pytest.raises(Interrupted) as caught:
+        scene.play(tmp_path)
+    assert caught.value is halt
+    assert scene.benchmark.begun == [("response", key) for key in "abc"]
+    assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("c", "response")]
+
+
+def test_a_halt_while_grading_keeps_the_response(tmp_path: Path):
+    with pytest.raises(SetupFault):
+        run(Riddles(cases("a", "b"), grade=raising(SetupFault("no"))), tmp_path, concurrency=1)
+    assert stages(tmp_path) == [("a", "response")]
+
+
+def test_a_switch_that_was_pulled_before_lets_nothing_start(tmp_path: Path):
+    switch, benchmark = Switch(), Riddles(cases("a"))
+    switch.pull(Interrupted("enough"))
+    with pytest.raises(Interrupted):
+        run(benchmark, tmp_path, switch=switch)
+    assert benchmark.begun == []
+
+
+def test_only_the_first_pull_of_a_switch_counts(tmp_path: Path):
+    switch, halt = Switch(), SetupFault("first")
+    switch.pull(halt)
+    switch.pull(Interrupted("second"))
+    assert switch.halt is halt
+
+
+def test_a_cancellation_drops_what_is_in_flight_and_keeps_the_rest_readable(tmp_path: Path):
+    async def answer(case: Case) -> Guess:
+        if case.key != "a":
+            await asyncio.Event().wait()
+        return await guess(case)
+
+    async def cancelled() -> None:
+        benchmark = Riddles(cases("a", "b", "c", "d"), answer)
+        running = asyncio.create_task(run_async(benchmark, tmp_path, concurrency=2))
+        await until(lambda: ("response", "c") in benchmark.begun)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert benchmark.in_flight == 0
+
+    asyncio.run(cancelled())
+    assert stages(tmp_path) == [("a", "response"), ("a", "verdict")]
+    again = Riddles(cases("a", "b", "c", "d"))
+    run(again, tmp_path)
+    assert sorted(again.begun) == [(stage, key) for stage in ("response", "verdict") for key in "bcd"]
+
+
+@pytest.mark.parametrize("error", [None, *map(failure, KINDS), ValueError("odd")])
+def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Path, error: Exception | None):
+    async def answer(case: Case) -> Guess:
+        record_call(failed_call(error=case.key))
+        await asyncio.sleep(0)  # another case comes in between
+        record_call(call())
+        return await guess(case)
+
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        record_call(call("judge", finish_reason=case.key))
+        await asyncio.sleep(0)
+        if error:
+            raise error
+        return marked("LOST")
+
+    run(Riddles(cases("a", "b"), answer, grade), tmp_path)
+    calls = {(event.key.case, event.key.stage): event.calls for event in RunFolder(tmp_path).events()}
+    assert calls == {
+        ("a", "response"): (failed_call(error="a"), call()),
+        ("b", "response"): (failed_call(error="b"), call()),
+        ("a", "verdict"): (call("judge", finish_reason="a"),),
+        ("b", "verdict"): (call("judge", finish_reason="b"),),
+    }
+
+
+def test_calls_land_in_the_event_when_an_answer_fails(tmp_path: Path):
+    async def answer(case: Case) -> Guess:
+        record_call(call(finish_reason="content_filter"))
+        raise failure("content", "filtered")
+
+    run(Riddles(cases("a"), answer), tmp_path)
+    (event,) = RunFolder(tmp_path).events()
+    assert event.calls == (call(finish_reason="content_filter"),)
+    assert event.failure.reason == "filtered"
+
+
+class Diary(Observer):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+
+    def started(self, todo: int, asked: int) -> None:
+        self.told.append((todo, asked))
+
+    def ended(self, event: Event) -> None:
+        self.told.append(event)
+
+
+def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Path):
+    written(tmp_path, manifest(), cases("a", "b"), [answered("a"), graded("a", "LOST"), answered("b")])
+    diary = Diary()
+    run(Riddles(cases("a", "b", "c")), tmp_path, observer=diary, epochs=2)
+    # 3 cases x 2 epochs are asked for; a in epoch 1 is done, b in epoch 1 awaits its verdict.
+    (first, *events) = diary.told
+    assert first == (5, 6)
+    assert events == list(RunFolder(tmp_path).events()[3:])
+    assert len(events) == 9  # 4 x 2 stages, and the verdict of b
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens to each case, and how the stages take turns."""
+
+    fates: list[str]
+    epochs: int
+    concurrency: int
+    pauses: list[int]
+    """How often the n-th stage lets others go on before it ends, in a cycle."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The interruption of a run: at the n-th stage that begins, and with what."""
+
+    stage: int
+    by: Literal["halt", "pull", "cancel"]
+
+
+class Fated(Riddles):
+    """Follows a plan until the stop, if there is one."""
+
+    def __init__(self, plan: Plan, stop: Stop | None):
+        asked = [case(f"{number} {fate}") for number, fate in enumerate(plan.fates)]
+        super().__init__(asked, self._fated_answer, self._fated_grade)
+        self.plan, self.stop, self.switch = plan, stop, Switch()
+
+    def run(self, path: Path) -> None:
+        asyncio.run(self._run(path))
+
+    async def _run(self, path: Path) -> None:
+        self.task = asyncio.current_task()
+        options = {"epochs": self.plan.epochs, "concurrency": self.plan.concurrency, "switch": self.switch}
+        await run_async(self, path, **options)
+
+    async def _fated_answer(self, case: Case) -> Guess:
+        await self._strike(f"{case.key} answer")
+        return await guess(case)
+
+    async def _fated_grade(self, case: Case, answer: Guess) -> Scored[Marking]:
+        await self._strike(f"{case.key} grade")
+        return await mark(case, answer)
+
+    async def _strike(self, stage: str) -> None:
+        count = len(self.begun)
+        for _ in range(self.plan.pauses[count % len(self.plan.pauses)]):
+            await asyncio.sleep(0)
+        if self.stop and count == self.stop.stage:
+            await self._end(self.stop.by)
+        _, kind, fatal, now = stage.split()
+        if fatal == now:
+            raise failure(kind)
+
+    async def _end(self, by: str) -> None:
+        if by == "halt":
+            raise SetupFault("no")
+        if by == "pull":
+            self.switch.pull(Interrupted("enough"))
+        else:
+            self.task.cancel()
+        await asyncio.sleep(0)
+
+
+def attempt(path: Path, plan: Plan, stop: Stop | None = None) -> None:
+    """Run once, perhaps stopped, and check that nothing was begun that was closed on disk."""
+    ended = outcomes(path).items()
+    closed = Counter((stage, key) for (key, _, stage), outcome in ended if not of_provider(outcome))
+    benchmark = Fated(plan, stop)
+    try:
+        benchmark.run(path)
+    except (Halt, asyncio.CancelledError):
+        assert stop
+    assert all(count <= plan.epochs - closed[stage] for stage, count in Counter(benchmark.begun).items())
+
+
+def of_provider(outcome: Any) -> bool:
+    return isinstance(outcome, Failure) and outcome.kind == "provider"
+
+
+PLANS = st.builds(
+    Plan,
+    fates=st.lists(
+        st.sampled_from(["scored x", "content answer", "provider answer", "content grade", "provider grade"]),
+        min_size=1,
+        max_size=6,
+    ),
+    epochs=st.integers(1, 2),
+    concurrency=st.integers(1, 4),
+    pauses=st.lists(st.integers(0, 3), min_size=1, max_size=5),
+)
+STOPS = st.builds(Stop, stage=st.integers(1, 12), by=st.sampled_from(["halt", "pull", "cancel"]))
+
+
+@given(plan=PLANS, stops=st.lists(STOPS, max_size=3), lost=st.integers(0, 300))
+def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_result_is_done_twice(
+    plan: Plan, stops: list[Stop], lost: int
+):
+    with TemporaryDirectory() as temporary:
+        whole, pieces = Path(temporary, "whole"), Path(temporary, "pieces")
+        attempt(whole, plan)
+        for stop in stops:
+            attempt(pieces, plan, stop)
+            content = (pieces / "events.jsonl").read_bytes()
+            (pieces / "events.jsonl").write_bytes(content[: max(0, len(content) - lost)])  # as a crash loses the end
+        attempt(pieces, plan)
+        assert outcomes(pieces) == outcomes(whole)
+        events = RunFolder(pieces).events()
+        assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}
