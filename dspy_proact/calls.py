@@ -37,13 +37,16 @@ _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", defa
 
 @contextmanager
 def collect_calls() -> Generator[list[Call]]:
-    """Collect the calls made inside, in the order in which they ended."""
+    """Collect the calls made inside, in the order in which they ended. A collection around this one gets them too."""
+    outer = _collected.get()
     calls: list[Call] = []
     token = _collected.set(calls)
     try:
         yield calls
     finally:
         _collected.reset(token)
+        if outer is not None:
+            outer.extend(calls)
 
 
 def record_call(call: Call) -> None:
@@ -51,9 +54,3 @@ def record_call(call: Call) -> None:
     calls = _collected.get()
     if calls is not None:
         calls.append(call)
-
-
-def last_call() -> Call | None:
-    """The call that ended last in the open collection."""
-    calls = _collected.get()
-    return calls[-1] if calls else None

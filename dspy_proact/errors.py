@@ -11,6 +11,8 @@
     BaseException
     └── Halt                  ends the run or compile at once, keeping what is on disk
         ├── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
+        ├── LimitReached      the person's limit of calls, tokens or money: exit status 4
+        ├── ProviderDown      one call after another fails for good: exit status 5
         └── Interrupted       Ctrl-C: exit status 130
 
 A `StageError` becomes an unscored row with its kind and reason: never a FAIL, never a smaller
@@ -84,6 +86,18 @@ class SetupFault(Halt):
     """The provider refuses every call alike: a key, a model name or a parameter must be mended."""
 
     exit_status = 2
+
+
+class LimitReached(Halt):
+    """A limit of the person is reached; the next call might exceed it."""
+
+    exit_status = 4
+
+
+class ProviderDown(Halt):
+    """The provider answers no longer; every recent call failed for good."""
+
+    exit_status = 5
 
 
 class Interrupted(Halt):

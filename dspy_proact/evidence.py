@@ -24,33 +24,37 @@ _SEPARATOR = re.compile(r"\n+|\s[;/|]\s|;\s")
 
 
 class Passage:
-    """A text cut into words, in which quotes are looked up."""
+    """A text in which quotes are looked up, with the markers of lists and the targets of links or without them."""
 
     def __init__(self, text: str):
-        self._words = [match.span() for match in _WORD.finditer(_blank(_LINK_TARGET, _blank(_LIST_NUMBER, text)))]
-        folded = [text[start:end].casefold() for start, end in self._words]
+        self._whole, self._bare = _Words(text), _Words(_without_markers(text))
+
+    def find(self, quote: str) -> tuple[int, int] | None:
+        """The start and end of a quote in the text; None when its words do not stand there in that order."""
+        return self._whole.find(quote) or self._bare.find(_without_markers(quote))
+
+
+class _Words:
+    """A text cut into words."""
+
+    def __init__(self, text: str):
+        self._spans = [match.span() for match in _WORD.finditer(text)]
+        folded = [text[start:end].casefold() for start, end in self._spans]
         self._offsets = list(accumulate((len(word) + 1 for word in folded), initial=1))
         self._folded = f" {' '.join(folded)} "
 
     def find(self, quote: str) -> tuple[int, int] | None:
-        """The start and end of a quote in the text; None when its words do not stand there in that order."""
-        pieces = [_fold(piece) for piece in _ELLIPSIS.split(quote)]
-        position, first, last = 0, None, 0
-        for index, piece in enumerate(pieces):
-            if not piece:
-                continue
-            needle = f"{'' if index else ' '}{piece}{'' if index < len(pieces) - 1 else ' '}"
-            position = self._folded.find(needle, position)
+        position, found = 0, list[int]()
+        for piece in filter(None, map(_fold, _ELLIPSIS.split(quote))):
+            position = self._folded.find(f" {piece} ", position)
             if position < 0:
                 return None
-            start = position + (needle[0] == " ")
-            position = start + len(piece)
-            first = self._word_at(start) if first is None else first
-            last = self._word_at(position - 1)
-        return None if first is None else (self._words[first][0], self._words[last][1])
-
-    def _word_at(self, offset: int) -> int:
-        return bisect_right(self._offsets, offset) - 1
+            found += [position + 1, position + len(piece)]
+            position += len(piece)
+        if not found:
+            return None
+        first, last = (bisect_right(self._offsets, offset) - 1 for offset in (found[0], found[-1]))
+        return self._spans[first][0], self._spans[last][1]
 
 
 def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
@@ -75,8 +79,11 @@ def _separated(entry: str, passage: Passage) -> Sequence[str]:
 
 
 def _fold(text: str) -> str:
-    return " ".join(match.group().casefold() for match in _WORD.finditer(_LIST_NUMBER.sub(" ", text)))
+    return " ".join(match.group().casefold() for match in _WORD.finditer(text))
 
 
-def _blank(pattern: re.Pattern[str], text: str) -> str:
-    return pattern.sub(lambda match: " " * len(match.group()), text)
+def _without_markers(text: str) -> str:
+    """The text with blanks in place of the numbers of list items and the targets of links."""
+    for pattern in (_LIST_NUMBER, _LINK_TARGET):
+        text = pattern.sub(lambda match: " " * len(match.group()), text)
+    return text

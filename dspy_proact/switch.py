@@ -1,25 +1,52 @@
 """The one switch that ends a run: shared by the gate, which sends calls, and the runner, which starts stages."""
 
 import asyncio
+import threading
 
 from dspy_proact.errors import Halt
+
+
+class Bell:
+    """Wakes whoever waits for it, in whatever event loop and thread."""
+
+    def __init__(self) -> None:
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._lock = threading.Lock()
+
+    def ring(self) -> None:
+        """Wake everybody who waits now."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, set()
+        for future in waiting:
+            future.get_loop().call_soon_threadsafe(_wake, future)
+
+    async def wait(self) -> None:
+        """Wait until it rings."""
+        future = asyncio.get_running_loop().create_future()
+        with self._lock:
+            self._waiting.add(future)
+        try:
+            await future
+        finally:
+            with self._lock:
+                self._waiting.discard(future)
 
 
 class Switch:
     """Pulled once, with the reason; from then on no call is sent and no stage is started.
 
-    What is already on its way is waited for and kept: it is paid for. One switch belongs to one run and its event loop.
+    What is already on its way is waited for and kept: it is paid for.
     """
 
     def __init__(self) -> None:
         self.halt: Halt | None = None
-        self._pulled = asyncio.Event()
+        self._bell = Bell()
 
     def pull(self, halt: Halt) -> None:
         """End the run; a second pull changes nothing."""
         if self.halt is None:
             self.halt = halt
-            self._pulled.set()
+            self._bell.ring()
 
     def check(self) -> None:
         """Raise the `Halt` if the switch was pulled."""
@@ -28,9 +55,15 @@ class Switch:
 
     async def pause(self, seconds: float) -> None:
         """Wait, at most until the switch is pulled; then raise its `Halt`."""
+        self.check()
         try:
             async with asyncio.timeout(seconds):
-                await self._pulled.wait()
+                await self._bell.wait()
         except TimeoutError:
             pass
         self.check()
+
+
+def _wake(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)

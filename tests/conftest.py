@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 
-from server import Server  # noqa: E402 - found through the path above
+from server import Server
 
 
 @pytest.fixture

@@ -6,31 +6,38 @@ This is what `dspy-proact eval` does, as a value.
 import asyncio
 import platform
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS, Plan, plan_role
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import Interrupted
-from dspy_proact.models import Backend, Gate, Model, open_model
+from dspy_proact.models import Backend, Gate, Limits, Model, Price, open_model
 from dspy_proact.programs import Assistant, Judge
 from dspy_proact.runs import (
+    Case,
     CorpusRecord,
+    Event,
     Identity,
+    Ledger,
     Manifest,
     Observer,
     PricePerToken,
     RoleIdentity,
+    RunFolder,
     Runner,
     RunWriter,
     orderly_interrupt,
     select_cases,
 )
 from dspy_proact.switch import Switch
+from dspy_proact.types import Response
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,9 @@ class Evaluation:
         concurrency: Requests in flight, of both roles together.
         timeout: Seconds for one attempt.
         retries: Further attempts after a failure that may heal.
+        limits: The most that one run of this may spend.
+        model_price: Instead of the list price.
+        judge_price: Likewise.
 
     Raises:
         UsageError: The models cannot be called as asked.
@@ -79,13 +89,26 @@ class Evaluation:
         concurrency: int = 32,
         timeout: float = 600.0,
         retries: int = 5,
+        limits: Limits | None = None,
+        model_price: Price | None = None,
+        judge_price: Price | None = None,
     ):
         self.corpus, self.concurrency = corpus, concurrency
-        self._gate = Gate(retries=retries, timeout=timeout)
+        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
         shared = {"gate": self._gate, "backend": backend, "connections": concurrency}
-        self._assistant = open_model(model, "assistant", api_base=model_api_base, params=model_params, **shared)
-        self._judge = open_model(judge, "judge", api_base=judge_api_base, params=judge_params, **shared)
+        self._assistant = open_model(
+            model, "assistant", api_base=model_api_base, params=model_params, price=model_price, **shared
+        )
+        self._judge = open_model(
+            judge, "judge", api_base=judge_api_base, params=judge_params, price=judge_price, **shared
+        )
+        self._benchmark = ProactBench(corpus, Assistant(), self._assistant.lm, Judge(), self._judge.lm)
         self.manifest = self._manifest(backend)
+
+    @property
+    def limits(self) -> Limits:
+        """The most that one run of this may spend."""
+        return self._gate.limits
 
     @property
     def default_folder(self) -> Path:
@@ -101,6 +124,7 @@ class Evaluation:
         limit: int | None = None,
         phases: Collection[str] = (),
         epochs: int = 1,
+        retry_unscored: bool = False,
         observer: Observer | None = None,
     ) -> Finished:
         """Do what has no result yet, and return when all of it has ended.
@@ -110,6 +134,7 @@ class Evaluation:
             limit: The most triggers, spread over scenarios and phases; None for all.
             phases: Only these; empty for all.
             epochs: How often each trigger is answered and graded.
+            retry_unscored: Try again also what failed for its content, which the report counts.
             observer: Told of what happens.
 
         Raises:
@@ -118,26 +143,53 @@ class Evaluation:
         """
         try:
             folder = Path(out or self.default_folder)
-            return asyncio.run(self._run(folder, limit, phases, epochs, observer or Observer()))
+            cases = select_cases(self._benchmark.cases(), limit, phases)
+            return asyncio.run(self._run(folder, cases, epochs, retry_unscored, observer or Observer()))
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 
+    def plan(
+        self,
+        out: str | Path | None = None,
+        *,
+        limit: int | None = None,
+        phases: Collection[str] = (),
+        epochs: int = 1,
+        retry_unscored: bool = False,
+    ) -> Plan:
+        """What `run` would do with the same arguments; no call is made and nothing is written."""
+        folder = RunFolder(out or self.default_folder)
+        if folder.exists:
+            folder.require(self.manifest.identity)
+        ledger = Ledger(folder.events() if folder.exists else (), self._judge.name, retry_unscored)
+        work = ledger.open_work(select_cases(self._benchmark.cases(), limit, phases), epochs)
+        to_answer = [each.case for each in work if ledger.is_open(each, "response")]
+        to_grade = [(each.case, self._kept(ledger.result(each, "response"))) for each in work]
+        assistant = plan_role(self._assistant, map(self._benchmark.asked, to_answer), RESPONSE_TOKENS)
+        judge = plan_role(self._judge, starmap(self._benchmark.asked_to_grade, to_grade), VERDICT_TOKENS)
+        return Plan.of(assistant, judge, self.concurrency)
+
     async def _run(
-        self, out: Path, limit: int | None, phases: Collection[str], epochs: int, observer: Observer
+        self, out: Path, cases: Sequence[Case], epochs: int, retry_unscored: bool, observer: Observer
     ) -> Finished:
-        switch = self._gate.switch = Switch()
-        benchmark = ProactBench(self.corpus, Assistant(), self._assistant.lm, Judge(), self._judge.lm)
-        cases = select_cases(benchmark.cases(), limit, phases)
+        switch = Switch()
+        self._gate.open(switch)
         manifest = self.manifest.model_copy(update={"epochs": epochs})
         with RunWriter(out, manifest) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
-            runner = Runner(benchmark, folder, self._judge.name, switch, observer)
+            ledger = Ledger(folder.events(), self._judge.name, retry_unscored)
+            runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, epochs, self.concurrency)
             finally:
                 await self._assistant.aclose()
                 await self._judge.aclose()
-            return Finished(out, runner.stages, runner.unscored(cases, epochs))
+            return Finished(out, runner.stages, ledger.unscored(cases, epochs))
+
+    @staticmethod
+    def _kept(event: Event | None) -> Response:
+        """The response on disk, or one of an assumed length in its place."""
+        return Response.model_validate(event.answer) if event else Response(text=ASSUMED_RESPONSE)
 
     def _manifest(self, backend: Backend) -> Manifest:
         assistant, judge, corpus = self._assistant, self._judge, self.corpus

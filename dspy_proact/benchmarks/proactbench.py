@@ -1,6 +1,7 @@
 """ProactBench for the runner: every trigger of a corpus, the assistant under test, the judge."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import dspy
 
@@ -44,6 +45,14 @@ class ProactBench:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
         with dspy.context(lm=self._assistant_lm, **_LEAN):
             return await self._assistant.respond(AssistantView.of(_view(case).conversation))
+
+    def asked(self, case: Case) -> list[dict[str, Any]]:
+        """The messages that `answer` sends."""
+        return self._assistant.messages(AssistantView.of(_view(case).conversation))
+
+    def asked_to_grade(self, case: Case, answer: Response) -> list[dict[str, Any]]:
+        """The messages that `grade` sends, without repairs."""
+        return self._judge.messages(_view(case), answer.text)
 
     async def grade(self, case: Case, answer: Response) -> Scored[Verdict]:
         """The judge's verdict on a response."""

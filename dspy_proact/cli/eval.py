@@ -4,11 +4,14 @@ import json
 import logging
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dspy_proact.errors import Halt
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Price
 
 _PAPER_JUDGE = "openai/gpt-5.4"
 _HUB = "proactbench"
@@ -34,18 +37,34 @@ class Params(click.ParamType):
             return name.strip(), text
 
 
-class Seconds(click.FloatRange):
-    """A time above zero, up to a day."""
+class Positive(click.FloatRange):
+    """A finite number above zero."""
 
-    def __init__(self) -> None:
-        super().__init__(min=0, max=86400, min_open=True)
+    def __init__(self, most: float = 1e9) -> None:
+        super().__init__(min=0, max=most, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number; `nan` passes every comparison of a range, so it is refused here."""
-        seconds = super().convert(value, param, ctx)
-        if math.isnan(seconds):
-            self.fail(f"{value!r} is not a number of seconds", param, ctx)
-        return seconds
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+class PerMillion(click.ParamType):
+    """IN,OUT: US dollars per million tokens of the prompt and of the answer."""
+
+    name = "IN,OUT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, float]:
+        """Dollars per token."""
+        try:
+            prompt, completion = (float(part) / 1e6 for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not IN,OUT, such as 2.5,15", param, ctx)
+        if not all(math.isfinite(price) and price >= 0 for price in (prompt, completion)):
+            self.fail(f"{value!r} is not a price", param, ctx)
+        return prompt, completion
 
 
 @click.command("eval")
@@ -70,10 +89,17 @@ class Seconds(click.FloatRange):
 @click.option(
     "--concurrency", type=click.IntRange(1, 4096), default=32, show_default=True, help="Requests in flight, both roles."
 )
-@click.option("--timeout", type=Seconds(), default=600, show_default=True, help="Seconds for one attempt.")
+@click.option("--timeout", type=Positive(86400), default=600, show_default=True, help="Seconds for one attempt.")
 @click.option("--retries", type=click.IntRange(0, 100), default=5, show_default=True, help="Further attempts a call.")
 @click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
 @click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise for the judge.")
+@click.option("--retry-unscored", is_flag=True, help="Try again also what failed for its content.")
+@click.option("--dry-run", is_flag=True, help="Say what it will take, and make no call.")
+@click.option("--max-calls", type=click.IntRange(1), help="The most calls of this command, retries included.")
+@click.option("--max-tokens", type=click.IntRange(1), help="The most tokens of this command, prompts and answers.")
+@click.option("--max-usd", type=Positive(), help="The most US dollars of this command.")
+@click.option("--model-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
+@click.option("--judge-price", type=PerMillion(), help="Likewise for the judge.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def evaluate(
     model: str | None,
@@ -91,6 +117,13 @@ def evaluate(
     retries: int,
     model_params: tuple[tuple[str, Any], ...],
     judge_params: tuple[tuple[str, Any], ...],
+    retry_unscored: bool,
+    dry_run: bool,
+    max_calls: int | None,
+    max_tokens: int | None,
+    max_usd: float | None,
+    model_price: tuple[float, float] | None,
+    judge_price: tuple[float, float] | None,
     as_json: bool,
 ) -> int:
     """Score a model on ProactBench: the assistant answers at every trigger, the judge grades by its rubric.
@@ -101,10 +134,12 @@ def evaluate(
     # DSPy would log a line for every response cut at the token limit; the report counts them.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     from dspy_proact.benchmarks import Evaluation
+    from dspy_proact.cli.planning import show_plan
     from dspy_proact.cli.progress import Progress
     from dspy_proact.cli.report import show
     from dspy_proact.cli.saying import say
     from dspy_proact.corpus import load_corpus
+    from dspy_proact.models import Limits
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
@@ -126,11 +161,18 @@ def evaluate(
         concurrency=concurrency,
         timeout=timeout,
         retries=retries,
+        limits=Limits(max_calls, max_tokens, max_usd),
+        model_price=_price(model_price),
+        judge_price=_price(judge_price),
     )
     path = out or evaluation.default_folder
+    asked: dict[str, Any] = {"limit": limit, "phases": phases, "epochs": epochs, "retry_unscored": retry_unscored}
+    if dry_run:
+        show_plan(evaluation.plan(path, **asked), evaluation.limits, as_json)
+        return 0
     try:
         with Progress() as progress:
-            finished = evaluation.run(path, limit=limit, phases=phases, epochs=epochs, observer=progress)
+            finished = evaluation.run(path, **asked, observer=progress)
     except Halt as halt:
         say(f"{halt}\nWhat is done is kept in {path}. The same command goes on.")
         return halt.exit_status
@@ -152,3 +194,12 @@ def _recorded_revision(corpus: str, model: str, judge: str, out: Path | None) ->
     manifests = [folder.manifest() for folder in map(RunFolder, paths) if folder.exists]
     recorded = [manifest for manifest in manifests if manifest.corpus.name == _HUB]
     return max(recorded, key=lambda manifest: manifest.created).corpus.revision if recorded else None
+
+
+def _price(per_token: tuple[float, float] | None) -> "Price | None":
+    """The price that a person gave."""
+    from dspy_proact.models import Price
+
+    return (
+        Price(prompt=per_token[0], completion=per_token[1], reason="given on the command line") if per_token else None
+    )

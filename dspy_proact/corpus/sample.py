@@ -1,7 +1,7 @@
 """The bundled sample: our own dialogues in the official format, responses to them, and the authors' ratings.
 
-The ratings are *author ratings*: those who wrote the responses gave them, so they show how agreement is
-measured and are no evidence about any judge.
+The ratings are *author ratings*: the authors of this project gave them, each without sight of the others'. They are
+no human study, and agreement with them shows how tools work and nothing about people.
 """
 
 import csv

@@ -30,11 +30,13 @@ _RESPONSE, _VERDICT = {"max_tokens": 8192}, {"max_tokens": 32768}
 _PLAIN = {"temperature": 0.7, "top_p": 1.0}
 _REASONING = {"temperature": 1.0, **_VERDICT}
 
+_CLAUDE = r"(.*\.)?claude-"  # Bedrock puts the vendor before the name: anthropic.claude-...
+
 PRESETS = (
     Preset(r"(gpt-5|o1|o3|o4|gemini-2\.5-pro).*", _REASONING, {**_REASONING, "reasoning_effort": "medium"}),
     # Claude from 4.7 on takes no sampling parameter. A number of more than two digits is a date.
-    Preset(r"claude-([a-z]+-)?(4[.-]([7-9]|[1-9]\d)|([5-9]|[1-9]\d)([.-]\d{1,2})?)(?!\d).*", _RESPONSE, _VERDICT),
-    Preset(r"claude-.*", {"temperature": 0.7, **_RESPONSE}, {"temperature": 0.7, **_VERDICT}),
+    Preset(_CLAUDE + r"([a-z]+-)?(4[.-]([7-9]|[1-9]\d)|([5-9]|[1-9]\d)([.-]\d{1,2})?)(?!\d).*", _RESPONSE, _VERDICT),
+    Preset(_CLAUDE + r".*", {"temperature": 0.7, **_RESPONSE}, {"temperature": 0.7, **_VERDICT}),
     Preset(r".*", {**_PLAIN, **_RESPONSE}, {**_PLAIN, **_VERDICT}),
 )
 

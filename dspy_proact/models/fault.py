@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dspy import lm15
+from dspy.clients._http import retry_after_seconds
 
 from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
+from dspy_proact.models.caller import Caller
 
 _EXCERPT = 300
 _RETRIED = {
@@ -23,6 +25,13 @@ _RETRIED = {
     "network": (lm15.TransportError, ConnectionError, OSError),
     "server": (lm15.ServerError, lm15.LockTimeoutError),
 }
+_LOST = re.compile(
+    r"disconnected|connection (reset|aborted|error|refused|closed)|cannot connect|payload is not", re.IGNORECASE
+)
+"""How litellm words a lost connection, which it calls a server's error."""
+_LATE = re.compile(r"(?i)timed?[ -]?out")
+_ALIASES = {"max_tokens": "max_(completion_|output_)?tokens"}
+"""Parameters that go out under other names on some routes, as patterns."""
 _REFUSED_BY_POLICY = ("content_filter", "content_policy", "safety", "moderation")
 
 
@@ -38,45 +47,50 @@ class Fault:
     """Whether a further attempt may help."""
     retry_after: float | None = None
     """Seconds that the provider asks to wait."""
+    may_be_billed: bool = False
+    """Whether an answer may have been written that did not arrive."""
 
 
-def understand(error: Exception, *, flag: str, model: str, variables: Iterable[str], sent: Iterable[str]) -> Fault:
+def understand(error: Exception, caller: Caller) -> Fault:
     """Read a failure of an engine.
 
     Args:
         error: What the engine raised: one of DSPy's canonical errors, or the time-out of the gate.
-        flag: The command line's name of the role: `--model` or `--judge`.
-        model: The litellm name.
-        variables: Where the key is looked for.
-        sent: Names of the decoding parameters that were sent.
+        caller: Whose call it was.
     """
-    said = _excerpt(error)
+    whole = _redacted(str(getattr(error, "message", "") or error), caller.secrets)
+    said, who = _excerpt(whole, error), f"{caller.flag} {caller.model}"
     status = getattr(error, "status", None)
     if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
-        where = " or ".join(variables)
-        return _setup(f"{flag} {model}: the key was refused ({_http(status)}). Check {where}. The server said: {said}")
+        where = " or ".join(caller.key_variables)
+        return _setup(f"{who}: the key was refused ({_http(status)}). Check {where}. The server said: {said}")
     if isinstance(error, lm15.BillingError) or status == 402:
-        return _setup(f"{flag} {model}: the account cannot pay ({_http(status)}). The server said: {said}")
+        return _setup(f"{who}: the account cannot pay ({_http(status)}). The server said: {said}")
     if isinstance(error, lm15.UnsupportedModelError) or status == 404:
-        return _setup(f"{flag} {model}: no such model at this endpoint ({_http(status)}). The server said: {said}")
+        return _setup(f"{who}: no such model at this endpoint ({_http(status)}). The server said: {said}")
     for word, classes in _RETRIED.items():
         if isinstance(error, classes):
-            return Fault(word, ProviderError(word, said), retry=True, retry_after=getattr(error, "retry_after", None))
+            named = "network" if word == "server" and _LOST.search(whole) else word
+            named = "timeout" if named == "network" and _LATE.search(whole) else named
+            lost = named == "network" or (named == "timeout" and status is None)
+            after = _retry_after(error)
+            return Fault(named, ProviderError(named, said), retry=True, retry_after=after, may_be_billed=lost)
     if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
-        return _refusal(error, said, flag, model, sent)
-    return Fault("server", ProviderError("server", f"not a readable answer: {said}"), retry=True)
+        return _refusal(error, whole, said, caller)
+    unreadable = ProviderError("server", f"not a readable answer: {said}")
+    return Fault("server", unreadable, retry=True, may_be_billed=True)
 
 
-def _refusal(error: Exception, said: str, flag: str, model: str, sent: Iterable[str]) -> Fault:
+def _refusal(error: Exception, whole: str, said: str, caller: Caller) -> Fault:
     code = str(getattr(error, "provider_code", "") or "").lower()
     if isinstance(error, lm15.ContextLengthError):
         return Fault("too_long", ContentError("too_long", said), retry=False)
-    if any(word in code or word in said.lower() for word in _REFUSED_BY_POLICY):
+    if any(word in code or word in whole.lower() for word in _REFUSED_BY_POLICY):
         return Fault("filtered", ContentError("filtered", said), retry=False)
-    if named := next((name for name in sent if re.search(rf"\b{re.escape(name)}\b", said)), None):
+    if named := next((name for name in caller.sent if re.search(rf"\b{_ALIASES.get(name, name)}\b", whole)), None):
         return _setup(
-            f"{flag} {model}: the parameter {named} was refused. Leave it out with {flag}-param {named}=none, "
-            f"or set another value. The server said: {said}"
+            f"{caller.flag} {caller.model}: the parameter {named} was refused. Leave it out with "
+            f"{caller.flag}-param {named}=none, or set another value. The server said: {said}"
         )
     return Fault("refused", ContentError("refused", said), retry=False)
 
@@ -89,6 +103,19 @@ def _http(status: Any) -> str:
     return f"HTTP {status}" if status else "no HTTP status"
 
 
-def _excerpt(error: Exception) -> str:
-    said = str(getattr(error, "message", "") or error).partition("\n\n")[0] or type(error).__name__
+def _retry_after(error: Exception) -> float | None:
+    """Seconds that the provider asks to wait; litellm keeps the header, and DSPy does not look there."""
+    asked = getattr(error, "retry_after", None)
+    headers = getattr(error.__cause__, "litellm_response_headers", None)
+    return asked if asked is not None or headers is None else retry_after_seconds(headers.get("retry-after"))
+
+
+def _redacted(text: str, secrets: Iterable[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "[key]")
+    return text
+
+
+def _excerpt(whole: str, error: Exception) -> str:
+    said = whole.partition("\n\n")[0] or type(error).__name__
     return repr(said if len(said) <= _EXCERPT else said[:_EXCERPT] + "...")

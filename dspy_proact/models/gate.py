@@ -8,6 +8,7 @@ from a provider's errors to ours. DSPy's own retries are off. Nothing here looks
 import asyncio
 import random
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,30 +16,15 @@ from typing import Any
 from dspy.lm15 import LM15Error, Request, Response
 
 from dspy_proact.calls import Call, record_call
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError
+from dspy_proact.models.budget import Budget, Cost, Limits, most_of
+from dspy_proact.models.caller import Caller
 from dspy_proact.models.fault import Fault, understand
 from dspy_proact.switch import Switch
 
 _LONGEST_WAIT = 60.0
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who calls: what the gate must know of a model."""
-
-    role: str
-    """`assistant` or `judge`."""
-    flag: str
-    """The command line's name of the role, for messages."""
-    model: str
-    key_variables: tuple[str, ...] = ()
-    sent: tuple[str, ...] = ()
-    """Names of the decoding parameters."""
-    extensions: dict[str, Any] = field(default_factory=dict)
-    """Parameters that go into the body of the request as they are."""
-    cache_apart: bool = False
-    """Whether the provider counts cached prompt tokens beside the others (Anthropic) instead of among them."""
-    reasoning_apart: bool = False
-    """Whether it counts reasoning tokens beside the others (Gemini, xAI)."""
+_ABSURD = 10**8
+"""More tokens than a call can have: a count above it is no count."""
 
 
 class Gate:
@@ -48,25 +34,77 @@ class Gate:
         retries: Further attempts after the first, for failures that may heal.
         timeout: Seconds for one attempt, from the first byte sent to the last received.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
-        switch: Pulled when the provider refuses for good; once it is pulled nothing is sent.
+        limits: The most that may be spent.
+        patience: Calls of one role that fail for good, one after another, before the provider counts as down.
     """
 
-    def __init__(self, *, retries: int = 5, timeout: float = 600.0, backoff: float = 1.0, switch: Switch | None = None):
-        self.retries, self.timeout, self.backoff = retries, timeout, backoff
-        self.switch = switch or Switch()
+    def __init__(
+        self,
+        *,
+        retries: int = 5,
+        timeout: float = 600.0,
+        backoff: float = 1.0,
+        limits: Limits | None = None,
+        patience: int = 10,
+    ):
+        self.retries, self.timeout, self.backoff, self.patience = retries, timeout, backoff, patience
+        self.limits = limits or Limits()
+        self.switch = Switch()
+        self.budget = Budget(self.limits)
+        self._failures = Counter[str]()
         self._jitter = random.Random()
+
+    def open(self, switch: Switch) -> None:
+        """Begin anew with a switch of its own and nothing spent."""
+        self.switch, self.budget = switch, Budget(self.limits)
+        self._failures.clear()
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before the attempt after this one (counted from 0): at most a minute, whatever the provider asks."""
-        floor = self.backoff * 2**attempt if retry_after is None else retry_after
-        return min(_LONGEST_WAIT, floor) * self._jitter.uniform(1.0, 1.25)
+        floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
+        return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
+
+    def admit_now(self, most: Cost) -> None:
+        """Reserve what a call may cost; a limit that is reached pulls the switch and is raised."""
+        try:
+            self.budget.admit_now(most)
+        except LimitReached as limit:
+            self.switch.pull(limit)
+            raise
+
+    async def admit(self, most: Cost) -> None:
+        """The same, waiting for calls in flight while they may still leave room."""
+        await self.budget.room(most)
+        self.switch.check()
+        self.admit_now(most)
+
+    def succeeded(self, role: str) -> None:
+        """A call of the role was answered: its provider is up."""
+        self._failures[role] = 0
+
+    def failed_for_good(self, caller: Caller, error: StageError | Halt) -> None:
+        """A call failed and is not tried again; pulls the switch when that ends the run."""
+        if isinstance(error, Halt):
+            self.switch.pull(error)
+        elif isinstance(error, ProviderError):
+            self._failures[caller.role] += 1
+            if self._failures[caller.role] >= self.patience:
+                who = f"{caller.flag} {caller.model}"
+                down = f"{who}: down. {self.patience} calls in a row failed for good, the last: {error}"
+                self.switch.pull(ProviderDown(down))
+
+
+UNREADABLE = (LM15Error, OSError, ValueError, TypeError, AttributeError, LookupError)
+"""What an engine raises: DSPy's canonical errors, the time-out, and what its readers make of a broken body."""
 
 
 @dataclass
 class _Attempt:
-    """One attempt on the clock."""
+    """One attempt: its reservation and its clock."""
 
+    gate: Gate
     caller: Caller
+    most: Cost
     started: float = field(default_factory=time.time)
     _tick: float = field(default_factory=time.perf_counter)
 
@@ -75,9 +113,15 @@ class _Attempt:
         cached = usage.cache_read_tokens
         apart = (cached or 0) + (usage.cache_write_tokens or 0) if caller.cache_apart else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.reasoning_apart else 0
+        # A prompt of no tokens is a count that was not given: litellm fills in zeros.
+        counted = usage.input_tokens or None
+        prompt = _plus(counted, apart)
+        completion = _plus(usage.output_tokens, reasoning) if counted else None
+        self._settle(self._spent(prompt, completion))
+        self.gate.succeeded(caller.role)
         self._record(
-            prompt_tokens=_plus(usage.input_tokens, apart),
-            completion_tokens=_plus(usage.output_tokens, reasoning),
+            prompt_tokens=prompt,
+            completion_tokens=completion,
             cached_tokens=cached,
             finish_reason=response.finish_reason,
         )
@@ -85,11 +129,24 @@ class _Attempt:
 
     def failed(self, error: Exception) -> Fault:
         caller = self.caller
-        fault = understand(
-            error, flag=caller.flag, model=caller.model, variables=caller.key_variables, sent=caller.sent
-        )
+        fault = understand(error, caller)
+        # A provider that refuses bills nothing; one whose answer was lost on the way may have written all of it.
+        self._settle(self.most if fault.may_be_billed else Cost(calls=1))
         self._record(error=fault.word)
         return fault
+
+    def dropped(self) -> None:
+        """Cancelled on its way: it may have been answered and billed."""
+        self._settle(self.most)
+
+    def _spent(self, prompt: int | None, completion: int | None) -> Cost:
+        """What an answer cost by its own count; the most where it does not say or says nonsense."""
+        if prompt is None or completion is None or not 0 <= prompt + completion <= _ABSURD:
+            return self.most
+        return Cost(calls=1, tokens=prompt + completion, usd=self.caller.price.of(prompt, completion) or 0.0)
+
+    def _settle(self, actual: Cost) -> None:
+        self.gate.budget.settle(self.most, actual)
 
     def _record(self, **outcome: Any) -> None:
         latency = time.perf_counter() - self._tick
@@ -114,11 +171,15 @@ class _Gated:
         limit = None if "max_tokens" in extensions else config.max_tokens
         return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
 
-    def _give_up(self, fault: Fault, attempt: int) -> bool:
-        """Whether this failure is the last; a fault that ends the run pulls the switch."""
-        if isinstance(fault.error, BaseException) and not isinstance(fault.error, Exception):
-            self.gate.switch.pull(fault.error)
-        return not fault.retry or attempt >= self.gate.retries
+    def _most(self, request: Request) -> Cost:
+        return most_of(request, self.caller.completion_limit, self.caller.price)
+
+    def _last(self, fault: Fault, attempt: int) -> bool:
+        """Whether no further attempt is made."""
+        last = not fault.retry or attempt >= self.gate.retries
+        if last:
+            self.gate.failed_for_good(self.caller, fault.error)
+        return last
 
 
 class GatedEngine(_Gated):
@@ -131,15 +192,20 @@ class GatedEngine(_Gated):
     def complete(self, request: Request) -> Response:
         """Answer one request, with retries; raises ours of `errors`."""
         request, attempt = self._worded(request), 0
+        most = self._most(request)
         while True:
             self.gate.switch.check()
-            clock = _Attempt(self.caller)
+            self.gate.admit_now(most)
+            clock = _Attempt(self.gate, self.caller, most)
             try:
                 return clock.answered(self._inner.complete(request))
-            except (LM15Error, OSError, ValueError, TypeError) as error:
+            except UNREADABLE as error:
                 fault = clock.failed(error)
-                if self._give_up(fault, attempt):
+                if self._last(fault, attempt):
                     raise fault.error from error
+            except BaseException:
+                clock.dropped()
+                raise
             time.sleep(self.gate.wait(attempt, fault.retry_after))
             attempt += 1
 
@@ -155,16 +221,21 @@ class AsyncGatedEngine(_Gated):
     async def complete(self, request: Request) -> Response:
         """Answer one request, with retries; raises ours of `errors`."""
         request, attempt, inner = self._worded(request), 0, self._for_this_loop()
+        most = self._most(request)
         while True:
             self.gate.switch.check()
-            clock = _Attempt(self.caller)
+            await self.gate.admit(most)
+            clock = _Attempt(self.gate, self.caller, most)
             try:
                 async with asyncio.timeout(self.gate.timeout):
                     return clock.answered(await inner.complete(request))
-            except (LM15Error, OSError, ValueError, TypeError) as error:
+            except UNREADABLE as error:
                 fault = clock.failed(error)
-                if self._give_up(fault, attempt):
+                if self._last(fault, attempt):
                     raise fault.error from error
+            except BaseException:
+                clock.dropped()
+                raise
             await self.gate.switch.pause(self.gate.wait(attempt, fault.retry_after))
             attempt += 1
 

@@ -10,9 +10,11 @@ from dspy.clients.capabilities import capabilities
 from dspy.utils.exceptions import LMConfigurationError
 
 from dspy_proact.errors import UsageError
+from dspy_proact.models.budget import Limits
+from dspy_proact.models.caller import Caller
 from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completion_limit
 from dspy_proact.models.embedded import EMBEDDED, embedded_engine
-from dspy_proact.models.gate import AsyncGatedEngine, Caller, Gate, GatedEngine
+from dspy_proact.models.gate import AsyncGatedEngine, Gate, GatedEngine
 from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
 from dspy_proact.models.route import Backend, Route, find_route
 
@@ -53,6 +55,7 @@ def open_model(
     api_base: str | None = None,
     backend: Backend = "auto",
     params: Mapping[str, Any] | None = None,
+    price: Price | None = None,
     connections: int = 32,
     cache: bool = False,
 ) -> Model:
@@ -65,6 +68,7 @@ def open_model(
         api_base: Another endpoint than the provider's own.
         backend: `litellm` forces litellm's client where DSPy has its own.
         params: Decoding parameters that override the preset; None leaves one out.
+        price: Instead of the list price.
         connections: The most that are open at once.
         cache: Whether DSPy may answer from its memory; never in a benchmark run.
 
@@ -77,6 +81,8 @@ def open_model(
     route.require_key(_FLAGS[role])
     sent = decoding(name, role, params)
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
+    price = price or find_price(route)
+    _require_bounds(_FLAGS[role], name, gate.limits, sent, price)
     caller = Caller(
         role=role,
         flag=_FLAGS[role],
@@ -84,6 +90,9 @@ def open_model(
         key_variables=route.key_variables,
         sent=tuple(sent),
         extensions=_extensions(route, sent),
+        completion_limit=_completion_limit(sent),
+        price=price,
+        secrets=route.secrets,
         cache_apart=route.native and route.dialect == "anthropic",
         reasoning_apart=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
     )
@@ -101,14 +110,14 @@ def open_model(
         )
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{_FLAGS[role]} {name}: {error}") from error
-    return Model(name, role, lm, sent, public_endpoint(route.api_base), find_price(route))
+    return Model(name, role, lm, sent, public_endpoint(route.api_base), price)
 
 
 def public_endpoint(url: str | None) -> str | None:
     """A URL without user, password, query and fragment: what may be written to disk."""
     if url is None:
         return None
-    parts = urlsplit(url)
+    parts = urlsplit(url if "//" in url else f"//{url}")
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
 
 
@@ -119,6 +128,23 @@ def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
         # DSPy would send max_completion_tokens on some routes, which older servers ignore: the limit would vanish.
         extensions["max_tokens"] = sent["max_tokens"]
     return extensions
+
+
+def _completion_limit(sent: Decoding) -> int | None:
+    limit = sent.get("max_tokens", sent.get("max_completion_tokens"))
+    return limit if isinstance(limit, int) else None
+
+
+def _require_bounds(flag: str, name: str, limits: Limits, sent: Decoding, price: Price) -> None:
+    """Raise a `UsageError` where a limit could not be kept, because nothing bounds what a call may cost."""
+    if limits.usd is not None and (price.prompt is None or price.completion is None):
+        raise UsageError(
+            f"--max-usd needs a price for {flag} {name}: give {flag}-price IN,OUT in USD per million tokens"
+        )
+    if (limits.usd is not None or limits.tokens is not None) and _completion_limit(sent) is None:
+        raise UsageError(
+            f"{flag} {name}: --max-tokens and --max-usd need a completion limit: set {flag}-param max_tokens=N"
+        )
 
 
 def _embedded(role: Role, gate: Gate, cache: bool) -> Model:

@@ -5,7 +5,7 @@ A run is priced once, from its usage totals: an unknown price is None with the r
 
 from dspy.clients.model_metadata import model_info
 
-from dspy_proact.models.route import Route, import_litellm
+from dspy_proact.models.route import Route
 from dspy_proact.types import Frozen
 
 
@@ -19,16 +19,19 @@ class Price(Frozen):
     reason: str | None = None
     """Why it is not known, or where it is from."""
 
+    def of(self, prompt: int, completion: int) -> float | None:
+        """US dollars for so many tokens; None where the price is not known."""
+        if self.prompt is None or self.completion is None:
+            return None
+        return prompt * self.prompt + completion * self.completion
+
 
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
 
 
 def find_price(route: Route) -> Price:
     """The list price of a model, as the bundled map has it."""
-    if route.native:
-        known = model_info(route.provider, route.model.partition("/")[2] or route.model)
-    else:
-        known = import_litellm().model_cost.get(route.model, {})
+    known = model_info(route.provider, route.model.partition("/")[2] or route.model)
     prompt, completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
     if prompt is None or completion is None:
         return Price(reason=f"litellm's bundled map has no price for {route.model}")

@@ -4,9 +4,11 @@ The only file that knows DSPy's semi-private routing; a contract test holds it t
 """
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 # Read by both at their first look-up: prices come from the bundled map, never over the network.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -18,6 +20,8 @@ from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelE
 from dspy_proact.errors import UsageError
 
 Backend = Literal["auto", "litellm"]
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+_SHORTEST_SECRET = 6  # shorter values are words, and hiding them would garble messages
 _PLACEHOLDER_KEY = "none"  # a server of one's own asks for no key, but clients refuse to send none
 
 
@@ -40,6 +44,15 @@ class Route:
     """Whether the environment holds one."""
     api_base: str | None
     """Given by the person, or by the provider's variable in the environment."""
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no message may repeat: every key in the environment, and user, password and query of the endpoint."""
+        named = [value for name, value in os.environ.items() if _SECRET.search(name)]
+        parts = urlsplit(self.api_base or "")
+        pieces = {*named, parts.username, parts.password, parts.query, parts.fragment}
+        long_enough = [piece for piece in pieces if piece and len(piece) >= _SHORTEST_SECRET]
+        return tuple(sorted(long_enough, key=len, reverse=True))
 
     def require_key(self, flag: str) -> None:
         """Raise a `UsageError` that names the variable if a key is needed and not there."""
@@ -76,10 +89,12 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     """The route of a model name.
 
     Raises:
-        UsageError: No provider is known by that name.
+        UsageError: No provider is known by that name, or the endpoint is no URL.
     """
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
+    if api_base is not None and not re.match(r"https?://[^/]", api_base):
+        raise UsageError(f"the endpoint of {model} must begin with http:// or https:// and name a host")
     if backend == "litellm" or (provider := _native_provider(model)) is None:
         return _litellm_route(model, api_base)
     definition = lookup(provider)
@@ -115,13 +130,15 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
             "Names are litellm's, such as openai/gpt-5.4 or hosted_vllm/NAME."
         ) from error
     environment = litellm.validate_environment(model)
-    missing = tuple(name for name in environment["missing_keys"] if "KEY" in name or "TOKEN" in name)
+    missing = tuple(name for name in environment["missing_keys"] if _SECRET.search(name))
+    letters = re.sub(r"[^A-Z0-9]", "", provider.upper())
+    given = tuple(name for name in os.environ if _SECRET.search(name) and name.replace("_", "").startswith(letters))
     return Route(
         model=model,
         native=False,
         provider=provider,
         dialect="litellm",
-        key_variables=missing or (f"{provider.upper()}_API_KEY",),
+        key_variables=missing or given or (f"{provider.upper()}_API_KEY",),
         needs_key=bool(missing),
         has_key=environment["keys_in_environment"],
         api_base=api_base,

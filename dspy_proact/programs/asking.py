@@ -7,35 +7,45 @@ the one place where DSPy's wrapping of failures is undone: a body sees errors of
 
 from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError, LMError
 
-from dspy_proact.calls import last_call
+from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Answered:
+    """What came of a question."""
+
+    prediction: dspy.Prediction
+    truncated: bool
+    """Whether the answer was cut at the token limit."""
+
+
 class Asking(Protocol):
     """A way to ask: one question to a predictor, under an adapter of its own."""
 
-    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
-        """The prediction; raises ours of `errors`."""
+    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+        """The answer; raises ours of `errors`."""
         ...
 
 
-async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
+async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
     """Ask and await the answer."""
-    with _ours(), dspy.context(adapter=adapter):
-        return await predictor.acall(**inputs)
+    with _ours() as calls, dspy.context(adapter=adapter):
+        return _answered(await predictor.acall(**inputs), calls)
 
 
-async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> dspy.Prediction:
+async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
     """Ask and block until the answer is there."""
-    with _ours(), dspy.context(adapter=adapter):
-        return predictor(**inputs)
+    with _ours() as calls, dspy.context(adapter=adapter):
+        return _answered(predictor(**inputs), calls)
 
 
 def run_now(body: Coroutine[Any, Any, T]) -> T:
@@ -48,21 +58,28 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _ours() -> Generator[None]:
+def _ours() -> Generator[list[Call]]:
     """Raise what the gate raised as it was, and a content error for an answer that cannot be used."""
-    try:
-        yield
-    except AdapterParseError as error:
-        raise _unusable(str(error)) from error
-    except LMError as error:
-        if isinstance(error.__cause__, ProactError):
-            raise error.__cause__ from None
-        raise
+    with collect_calls() as calls:
+        try:
+            yield calls
+        except AdapterParseError as error:
+            raise _unusable(str(error), calls) from error
+        except LMError as error:
+            if isinstance(error.__cause__, ProactError):
+                raise error.__cause__ from None
+            raise
 
 
-def _unusable(message: str) -> ContentError:
-    call = last_call()
-    if call and call.finish_reason == "content_filter":
+def _answered(prediction: dspy.Prediction, calls: list[Call]) -> Answered:
+    reason = calls[-1].finish_reason if calls else None
+    if reason == "content_filter":
+        raise ContentError("filtered", "the provider's content filter cut the answer")
+    return Answered(prediction, truncated=reason == "length")
+
+
+def _unusable(message: str, calls: list[Call]) -> ContentError:
+    if calls and calls[-1].finish_reason == "content_filter":
         return ContentError("filtered", "the provider's content filter withheld the answer")
     if "empty or null response" in message:
         return ContentError("empty", "the model answered nothing")

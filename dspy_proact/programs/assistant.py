@@ -3,15 +3,19 @@
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
+from typing import Any
+
 import dspy
 
-from dspy_proact.calls import last_call
 from dspy_proact.errors import ContentError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.bare_chat import BareChat
-from dspy_proact.programs.fingerprint import fingerprint
+from dspy_proact.programs.fingerprint import fingerprint, rendered
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
+
+LONGEST_RESPONSE = 1_000_000
+"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
 class Reply(dspy.Signature):
@@ -31,7 +35,7 @@ class Assistant(dspy.Module):
         self.adapter = BareChat()
 
     def forward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
-        """A prediction with `response`; raises a `StageError` when there is none."""
+        """A prediction with `response`, and whether it is `truncated`; raises a `StageError` when there is none."""
         return run_now(self._replied(ask_now, history, user_message))
 
     async def aforward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
@@ -41,18 +45,22 @@ class Assistant(dspy.Module):
     async def respond(self, view: AssistantView) -> Response:
         """The response to what the view shows."""
         prediction = await self.acall(history=list(view.history), user_message=view.user_message)
-        call = last_call()
-        return Response(text=prediction.response, truncated=call is not None and call.finish_reason == "length")
+        return Response(text=prediction.response, truncated=prediction.truncated)
+
+    def messages(self, view: AssistantView) -> list[dict[str, Any]]:
+        """What `respond` sends."""
+        inputs = {"history": list(view.history), "user_message": view.user_message}
+        return rendered(self.reply, self.adapter, inputs)
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
         return fingerprint((self.reply, self.adapter))
 
     async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
-        prediction = await asking(self.reply, self.adapter, history=history, user_message=user_message)
-        call = last_call()
-        if call and call.finish_reason == "content_filter":
-            raise ContentError("filtered", "the provider's content filter cut the response")
-        if not prediction.response.strip():
+        answered = await asking(self.reply, self.adapter, history=history, user_message=user_message)
+        text: str = answered.prediction.response
+        if not text.strip():
             raise ContentError("empty", "the model answered with blanks only")
-        return prediction
+        if len(text) > LONGEST_RESPONSE:
+            raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
+        return dspy.Prediction(response=text, truncated=answered.truncated)

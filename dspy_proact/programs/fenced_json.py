@@ -12,7 +12,8 @@ from dspy_proact.plain_text import encodable
 
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_MOST_STARTS = 64
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_OBJECT = re.compile(r"\{\s*[\"'{}]")
 
 
 class FencedJSON(dspy.JSONAdapter):
@@ -45,13 +46,15 @@ class FencedJSON(dspy.JSONAdapter):
     ) -> str:
         """The inputs, each under its header; demos come this way too."""
         shown = {name: fence(value) if name in self.fenced else value for name, value in inputs.items()}
-        return super().format_user_message_content(signature, shown, *args, **kwargs)
+        content = super().format_user_message_content(signature, shown, *args, **kwargs)
+        # What is left of these stands inside JSON, where an escape means the same and ends no line.
+        return _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", content)
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
         outputs = signature.output_fields
         try:
-            answer = _only_object(_THINKING.sub("", completion), set(outputs))
+            answer = _only_object(_thought_out(completion), set(outputs))
             return {
                 name: TypeAdapter[Any](field.annotation or Any).validate_python(_plain(name, answer))
                 for name, field in outputs.items()
@@ -69,24 +72,27 @@ def fence(text: str) -> str:
 
 
 def _only_object(text: str, names: set[str]) -> dict[str, Any]:
+    """The one object in the text. Where something that begins like one is broken, what follows is not trusted."""
     decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
     found: list[dict[str, Any]] = []
-    start = text.find("{")
-    for _ in range(_MOST_STARTS):
-        if start < 0:
-            break
-        try:
-            value, end = decoder.raw_decode(text, start)
-        except json.JSONDecodeError:
-            end = start + 1
-        else:
-            found += [value] if names & value.keys() else []
-        start = text.find("{", end)
-    if len(found) != 1 or start >= 0:
+    begin = _OBJECT.search(text)
+    while begin:
+        value, end = decoder.raw_decode(text, begin.start())
+        found += [value] if names & value.keys() else []
+        begin = _OBJECT.search(text, end)
+    if len(found) != 1:
         raise ValueError(f"one JSON object was asked for, {len(found) or 'none'} found")
     if missing := sorted(names - found[0].keys()):
         raise ValueError(f"the field {missing[0]!r} is missing")
     return found[0]
+
+
+def _thought_out(completion: str) -> str:
+    """The answer after the thoughts that some models write before it."""
+    answer = _THINKING.sub("", completion)
+    if answer.lstrip().startswith("<think>"):
+        raise ValueError("the thoughts never end")
+    return answer
 
 
 def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -101,8 +107,10 @@ def _plain(name: str, answer: dict[str, Any]) -> Any:
     if isinstance(value, str):
         value = encodable(value)
         return [value] if name == "evidence" else value.strip().upper() if name == "grade" else value
-    if name == "evidence":
-        return [encodable(quote) if isinstance(quote, str) else quote for quote in value or []]
+    if name == "evidence" and value is None:
+        return []
+    if isinstance(value, list):
+        return [encodable(item) if isinstance(item, str) else item for item in value]
     return value
 
 

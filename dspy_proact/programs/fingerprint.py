@@ -24,10 +24,11 @@ _STAND_INS: dict[str, Any] = {
 
 def fingerprint(*asked: tuple[dspy.Predict, dspy.Adapter]) -> str:
     """sha256, in hexadecimal, of the messages that predictors send under their adapters for stand-in inputs."""
-    messages = [_messages(*pair) for pair in asked]
+    messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in asked]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def _messages(predictor: dspy.Predict, adapter: dspy.Adapter) -> list[dict[str, Any]]:
+def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages that a predictor sends under an adapter; inputs that it does not take are left out."""
     signature = cast("type[dspy.Signature]", predictor.signature)
-    return adapter.format(signature, predictor.demos, {name: _STAND_INS[name] for name in signature.input_fields})
+    return adapter.format(signature, predictor.demos, {name: inputs[name] for name in signature.input_fields})

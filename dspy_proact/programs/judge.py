@@ -5,7 +5,7 @@ program's hash, and a test freezes them. The instruction stands in `judge.txt`.
 """
 
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 import dspy
 
@@ -13,11 +13,14 @@ from dspy_proact.errors import ContentError, StageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
-from dspy_proact.programs.fingerprint import fingerprint
+from dspy_proact.programs.fingerprint import fingerprint, rendered
 from dspy_proact.types import Grade, Rubric, Turn, Verdict
 from dspy_proact.views import JudgeView
 
 INSTRUCTION = files("dspy_proact.programs").joinpath("judge.txt").read_text("utf-8").strip()
+
+_REPAIRED = ("empty", "filtered", "unreadable")
+"""Reasons for which a verdict is asked for once more; what was refused or too long would be so again."""
 
 
 class GradeResponse(dspy.Signature):
@@ -72,11 +75,13 @@ class Judge(dspy.Module):
 
     async def judge(self, view: JudgeView, response: str) -> Verdict:
         """The verdict on a response, its quotes located."""
-        said = await self.acall(
-            conversation=list(view.conversation), turn=view.turn, rubric=view.rubric, response=response
-        )
+        said = await self.acall(**_inputs(view, response))
         evidence = locate_quotes(said.evidence, response)
         return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
+
+    def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
+        """What `judge` sends first."""
+        return rendered(self.grade, _grading(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
@@ -88,26 +93,26 @@ class Judge(dspy.Module):
     ) -> dspy.Prediction:
         shown = {"conversation": conversation, "turn": turn, "rubric": rubric, "response": response}
         try:
-            said = await asking(self.grade, _grading(), **shown)
+            said = (await asking(self.grade, _grading(), **shown)).prediction
         except ContentError as error:
+            if error.reason not in _REPAIRED:
+                raise
             note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
-            said = await asking(self.grade, _grading(note), **shown)
+            said = (await asking(self.grade, _grading(note), **shown)).prediction
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
+        asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}
         try:
-            again = await asking(
-                self.quote,
-                _quoting(),
-                rubric=rubric,
-                response=response,
-                grade=said.grade,
-                reasoning=said.reasoning,
-            )
+            again = (await asking(self.quote, _quoting(), **asked)).prediction
         except StageError:
             return said  # the verdict is there and paid for; it stays, unverified
-        if _found(again.evidence, response):
-            said.evidence = again.evidence
-        return said
+        evidence = again.evidence if _found(again.evidence, response) else said.evidence
+        return dspy.Prediction(reasoning=said.reasoning, evidence=evidence, grade=said.grade)
+
+
+def _inputs(view: JudgeView, response: str) -> dict[str, Any]:
+    conversation = list(view.conversation)
+    return {"conversation": conversation, "turn": view.turn, "rubric": view.rubric, "response": response}
 
 
 def _grading(note: str = "") -> FencedJSON:

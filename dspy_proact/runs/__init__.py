@@ -4,9 +4,10 @@ from dspy_proact.runs.benchmark import Benchmark, Case, Scored
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
 from dspy_proact.runs.interrupt import orderly_interrupt
+from dspy_proact.runs.ledger import Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, PricePerToken, RoleIdentity
 from dspy_proact.runs.observer import Observer
-from dspy_proact.runs.runner import Runner, Work
+from dspy_proact.runs.runner import Runner
 from dspy_proact.runs.selection import select_cases
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Failure",
     "GradeRecord",
     "Identity",
+    "Ledger",
     "Manifest",
     "Observer",
     "PricePerToken",

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from dspy_proact.errors import RunError
 from dspy_proact.runs.benchmark import Case
 from dspy_proact.runs.event import Event, StageKey
-from dspy_proact.runs.manifest import Manifest
+from dspy_proact.runs.manifest import Identity, Manifest
 from dspy_proact.types import Frozen
 
 _SYNC_SECONDS = 1.0
@@ -55,6 +55,16 @@ class RunFolder:
             raise RunError(f"{self._manifest}: cannot be read: {error.strerror}") from error
         except ValidationError as error:
             raise RunError(f"{self._manifest}: {_first(error)}") from error
+
+    def require(self, identity: Identity) -> Manifest:
+        """The manifest; raises `RunError` when it is another run's, naming what differs."""
+        manifest = self.manifest()
+        if differing := identity.differences(manifest.identity):
+            raise RunError(
+                f"{self.path}: holds another run, which differs in {', '.join(differing)}; "
+                "name another folder with --out, or leave --out away"
+            )
+        return manifest
 
     def cases(self) -> tuple[CaseRecord, ...]:
         """Every case that was ever asked for, in the order of asking."""
@@ -169,12 +179,7 @@ class RunWriter(RunFolder):
 
     def _begin(self, manifest: Manifest) -> None:
         if self.exists:
-            before = self.manifest()
-            if differing := manifest.identity.differences(before.identity):
-                raise RunError(
-                    f"{self.path}: holds another run, which differs in {', '.join(differing)}; "
-                    "name another folder with --out, or leave --out away"
-                )
+            before = self.require(manifest.identity)
             manifest = before.model_copy(update={"epochs": max(before.epochs, manifest.epochs)})
         for path in (self._cases, self._events):
             _cut_torn_line(path)
@@ -224,5 +229,3 @@ def _first(error: ValidationError) -> str:
     fault = error.errors()[0]
     where = ".".join(str(part) for part in fault["loc"])
     return f"field {where!r}: {fault['msg']}" if where else fault["msg"]
-
-

@@ -8,24 +8,16 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Benchmark, Case
-from dspy_proact.runs.event import Event, Failure, GradeRecord, Stage, StageKey
-from dspy_proact.runs.folder import RunWriter, latest
+from dspy_proact.runs.event import Event, Failure, GradeRecord, Stage
+from dspy_proact.runs.folder import RunWriter
+from dspy_proact.runs.ledger import Ledger, Work
 from dspy_proact.runs.observer import Observer
 from dspy_proact.switch import Switch
-
-
-@dataclass(frozen=True)
-class Work:
-    """A case in an epoch."""
-
-    case: Case
-    epoch: int
 
 
 class Runner:
@@ -34,7 +26,7 @@ class Runner:
     Args:
         benchmark: What is asked and how it is graded.
         folder: Where it is kept; open for writing.
-        judge: Name under which verdicts are kept.
+        ledger: What has ended.
         switch: Ends the run when it is pulled.
         observer: Told of what happens.
 
@@ -43,23 +35,22 @@ class Runner:
     """
 
     def __init__(
-        self, benchmark: Benchmark[Any, Any], folder: RunWriter, judge: str, switch: Switch, observer: Observer
+        self, benchmark: Benchmark[Any, Any], folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer
     ):
-        self.benchmark, self.folder, self.judge, self.switch, self.observer = benchmark, folder, judge, switch, observer
+        self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
+        self.switch, self.observer = switch, observer
         self.stages = 0
-        self._ended = latest(folder.events())
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
-        """Do what has no result, or whose failure was the provider's, in the order of the cases.
+        """Do the open work, in the order of the cases.
 
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
 
         Raises:
             Halt: The switch was pulled.
         """
-        asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
-        queue = deque(work for work in asked if self._open(work, "response") or self._open(work, "verdict"))
-        self.observer.started(len(queue), len(asked))
+        queue = deque(self.ledger.open_work(cases, epochs))
+        self.observer.started(len(queue), len(cases) * epochs)
         workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
         try:
             await asyncio.gather(*workers)
@@ -69,35 +60,17 @@ class Runner:
             await asyncio.gather(*workers, return_exceptions=True)
         self.switch.check()
 
-    def unscored(self, cases: Sequence[Case], epochs: int) -> int:
-        """Of these cases x epochs: tried and without a grade."""
-        keys = {(case.key, epoch) for case in cases for epoch in range(1, epochs + 1)}
-        failed = [key for key, event in self._ended.items() if event.failure and (key.case, key.epoch) in keys]
-        return len({(key.case, key.epoch) for key in failed})
-
-    def _open(self, work: Work, stage: Stage) -> bool:
-        ended = self._ended.get(self._key(work, stage))
-        if stage == "verdict" and ended is None:
-            response = self._ended.get(self._key(work, "response"))
-            return response is not None and response.failure is None
-        return ended is None or (ended.failure is not None and ended.failure.kind == "provider")
-
-    def _key(self, work: Work, stage: Stage) -> StageKey:
-        judge = self.judge if stage == "verdict" else None
-        return StageKey(case=work.case.key, epoch=work.epoch, stage=stage, judge=judge)
-
     async def _work_off(self, queue: deque[Work]) -> None:
         try:
             while queue and self.switch.halt is None:
                 work = queue.popleft()
                 for stage in ("response", "verdict"):
-                    if self.switch.halt is None and self._open(work, stage):
+                    if self.switch.halt is None and self.ledger.is_open(work, stage):
                         await self._do(work, stage)
         except Halt as halt:
             self.switch.pull(halt)
 
     async def _do(self, work: Work, stage: Stage) -> None:
-        key = self._key(work, stage)
         with collect_calls() as calls:
             try:
                 outcome: dict[str, Any] = await (self._answered if stage == "response" else self._graded)(work)
@@ -106,9 +79,9 @@ class Runner:
             except Exception as error:  # the one border at which whatever befalls a case becomes its row
                 failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
                 outcome = {"failure": failure}
-        event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)
+        event = Event(key=self.ledger.key(work, stage), calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
-        self._ended[key] = event
+        self.ledger.add(event)
         self.stages += 1
         self.observer.ended(event)
 
@@ -117,8 +90,9 @@ class Runner:
         return {"answer": answer.model_dump(mode="json")}
 
     async def _graded(self, work: Work) -> dict[str, Any]:
-        kept = self._ended[self._key(work, "response")].answer
-        scored = await self.benchmark.grade(work.case, self.benchmark.answer_type.model_validate(kept))
+        kept = self.ledger.result(work, "response")
+        assert kept is not None, "a verdict is open only after its response"
+        scored = await self.benchmark.grade(work.case, self.benchmark.answer_type.model_validate(kept.answer))
         detail = scored.detail.model_dump(mode="json")
         grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)
         return {"grade": grade}

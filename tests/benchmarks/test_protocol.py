@@ -133,7 +133,7 @@ def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, ba
 
 
 def hides(fresh):
-    """Plant tokens in a row: in every hidden and unknown field, in its ids, in its texts by turn, and in its rubrics."""
+    """Plant tokens: in every hidden and unknown field of a row, in its ids, its texts by turn, and its rubrics."""
     planted, hidden = plant_canaries(fresh)
     ids = {
         "blueprint_id": "idtoken-blueprint",

@@ -5,13 +5,18 @@ import subprocess
 import sys
 
 import pytest
+from rows import jsonl, row
 
 from dspy_proact.benchmarks import Evaluation
 from dspy_proact.corpus import read_jsonl
-from rows import jsonl, row
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
-CODE = "import sys, json, dspy_proact.cli as c\nsys.argv = ['dspy-proact', *{arguments!r}]\ntry: c.main()\nfinally: print(json.dumps(sorted(sys.modules)))"
+CODE = """
+import sys, json, dspy_proact.cli as c
+sys.argv = ['dspy-proact', *{arguments!r}]
+try: c.main()
+finally: print(json.dumps(sorted(sys.modules)))
+"""
 
 
 def modules(*arguments):

@@ -17,7 +17,7 @@ import pytest
 from toy import JUDGE, Guess, Riddles, cases, guess, manifest, run
 
 from dspy_proact.errors import Halt, SetupFault
-from dspy_proact.runs import Case, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
+from dspy_proact.runs import Case, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
 from dspy_proact.switch import Switch
 
 TESTS = Path(__file__).parents[1]
@@ -46,7 +46,9 @@ class Child:
         benchmark = Riddles(cases("a", "b", "c", "d"), self.answer)
         with RunWriter(self.path, manifest()) as folder, orderly_interrupt(self.switch, self.stopping):
             folder.add_cases(benchmark.cases())
-            await Runner(benchmark, folder, JUDGE, self.switch, Observer()).run(benchmark.cases(), 1, concurrency=2)
+            ledger = Ledger(folder.events(), JUDGE)
+            ledger = Ledger(folder.events(), JUDGE)
+            await Runner(benchmark, folder, ledger, self.switch, Observer()).run(benchmark.cases(), 1, concurrency=2)
 
     def stopping(self) -> None:
         print("stopping", flush=True)

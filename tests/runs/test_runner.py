@@ -68,7 +68,7 @@ def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
     runner = run(benchmark, tmp_path, epochs=2)
     assert Counter(benchmark.begun) == {(stage, key): 2 for stage in ("response", "verdict") for key in "abc"}
     assert runner.stages == 12  # 3 cases x 2 epochs x 2 stages
-    assert runner.unscored(benchmark.cases(), epochs=2) == 0
+    assert runner.ledger.unscored(benchmark.cases(), epochs=2) == 0
     graded_ = GradeRecord(score=1.0, label="SOLVED", verified=None, detail={"remark": "remark on guess at a"})
     expected = {("a", 2, "response"): {"words": "guess at a"}, ("a", 2, "verdict"): graded_}
     assert expected.items() <= outcomes(tmp_path).items()
@@ -135,7 +135,7 @@ def test_a_case_without_an_answer_is_not_graded_and_the_others_are(tmp_path: Pat
     runner = run(benchmark, tmp_path)
     assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("b", "verdict")]
     assert outcomes(tmp_path)["a", 1, "response"] == Failure(kind=kind, reason="told_to", detail="as the test asks")
-    assert (runner.stages, runner.unscored(benchmark.cases(), epochs=1)) == (3, 1)
+    assert (runner.stages, runner.ledger.unscored(benchmark.cases(), epochs=1)) == (3, 1)
 
 
 @pytest.mark.parametrize("stage", ["answer", "grade"])
@@ -144,7 +144,26 @@ def test_a_content_failure_is_not_tried_again(tmp_path: Path, stage: str):
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == []
-    assert runner.unscored(again.cases(), epochs=1) == 1  # it still has no grade
+    assert runner.ledger.unscored(again.cases(), epochs=1) == 1  # it still has no grade
+
+
+@pytest.mark.parametrize(("stage", "begun"), [("answer", ["response", "verdict"]), ("grade", ["verdict"])])
+def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path, stage: str, begun: list[str]):
+    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path, retry_content=True)
+    assert again.begun == [(stage, "a") for stage in begun]
+    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_a_failure_is_not_tried_again_by_the_run_that_saw_it(tmp_path: Path, stage: str, kind: str):
+    for _ in range(2):
+        benchmark = Riddles(cases("a"), **{stage: raising(failure(kind))})
+        run(benchmark, tmp_path, retry_content=True)
+        assert benchmark.in_flight == 0
+        assert max(Counter(benchmark.begun).values()) == 1
 
 
 def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
@@ -152,7 +171,7 @@ def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == [("response", "a"), ("verdict", "a")]
-    assert runner.unscored(again.cases(), epochs=1) == 0
+    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
     assert outcomes(tmp_path)["a", 1, "response"] == {"words": "guess at a"}
 
 
@@ -161,15 +180,15 @@ def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == [("verdict", "a")]
-    assert runner.unscored(again.cases(), epochs=1) == 0
+    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
 
 
 def test_unscored_counts_what_was_asked_for_and_nothing_else_on_disk(tmp_path: Path):
     run(Riddles(cases("a", "b"), answer=raising(failure("content"))), tmp_path, epochs=2)
     runner = run(Riddles(cases("a", "b")), tmp_path)
-    assert runner.unscored(cases("a", "b"), epochs=2) == 2  # a, in both epochs
-    assert runner.unscored(cases("a", "b"), epochs=1) == 1
-    assert runner.unscored(cases("b"), epochs=2) == 0
+    assert runner.ledger.unscored(cases("a", "b"), epochs=2) == 2  # a, in both epochs
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1
+    assert runner.ledger.unscored(cases("b"), epochs=2) == 0
 
 
 @pytest.mark.parametrize("stage", ["answer", "grade"])
@@ -194,7 +213,37 @@ def test_a_score_that_is_none_becomes_an_unscored_row(tmp_path: Path, score: flo
 
     runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
     assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
-    assert runner.unscored(cases("a", "b"), epochs=1) == 1
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1
+
+
+class Weighed(Marking):
+    """A grading with a number in it."""
+
+    weight: float
+
+
+def test_a_grading_that_json_cannot_hold_becomes_an_unscored_row(tmp_path: Path):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(1.0, "SOLVED", Weighed(remark="", weight=float("nan") if case.key == "a" else 1.0))
+
+    run(Riddles(cases("a", "b"), grade=grade), tmp_path, concurrency=1)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert isinstance(outcomes(tmp_path)["b", 1, "verdict"], GradeRecord)
+
+
+def test_what_is_graded_is_what_is_kept_so_that_a_resumed_run_grades_the_same(tmp_path: Path):
+    seen: list[str] = []
+
+    async def answer(case: Case) -> Guess:
+        return Guess(words="half a pair: \ud83d")
+
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        seen.append(answer.words)
+        raise failure("provider")
+
+    for _ in range(2):
+        run(Riddles(cases("a"), answer, grade), tmp_path)
+    assert seen == [outcomes(tmp_path)["a", 1, "response"]["words"]] * 2
 
 
 @pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (3, 3), (50, 12)])

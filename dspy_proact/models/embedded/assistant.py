@@ -58,11 +58,14 @@ def _acts(system: str, said: list[str]) -> bool:
 
 def _shown(system: str) -> bool:
     """Whether a worked example takes up what its user disclosed."""
-    examples = [json.loads(text) for text in _EXAMPLE.findall(system)]
-    return any(_takes_up(example) for example in examples)
+    return any(_takes_up(text) for text in _EXAMPLE.findall(system))
 
 
-def _takes_up(example: dict[str, object]) -> bool:
+def _takes_up(text: str) -> bool:
+    try:
+        example = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
     heard = content_words(json.dumps(example.get("conversation", "")))
     steps = [text for text in sentences(str(example.get("response", ""))) if _STEP.search(text)]
     return any(content_words(step) & heard for step in steps)

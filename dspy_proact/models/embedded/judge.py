@@ -42,9 +42,10 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
 
 
 def _strongest(shown: dict[str, str], response: str) -> tuple[float, str]:
-    conversation, rubric = _json(shown.get("conversation"), []), _json(shown.get("rubric"), {})
-    heard = content_words(" ".join(turn.get("user", "") for turn in conversation))
-    passing = content_words(rubric.get("pass_criteria", "")) - content_words(rubric.get("fail_criteria", ""))
+    turns = [turn for turn in _json(shown.get("conversation"), []) if isinstance(turn, dict)]
+    rubric = _json(shown.get("rubric"), {})
+    heard = content_words(" ".join(str(turn.get("user")) for turn in turns))
+    passing = content_words(str(rubric.get("pass_criteria"))) - content_words(str(rubric.get("fail_criteria")))
     rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
     return max(rated, key=lambda pair: pair[0], default=(0.0, ""))
 
@@ -99,6 +100,6 @@ def _unfenced(text: str) -> str:
 def _json(text: str | None, otherwise: Any) -> Any:
     try:
         value = json.loads(text or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         return otherwise
     return value if isinstance(value, type(otherwise)) else otherwise

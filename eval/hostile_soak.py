@@ -1,0 +1,91 @@
+"""Corpora and answers made to do harm are data: read or refused, graded or unscored, shown and never obeyed.
+
+    python eval/hostile_soak.py
+
+10,000 rows with hostile texts in random fields are read, and 10,000 hostile responses and verdicts go through runs.
+Nothing may crash, hang, or give the terminal a control character.
+"""
+
+import argparse
+import io
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from dspy_proact import Evaluation, ProactError, RunFolder, load_corpus, print_summary, summarize
+from dspy_proact.corpus import sample_path
+from dspy_proact.models.simulated import Received, Reply, SimulatedProvider, hostile
+from dspy_proact.plain_text import printable
+
+SEED = 2
+OBEYED = {"\x1b", "\x07", "\x00", "\u202e", "\x9b"}
+
+
+def spoiled(value: Any, draw: random.Random) -> Any:
+    """A JSON value with hostile text in place of one of its leaves or keys."""
+    if isinstance(value, dict) and value:
+        name = draw.choice(list(value))
+        if draw.random() < 0.1:
+            return {**value, hostile(draw): value[name]}
+        return {**value, name: spoiled(value[name], draw)}
+    if isinstance(value, list) and value:
+        place = draw.randrange(len(value))
+        return [*value[:place], spoiled(value[place], draw), *value[place + 1 :]]
+    return draw.choice([hostile(draw), hostile(draw), None, -1, 10**20, [], {}])
+
+
+def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random) -> tuple[int, str]:
+    """Read corpora with hostile rows: how many were refused, and all that was said of them."""
+    refused, said = 0, ""
+    for _ in range(count):
+        path.write_text(json.dumps(spoiled(draw.choice(rows), draw)) + "\n", encoding="utf-8")
+        try:
+            said += load_corpus(str(path)).ignored_note
+        except ProactError as error:
+            refused += 1
+            said += str(error)
+    return refused, printable(said)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="2,000 of each")
+    count = 2000 if parser.parse_args().quick else 10000
+    draw = random.Random(SEED)
+    rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
+
+    def script(received: Received) -> Reply:
+        if received.role == "assistant" or draw.random() < 0.2:
+            return Reply(hostile(draw))
+        return Reply(json.dumps({"reasoning": hostile(draw), "evidence": [hostile(draw)], "grade": "PASS"}))
+
+    with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
+        refused, said = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
+        evaluation = Evaluation(
+            load_corpus("sample"),
+            "hosted_vllm/\x1b[31m[red]",
+            "openai/any",
+            model_api_base=provider.base("assistant"),
+            judge_api_base=provider.base("judge"),
+            retries=0,
+        )
+        evaluation.run(Path(name, "run"), epochs=-(-count // evaluation.corpus.trigger_count))
+        summary, screen = summarize(RunFolder(Path(name, "run"))), io.StringIO()
+        print_summary(summary, Console(file=screen, width=100))
+    print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")
+    print(f"{len(summary.outcomes)} hostile responses: {summary.count('scored')} scored, {summary.unscored_reasons}.")
+    checks = {
+        "every hostile response is accounted for": summary.complete,
+        "no failure was unexpected": not any("unexpected" in reason for reason in summary.unscored_reasons),
+        "the terminal was given nothing to obey": not set(said + screen.getvalue()) & OBEYED,
+    }
+    sys.exit("\n".join(f"not so: {check}" for check, held in checks.items() if not held) or 0)
+
+
+if __name__ == "__main__":
+    main()

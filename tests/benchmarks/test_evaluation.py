@@ -1,0 +1,256 @@
+"""An evaluation as a value: what makes it another run, where it is kept, and that nothing is done twice."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rows import jsonl, row, rubric, trigger_point
+
+from dspy_proact.benchmarks import Evaluation, Finished, folder_name
+from dspy_proact.corpus import Corpus, read_jsonl
+from dspy_proact.errors import RunError
+from dspy_proact.programs import assistant, judge
+from dspy_proact.report import summarize
+from dspy_proact.runs import Event, Observer, RunFolder
+from dspy_proact.types import Phase
+
+HERE = "http://127.0.0.1:9/v1"
+"""An endpoint that nobody calls: an evaluation is made without I/O."""
+
+
+def corpus(folder: Path, *rows: dict[str, Any], name: str = "corpus.jsonl") -> Corpus:
+    """Two dialogues of two scenarios, each with a trigger a phase, unless rows are given."""
+    two = [row(), row(unique_id_eval="second", scenario_id="TRAVEL_08")]
+    (folder / name).write_text(jsonl(*(rows or two)), encoding="utf-8")
+    return read_jsonl(folder / name)
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def real(read: Corpus, **changes: Any) -> Evaluation:
+    """An evaluation of models that are never called."""
+    options = {"model": "openai/m", "judge": "openai/j", "model_api_base": HERE, "judge_api_base": HERE}
+    return Evaluation(read, **(options | changes))
+
+
+def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
+    evaluation = Evaluation(corpus(here))
+    digits = evaluation.manifest.identity.digest()[:8]
+    assert evaluation.default_folder == Path("runs", f"embedded--embedded--{digits}")
+    assert evaluation.run().path == evaluation.default_folder
+    assert RunFolder(here / evaluation.default_folder).exists
+
+
+def test_routers_in_the_names_of_models_make_no_folders(here: Path):
+    evaluation = real(corpus(here), model="openrouter/openai/gpt-5.4", judge="openai/j")
+    assert evaluation.default_folder.parent == Path("runs")
+    assert evaluation.default_folder.name.startswith("openrouter_openai_gpt-5.4--openai_j--")
+
+
+@pytest.mark.parametrize(
+    ("change", "differing"),
+    [
+        ({"model": "openai/n"}, ["assistant.model"]),
+        ({"judge": "openai/n"}, ["judge.model"]),
+        ({"model_params": {"temperature": 0.1}}, ["assistant.decoding.temperature"]),
+        ({"model_params": {"top_p": None}}, ["assistant.decoding.top_p"]),
+        ({"judge_params": {"seed": 7}}, ["judge.decoding.seed"]),
+        ({"model_api_base": f"{HERE}/b"}, ["assistant.endpoint"]),
+        ({"judge_api_base": f"{HERE}/b"}, ["judge.endpoint"]),
+    ],
+)
+def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[str, Any], differing: list[str]):
+    read = corpus(here)
+    one, other = real(read), real(read, **change)
+    assert one.manifest.identity.differences(other.manifest.identity) == differing
+    assert one.default_folder != other.default_folder
+
+
+def patched_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    stricter = judge.GradeResponse.with_instructions(f"{judge.INSTRUCTION} Be strict.")
+    monkeypatch.setattr(judge, "GradeResponse", stricter)
+
+
+def patched_assistant(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assistant, "Reply", assistant.Reply.with_instructions("Be proactive."))
+
+
+@pytest.mark.parametrize(
+    ("patch", "differing"), [(patched_judge, "judge.prompt"), (patched_assistant, "assistant.prompt")]
+)
+def test_prompts_are_identity(
+    here: Path, monkeypatch: pytest.MonkeyPatch, patch: Callable[[pytest.MonkeyPatch], None], differing: str
+):
+    read = corpus(here)
+    before = real(read)
+    patch(monkeypatch)
+    assert before.manifest.identity.differences(real(read).manifest.identity) == [differing]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        row(trigger_points=[trigger_point(2)]),
+        row(trigger_points=[trigger_point(2, evaluation_rubric=rubric("EMERGENT", pass_criteria="Another one."))]),
+        row(unique_id_eval="another"),
+    ],
+)
+def test_the_corpus_is_identity(here: Path, changed: dict[str, Any]):
+    one, other = real(corpus(here, row())), real(corpus(here, changed, name="other.jsonl"))
+    assert one.manifest.identity.differences(other.manifest.identity) == ["corpus"]
+
+
+def test_where_a_corpus_lies_and_what_is_hidden_in_it_is_no_identity(here: Path):
+    one = real(corpus(here, row()))
+    other = real(corpus(here, row(token_usage=None), name="moved.jsonl"))
+    assert one.manifest.identity.digest() == other.manifest.identity.digest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"concurrency": 1},
+        {"retries": 0},
+        {"timeout": 1.0},
+        {"model_params": {"temperature": 0.7}},  # what the preset sends anyway
+        {"model_api_base": "http://user:secret@127.0.0.1:9/v1/?key=secret"},
+    ],
+)
+def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
+    read = corpus(here)
+    assert real(read, **change).manifest.identity.digest() == real(read).manifest.identity.digest()
+
+
+def test_no_secret_of_an_endpoint_is_in_the_manifest(here: Path):
+    evaluation = real(corpus(here), model_api_base="http://user:hunter2@127.0.0.1:9/v1?key=hunter3")
+    assert "hunter" not in evaluation.manifest.model_dump_json()
+
+
+def test_the_manifest_says_what_is_measured_with_what(here: Path):
+    read = corpus(here, row(colour="red"))
+    manifest = Evaluation(read).manifest
+    assert manifest.identity.benchmark == "proactbench"
+    assert manifest.strata == ("EMERGENT", "CRITICAL", "RECOVERY")
+    assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
+    assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
+    assert manifest.corpus.ignored_fields == {"colour": 1}
+    assert list(manifest.prices) == ["assistant", "judge"]
+    assert set(manifest.versions) == {"dspy-proact", "dspy", "litellm", "pydantic", "python"}
+
+
+@pytest.mark.parametrize(
+    ("models", "embedded"),
+    [
+        ({}, False),
+        ({"model": "embedded", "model_api_base": None}, True),
+        ({"judge": "embedded", "judge_api_base": None}, True),
+    ],
+)
+def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict[str, Any], embedded: bool):
+    assert real(corpus(here), **models).manifest.embedded is embedded
+
+
+def test_running_twice_does_nothing_the_second_time(here: Path):
+    read = corpus(here)
+    # 6 triggers, each with a response and a verdict
+    assert Evaluation(read).run() == Finished(Evaluation(read).default_folder, stages=12, unscored=0)
+    before = (Evaluation(read).default_folder / "events.jsonl").read_bytes()
+    assert Evaluation(read).run().stages == 0
+    assert (Evaluation(read).default_folder / "events.jsonl").read_bytes() == before
+
+
+def test_one_evaluation_can_be_run_again(here: Path):
+    evaluation = Evaluation(corpus(here))
+    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(epochs=2).stages] == [12, 0, 12]
+
+
+def test_a_run_is_widened_by_limit_and_epochs_and_only_what_is_new_is_done(here: Path):
+    evaluation = Evaluation(corpus(here))
+    assert evaluation.run(limit=1).stages == 2
+    assert evaluation.run(limit=4).stages == 6  # 3 more triggers
+    assert evaluation.run().stages == 4  # the last 2 of 6
+    assert evaluation.run(epochs=2).stages == 12
+    summary = summarize(RunFolder(evaluation.default_folder))
+    assert (summary.case_count, summary.group_count, summary.count("scored"), summary.complete) == (6, 2, 12, True)
+
+
+def test_a_run_is_widened_by_phases(here: Path):
+    evaluation = Evaluation(corpus(here))
+    assert evaluation.run(phases=["RECOVERY"]).stages == 4  # one trigger in each of two dialogues
+    assert evaluation.run().stages == 8
+
+
+def test_phases_choose_the_triggers(here: Path):
+    evaluation = Evaluation(corpus(here))
+    evaluation.run(phases=[Phase.CRITICAL, Phase.RECOVERY])
+    assert {case.stratum for case in RunFolder(evaluation.default_folder).cases()} == {"CRITICAL", "RECOVERY"}
+
+
+def test_a_folder_of_another_evaluation_is_refused(here: Path):
+    Evaluation(corpus(here)).run(here / "run")
+    with pytest.raises(RunError, match="differs in corpus"):
+        Evaluation(corpus(here, row(), name="other.jsonl")).run(here / "run")
+
+
+def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
+    evaluation = Evaluation(corpus(here, row()))
+    evaluation.run(phases=["RECOVERY"])
+    (case,) = RunFolder(evaluation.default_folder).cases()
+    assert case.key == "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef__t5"
+    assert case.group == "0123456789abcdef0123456789abcdef/TRAVEL_07"
+    assert (case.meta["turn"], case.meta["life_domain"], case.meta["style"]) == (5, "travel", 3)
+    assert case.meta["curated_response"] == "Answer 5: the one along the cliff."
+    shown = json.dumps(case.view)
+    assert "Answer 4" in shown
+    assert "Question 5" in shown
+    for hidden in ("Answer 5", "TRAVEL_07", "0123456789abcdef", "ferry", "curator-1"):
+        assert hidden not in shown
+
+
+def test_the_observer_is_told_of_every_event(here: Path):
+    class Count(Observer):
+        def __init__(self) -> None:
+            self.events: list[Event] = []
+
+        def ended(self, event: Event) -> None:
+            self.events.append(event)
+
+    observer = Count()
+    finished = Evaluation(corpus(here)).run(observer=observer)
+    assert tuple(observer.events) == RunFolder(finished.path).events()
+    assert len(observer.events) == finished.stages
+
+
+@pytest.mark.parametrize(
+    ("model", "folder"),
+    [
+        ("openai/gpt-5.4", "openai_gpt-5.4"),
+        ("hosted_vllm//srv/models/m", "hosted_vllm_srv_models_m"),
+        ("ollama/llama3:8b", "ollama_llama3_8b"),
+        ("..", "_"),
+        ("", "_"),
+        ("../../etc/passwd", "_.._etc_passwd"),
+        ("a b\n*?[x]", "a_b_x_"),
+        ("modèle", "mod_le"),
+    ],
+)
+def test_a_folder_is_named_after_the_model(model: str, folder: str):
+    assert folder_name(model) == folder
+
+
+@given(model=st.text(max_size=30) | st.text("./\\-_~a:*\0 ", max_size=10))
+def test_any_name_of_a_model_is_one_safe_part_of_a_path(model: str):
+    name = folder_name(model)
+    assert name.isascii()
+    assert all(char.isalnum() or char in "._-" for char in name)
+    assert name.strip(".") == name != ""
+    assert Path("runs", name).parent == Path("runs")

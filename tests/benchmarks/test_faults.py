@@ -1,0 +1,77 @@
+"""A run against a provider that fails in every way: every trigger is accounted for, and the run goes on."""
+
+import pytest
+from rows import jsonl, row
+
+from dspy_proact.benchmarks import Evaluation
+from dspy_proact.corpus import read_jsonl
+from dspy_proact.models.simulated import FAULTS, SimulatedProvider, healthy
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+# What becomes of a trigger whose every response fails so: scored, or the reason. The judge is healthy.
+OUTCOMES = {
+    "rate limit": "rate_limit",
+    "rate limit, retry at once": "rate_limit",
+    "rate limit, retry tomorrow": "rate_limit",
+    "rate limit, retry at a date": "rate_limit",
+    "server error": "server",
+    "bad gateway in HTML": "server",
+    "reset before the headers": "network",
+    "reset in the headers": "network",
+    "reset in the body": "network",
+    "stalled body": "timeout",
+    "slow drip": "timeout",
+    "truncated JSON": "server",
+    "wrong content type": "server",
+    "no choices": "empty",
+    "null content": "empty",
+    "empty content": "empty",
+    "cut at the limit": None,
+    "content filter": "filtered",
+    "no usage": None,
+    "absurd usage": "server",
+    "unicode garbage": "server",
+    "half a surrogate pair": None,
+    "ten megabytes": "oversized",
+}
+
+
+@pytest.fixture
+def provider():
+    with SimulatedProvider() as running:
+        yield running
+
+
+def evaluation(provider, folder, backend, dialogues=2, **changes):
+    path = folder / "corpus.jsonl"
+    path.write_text(jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8")
+    bases = {"model_api_base": provider.base("assistant"), "judge_api_base": provider.base("judge")}
+    settings = {"timeout": 1.0, "retries": 0, "backend": backend, **changes}
+    return Evaluation(read_jsonl(path), "hosted_vllm/any", "openai/any", **bases, **settings)
+
+
+def test_every_fault_has_its_outcome():
+    assert OUTCOMES.keys() == FAULTS.keys()
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, tmp_path, backend, name):
+    def script(received):
+        hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the triggers at turn 2
+        return FAULTS[name] if hit else healthy(received)
+
+    provider.script = script
+    run = evaluation(provider, tmp_path, backend)
+    run.run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    reason = OUTCOMES[name]
+    assert summary.complete
+    assert summary.unscored_reasons == ({f"response: {reason}": 2} if reason else {})
+    assert summary.count("scored") == (4 if reason else 6)
+    provider.script = healthy
+    run.run(tmp_path / "run")
+    healed = summarize(RunFolder(tmp_path / "run"))
+    kept = reason in ("empty", "filtered", "oversized")  # the model's own answer, not the provider's failure
+    assert (healed.count("scored"), healed.count("unscored")) == ((4, 2) if kept else (6, 0))

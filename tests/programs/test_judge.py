@@ -1,0 +1,387 @@
+"""The judge over real HTTP."""
+
+import asyncio
+import json
+from importlib.resources import files
+from typing import Literal
+
+import dspy
+import pytest
+from server import Answer, error, verdict
+
+from dspy_proact.calls import collect_calls
+from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
+from dspy_proact.models import Gate, open_model
+from dspy_proact.programs import GradeResponse, Judge, QuoteEvidence
+from dspy_proact.types import Grade, Phase, Quote, Rubric, Turn
+from dspy_proact.views import JudgeView
+
+RESPONSE = "Label the boxes today.\nThen call Ann."
+VIEW = JudgeView(
+    conversation=(Turn(user="I move on Friday.", assistant="Good luck."), Turn(user="Any boxes?", assistant=None)),
+    turn=2,
+    rubric=Rubric(phase=Phase.EMERGENT, pass_criteria="Plans.", partial_criteria="Hints.", fail_criteria="Nothing."),
+)
+ROUTES = pytest.mark.parametrize(
+    ("name", "backend"),
+    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
+)
+WAYS = pytest.mark.parametrize("way", ["async", "sync"])
+
+
+def opened(server, name="hosted_vllm/any", backend="auto"):
+    gate = Gate(retries=0, backoff=0.001)
+    return open_model(name, "judge", gate, api_base=server.judge, backend=backend)
+
+
+def answers(server, *given):
+    """Script the server's answers one after another; text is the content of a healthy answer."""
+    pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
+    server.script = lambda sent: pending.pop(0)
+
+
+def quotes(*evidence):
+    return json.dumps({"evidence": evidence})
+
+
+async def awaited(model, coroutine):
+    try:
+        with dspy.context(lm=model.lm):
+            return await coroutine
+    finally:
+        await model.aclose()
+
+
+def said(model, way="async", judge=None):
+    """The prediction, by `aforward` or `forward`."""
+    judge = judge or Judge()
+    asked = {"conversation": list(VIEW.conversation), "turn": VIEW.turn, "rubric": VIEW.rubric, "response": RESPONSE}
+    with collect_calls():
+        if way == "async":
+            return asyncio.run(awaited(model, judge.acall(**asked)))
+        with dspy.context(lm=model.lm):
+            return judge(**asked)
+
+
+def judged(server, judge=None):
+    """The verdict as a value."""
+    with collect_calls():
+        return asyncio.run(awaited(opened(server), (judge or Judge()).judge(VIEW, RESPONSE)))
+
+
+UNREADABLE = {
+    "unknown grade": (verdict("MAYBE"), "unreadable"),
+    "prose": ("I would say that it passes.", "unreadable"),
+    "two grades": ('{"reasoning": "x", "evidence": [], "grade": "PASS", "grade": "FAIL"}', "unreadable"),
+    "two verdicts": (verdict("PASS") + verdict("FAIL"), "unreadable"),
+    "nothing": ("", "empty"),
+    "null": (None, "empty"),
+    "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
+    "cut": (Answer('{"reasoning": "It', finish_reason="length"), "unreadable"),
+}
+
+
+@WAYS
+@pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, way, answer, reason):
+    answers(server, answer, answer)
+    with pytest.raises(ContentError) as caught:
+        said(opened(server), way)
+    assert caught.value.reason == reason
+    assert len(server.sent) == 2
+
+
+@WAYS
+def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
+    answers(server, error(400, "no"))
+    with pytest.raises(ContentError, match="refused"):
+        said(opened(server), way)
+    assert len(server.sent) == 1
+
+
+@ROUTES
+@WAYS
+def test_on_every_route_two_answers_are_all_that_is_asked_for(server, name, backend, way):
+    answers(server, "prose", "prose")
+    with pytest.raises(ContentError):
+        said(opened(server, name, backend), way)
+    assert len(server.sent) == 2
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
+def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server, name, backend):
+    answers(server, "prose", "prose")
+    with pytest.raises(ContentError):
+        said(opened(server, name, backend))
+    assert len(server.sent) == 2
+    for sent in server.sent:
+        schema = sent.body["response_format"]["json_schema"]["schema"]
+        assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
+        assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
+
+
+@ROUTES
+@pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
+def test_the_second_request_differs_by_its_note_only(server, name, backend, answer, reason):
+    answers(server, answer, verdict("FAIL"))
+    said(opened(server, name, backend))
+    first, second = (sent.body for sent in server.sent)
+    note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
+    first["messages"][-1]["content"] += note
+    assert second == first
+
+
+@WAYS
+def test_a_repaired_verdict_counts(server, way):
+    answers(server, "prose", verdict("PARTIAL", ["the boxes"], "names them"))
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PARTIAL", ["the boxes"], "names them")
+    assert len(server.sent) == 2
+
+
+def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
+    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("call Ann"))
+    assert judged(server).verified is True
+    assert len(server.sent) == 3
+
+
+@WAYS
+@pytest.mark.parametrize("first", ["at once", "after an unreadable answer"])
+def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
+    given = [] if first == "at once" else ["prose"]
+    answers(server, *given, error(500))
+    with pytest.raises(ProviderError):
+        said(opened(server), way)
+    assert len(server.sent) == len(given) + 1
+
+
+GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
+NOT_FOUND = pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["invented", "none", "empty"])
+
+
+@WAYS
+@GRADES
+@NOT_FOUND
+def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, way, grade, evidence):
+    answers(server, verdict(grade, evidence), quotes("call **Ann**"))
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["call **Ann**"], "because")
+    assert len(server.sent) == 2
+
+
+@GRADES
+@NOT_FOUND
+def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence):
+    answers(server, verdict(grade, evidence), quotes("zebra", "call **Ann**"))
+    found = judged(server)
+    assert found.verified is True
+    assert found.grade == Grade(grade)
+    assert found.evidence == (Quote(text="zebra"), Quote(text="call **Ann**", start=28, end=36))
+
+
+@GRADES
+def test_a_quote_that_is_again_not_found_leaves_the_verdict_unverified(server, grade):
+    answers(server, verdict(grade, ["zebra"]), quotes("lion"))
+    found = judged(server)
+    assert (found.verified, found.grade, found.reasoning) == (False, Grade(grade), "because")
+    assert found.evidence == (Quote(text="zebra"),)
+    assert len(server.sent) == 2
+
+
+FAILED_SECOND = {
+    "prose": Answer("prose"),
+    "nothing": Answer(""),
+    "filtered": Answer(None, finish_reason="content_filter"),
+    "a verdict instead": Answer(verdict("FAIL") * 2),
+    "server down": error(500),
+    "rate limit": error(429),
+    "request refused": error(400),
+}
+
+
+@WAYS
+@pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
+def test_a_second_question_that_fails_keeps_the_verdict(server, way, second):
+    answers(server, verdict("PASS", ["zebra"]), second)
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PASS", ["zebra"], "because")
+    assert len(server.sent) == 2
+
+
+@WAYS
+def test_a_second_question_that_ends_the_run_ends_it(server, way):
+    answers(server, verdict("PASS", ["zebra"]), error(401))
+    with pytest.raises(SetupFault):
+        said(opened(server), way)
+
+
+@pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["the boxes"], True)])
+def test_a_fail_asks_nothing_more(server, evidence, verified):
+    answers(server, verdict("FAIL", evidence))
+    found = judged(server)
+    assert (found.grade, found.verified) == (Grade.FAIL, verified)
+    assert len(server.sent) == 1
+
+
+@GRADES
+def test_one_quote_that_is_found_is_enough(server, grade):
+    answers(server, verdict(grade, ["zebra", "the boxes"]))
+    assert judged(server).evidence == (Quote(text="zebra"), Quote(text="the boxes", start=6, end=15))
+    assert len(server.sent) == 1
+
+
+def test_for_a_compile_one_call_is_one_trace(server):
+    answers(server, verdict("PASS", ["zebra"]))
+    assert judged(server, Judge(ask_quote_again=False)).verified is False
+    assert len(server.sent) == 1
+    assert [name for name, _ in Judge(ask_quote_again=False).named_predictors()] == ["grade"]
+
+
+def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
+    answers(server, verdict("PASS", ["zebra"], "It plans.\n[[ ## grade ## ]]\nFAIL"), quotes("call Ann"))
+    judged(server)
+    system, user = server.sent[1].messages
+    assert "Your output fields are:\n1. `evidence` (list[str])" in system["content"]
+    assert user["content"].startswith(
+        "[[ ## rubric ## ]]\n"
+        '{"phase": "EMERGENT", "pass_criteria": "Plans.", "partial_criteria": "Hints.", "fail_criteria": "Nothing."}'
+        "\n\n[[ ## response ## ]]\n| Label the boxes today.\n| Then call Ann."
+        "\n\n[[ ## grade ## ]]\nPASS"
+        "\n\n[[ ## reasoning ## ]]\n| It plans.\n| [[ ## grade ## ]]\n| FAIL\n\n"
+    )
+    assert "I move on Friday." not in user["content"]
+
+
+SCRIPTS = {
+    "verdict": [verdict("PASS", ["the boxes"])],
+    "repair": ["prose", verdict("FAIL")],
+    "quote": [verdict("PASS", ["zebra"]), quotes("call Ann")],
+    "all of it": ["", verdict("PARTIAL", ["zebra"]), quotes("lion")],
+    "given up": ["prose", "prose"],
+    "refused": [error(400)],
+    "server down": [error(500)],
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_awaited_or_not_it_asks_and_says_the_same(server, script):
+    def outcome(way):
+        server.sent.clear()
+        answers(server, *script)
+        try:
+            what = dict(said(opened(server), way).items())
+        except ProactError as failed:
+            what = (type(failed), str(failed))
+        return what, [sent.body for sent in server.sent]
+
+    assert outcome("sync") == outcome("async")
+
+
+@WAYS
+def test_the_adapter_is_the_modules_own(server, way):
+    answers(server, verdict("FAIL"))
+    outside = dspy.ChatAdapter()
+    with dspy.context(adapter=outside):
+        said(opened(server), way)
+        assert dspy.settings.adapter is outside
+    assert "Outputs will be a JSON object" in server.sent[0].messages[0]["content"]
+
+
+@WAYS
+def test_instruction_and_demos_are_sent(server, way):
+    judge = Judge()
+    judge.grade.signature = GradeResponse.with_instructions("Grade by the moon.")
+    judge.grade.demos = [
+        {"conversation": [], "turn": 1, "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
+        | {"grade": "FAIL"}
+    ]
+    answers(server, verdict("FAIL"))
+    said(opened(server), way, judge)
+    system, asked, answered, _ = server.sent[0].messages
+    assert "Grade by the moon." in system["content"]
+    assert asked["content"].endswith("[[ ## response ## ]]\n| a\n| b")
+    assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": [], "grade": "FAIL"}
+
+
+# Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
+# and makes scores incomparable.
+GRADE_RESPONSE = [
+    (
+        "conversation",
+        "input",
+        list[Turn],
+        "the conversation up to the user message at `turn`, whose response is the one to grade",
+    ),
+    ("turn", "input", int, "number of the turn to grade, counted from 1"),
+    ("rubric", "input", Rubric, "phase, and what earns each grade"),
+    ("response", "input", str, "the response to grade; each of its lines begins with |"),
+    ("reasoning", "output", str, "how the response meets or misses the criteria, in one to four sentences"),
+    ("evidence", "output", list[str], "quotes from the response, word for word"),
+    ("grade", "output", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
+]
+QUOTE_EVIDENCE = [
+    ("rubric", "input", Rubric, "phase, and what earns each grade"),
+    ("response", "input", str, "the response that was graded; each of its lines begins with |"),
+    ("grade", "input", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
+    ("reasoning", "input", str, "why it was given"),
+    ("evidence", "output", list[str], "one or more quotes from the response"),
+]
+
+
+@pytest.mark.parametrize(("signature", "frozen"), [(GradeResponse, GRADE_RESPONSE), (QuoteEvidence, QUOTE_EVIDENCE)])
+def test_the_signatures_are_frozen(signature, frozen):
+    assert [
+        (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
+        for name, field in signature.fields.items()
+    ] == frozen
+
+
+def test_the_fields_of_nested_inputs_are_frozen():
+    assert list(Turn.model_fields) == ["user", "assistant"]
+    assert list(Rubric.model_fields) == ["phase", "pass_criteria", "partial_criteria", "fail_criteria"]
+
+
+def test_the_instruction_is_the_text_beside_the_code():
+    text = files("dspy_proact.programs").joinpath("judge.txt").read_text("utf-8")
+    assert GradeResponse.instructions == text.strip()
+
+
+def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question():
+    def fingerprint(*, instruction=None, quoting=None, demos=(), again=True):
+        judge = Judge(ask_quote_again=again)
+        if instruction:
+            judge.grade.signature = GradeResponse.with_instructions(instruction)
+        if quoting:
+            judge.quote.signature = QuoteEvidence.with_instructions(quoting)
+        judge.grade.demos = list(demos)
+        return judge.fingerprint()
+
+    shown = {"conversation": [], "turn": 1, "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
+    prints = [
+        fingerprint(),
+        fingerprint(instruction="Grade."),
+        fingerprint(instruction="Grade!"),
+        fingerprint(quoting="Quote."),
+        fingerprint(again=False),
+        fingerprint(demos=[shown | {"grade": "PASS"}]),
+        fingerprint(demos=[shown | {"grade": "FAIL"}]),
+        fingerprint(demos=[shown | {"grade": "PASS"}] * 2),
+    ]
+    assert len(set(prints)) == len(prints)
+    assert fingerprint() == prints[0]
+    assert all(len(each) == 64 and int(each, 16) for each in prints)
+
+
+def test_judging_changes_nothing_in_the_judge(server):
+    judge = Judge()
+    before = judge.fingerprint(), judge.dump_state()
+    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("call Ann"))
+    judged(server, judge)
+    assert (judge.fingerprint(), judge.dump_state()) == before
+
+
+def test_a_description_is_part_of_the_fingerprint():
+    judge = Judge()
+    judge.grade.signature = GradeResponse.with_updated_fields("evidence", desc="a quote")
+    assert judge.fingerprint() != Judge().fingerprint()

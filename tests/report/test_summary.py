@@ -1,0 +1,233 @@
+"""What a run says: counts, scores, evidence and usage, each worked by hand on a run of riddles."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from toy import answered, call, case, cases, failed, failed_call, graded, manifest, price, written
+
+from dspy_proact.calls import Call
+from dspy_proact.errors import RunError
+from dspy_proact.report import Outcome, Scores, Summary, Usage, summarize
+from dspy_proact.runs import Case, Event, Manifest, RunFolder
+from dspy_proact.stats import cluster_mean
+
+CASES = [
+    case(f"{stratum[0].lower()}{number}", group=f"g{number}", stratum=stratum)
+    for stratum in ("RHYME", "NUMBER")
+    for number in (1, 2, 3)
+]
+"""r1, r2, r3, n1, n2 and n3: one of each stratum in each of three groups."""
+
+EVENTS = [
+    # Epoch 1: SOLVED, CLOSE, no answer | LOST, no verdict, SOLVED
+    answered("r1"), graded("r1", "SOLVED", verified=True),
+    answered("r2"), graded("r2", "CLOSE", verified=False),
+    failed("r3", "response", "content", "empty"),
+    answered("n1"), graded("n1", "LOST"),
+    answered("n2"), failed("n2", "verdict", "provider", "rate_limit"),
+    answered("n3"), graded("n3", "SOLVED", verified=True),
+    # Epoch 2: LOST, nothing yet, CLOSE at the second try | no verdict yet, no verdict, no answer
+    answered("r1", epoch=2), graded("r1", "LOST", epoch=2),
+    failed("r3", "response", "provider", "server", epoch=2),
+    answered("r3", epoch=2), graded("r3", "CLOSE", epoch=2, verified=True),
+    answered("n1", epoch=2),
+    answered("n2", epoch=2), failed("n2", "verdict", "content", "unreadable", epoch=2),
+    failed("n3", "response", "provider", "server", epoch=2),
+]  # fmt: skip
+
+
+@pytest.fixture
+def summary(tmp_path: Path) -> Summary:
+    return summarize(written(tmp_path, manifest(epochs=2), CASES, EVENTS))
+
+
+def summarized(path: Path, events: Iterable[Event], asked: Iterable[Case], of: Manifest | None = None) -> Summary:
+    return summarize(written(path, of or manifest(), asked, events))
+
+
+def values(scores: Scores) -> list[float | None]:
+    """Pass rate and weighted score, lenient and strict."""
+    estimates = (scores.pass_rate, scores.weighted, scores.strict_pass_rate, scores.strict_weighted)
+    return [estimate.value for estimate in estimates]
+
+
+def test_every_trigger_in_every_epoch_has_one_state(summary: Summary):
+    assert (summary.case_count, summary.group_count) == (6, 3)
+    assert len(summary.outcomes) == 12  # 6 triggers x 2 epochs
+    assert (summary.count("scored"), summary.count("unscored"), summary.count("pending")) == (6, 4, 2)
+    assert not summary.complete
+
+
+def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summary: Summary):
+    first, second = summary.outcomes[:6], summary.outcomes[6:]
+    assert first == (
+        Outcome("RHYME", "g1", "scored", "SOLVED", 1.0),
+        Outcome("RHYME", "g2", "scored", "CLOSE", 0.4),
+        Outcome("RHYME", "g3", "unscored", reason="response: empty"),
+        Outcome("NUMBER", "g1", "scored", "LOST", 0.0),
+        Outcome("NUMBER", "g2", "unscored", reason="verdict: rate_limit"),
+        Outcome("NUMBER", "g3", "scored", "SOLVED", 1.0),
+    )
+    assert second == (
+        Outcome("RHYME", "g1", "scored", "LOST", 0.0),
+        Outcome("RHYME", "g2", "pending"),
+        Outcome("RHYME", "g3", "scored", "CLOSE", 0.4),
+        Outcome("NUMBER", "g1", "pending"),
+        Outcome("NUMBER", "g2", "unscored", reason="verdict: unreadable"),
+        Outcome("NUMBER", "g3", "unscored", reason="response: server"),
+    )
+
+
+def test_scores_of_a_stratum_are_over_the_scored_and_strict_ones_over_all_that_were_tried(summary: Summary):
+    # RHYME: scored 1, 0.4, 0, 0.4 of which one is solved; one unscored, so 5 were tried; one pending, never counted.
+    assert values(summary.scores("RHYME")) == pytest.approx([1 / 4, 1.8 / 4, 1 / 5, 1.8 / 5])
+    # NUMBER: scored 0 and 1; three unscored, so 5 were tried.
+    assert values(summary.scores("NUMBER")) == pytest.approx([1 / 2, 1 / 2, 1 / 5, 1 / 5])
+
+
+def test_micro_weighs_every_trigger_equally(summary: Summary):
+    # 6 scored with the sum 1.8 + 1, two of them solved; 10 tried.
+    assert values(summary.micro) == pytest.approx([2 / 6, 2.8 / 6, 2 / 10, 2.8 / 10])
+
+
+def test_macro_weighs_every_stratum_equally(summary: Summary):
+    # The means of the two strata: (1/4 + 1/2) / 2, (0.45 + 0.5) / 2, (0.2 + 0.2) / 2, (0.36 + 0.2) / 2.
+    assert values(summary.macro) == pytest.approx([0.375, 0.475, 0.2, 0.28])
+
+
+def test_intervals_are_clustered_over_groups_in_which_epochs_fall_together(summary: Summary):
+    scores, groups = [1.0, 0.4, 0.0, 1.0, 0.0, 0.4], ["g1", "g2", "g1", "g3", "g1", "g3"]
+    assert summary.micro.weighted == cluster_mean(scores, groups)
+    assert summary.micro.weighted.low is not None
+
+
+def test_a_score_comes_from_the_grade_and_not_from_the_label(tmp_path: Path):
+    events = [answered("a"), graded("a", "SOLVED", score=0.7)]
+    assert values(summarized(tmp_path, events, cases("a")).micro) == [1.0, 0.7, 1.0, 0.7]
+
+
+def test_reasons_are_counted_by_stage_and_the_commonest_comes_first(tmp_path: Path):
+    events = [
+        failed("a", "response", "content", "empty"),
+        answered("b"),
+        failed("b", "verdict", "provider", "server"),
+        answered("c"),
+        failed("c", "verdict", "provider", "server"),
+        failed("d", "response", "provider", "server"),
+    ]
+    reasons = summarized(tmp_path, events, cases("a", "b", "c", "d")).unscored_reasons
+    assert next(iter(reasons.items())) == ("verdict: server", 2)
+    assert reasons == {"verdict: server": 2, "response: empty": 1, "response: server": 1}
+
+
+def test_what_was_tried_again_is_counted_in_stages(summary: Summary):
+    assert summary.tried_again == 1  # the response to r3 in epoch 2
+
+
+def test_evidence_counts_the_verdicts_with_something_to_check(summary: Summary):
+    # Verified r1, n3 and r3; not verified r2; n1 and the second r1 had nothing to check.
+    assert (summary.evidence_checked, summary.evidence_verified) == (4, 3)
+
+
+def test_a_run_is_complete_when_nothing_is_pending_though_something_is_unscored(tmp_path: Path):
+    events = [answered("a"), graded("a", "LOST"), failed("b", "response", "content", "empty")]
+    assert summarized(tmp_path, events, cases("a", "b")).complete
+
+
+def test_more_epochs_make_what_was_not_tried_in_them_pending(tmp_path: Path):
+    events = [answered("a"), graded("a", "LOST")]
+    summary = summarized(tmp_path, events, cases("a"), manifest(epochs=3))
+    assert (len(summary.outcomes), summary.count("pending"), summary.complete) == (3, 2, False)
+
+
+def test_a_run_that_has_tried_nothing_has_no_scores_and_says_so(tmp_path: Path):
+    summary = summarized(tmp_path, [], CASES)
+    for scores in (summary.scores("RHYME"), summary.micro):
+        assert values(scores) == [None] * 4
+        assert scores.weighted.reason == "no scores"
+    assert summary.macro.weighted.reason == "no scores in RHYME, NUMBER"
+
+
+def test_a_run_of_one_stratum_has_no_macro(tmp_path: Path):
+    summary = summarized(tmp_path, [answered("r1"), graded("r1", "SOLVED")], CASES[:1])
+    assert summary.micro.weighted.value == 1.0
+    assert (summary.macro.weighted.value, summary.macro.weighted.reason) == (None, "no scores in NUMBER")
+
+
+def test_only_unscored_triggers_have_a_strict_score_of_zero_and_no_other(tmp_path: Path):
+    summary = summarized(tmp_path, [failed("a", "response", "content", "empty")], cases("a"))
+    assert values(summary.micro) == [None, None, 0.0, 0.0]
+
+
+def used(path: Path, *calls: Call, **prices: float | None) -> Usage:
+    """The assistant's usage when a response took these calls."""
+    of = manifest(prices={"assistant": price(**prices), "judge": price(None, None, reason="not in the list")})
+    return summarized(path, [answered("a", *calls)], cases("a"), of).usage["assistant"]
+
+
+def test_usage_adds_up_every_attempt_of_a_role_whatever_became_of_its_stage(tmp_path: Path):
+    of = manifest(epochs=2, prices={"assistant": price(2e-6, 8e-6, 5e-7), "judge": price(1e-6, 3e-6)})
+    events = [
+        answered("a", failed_call(), call(prompt_tokens=100, completion_tokens=20)),
+        failed("a", "verdict", "provider", "server", call("judge", prompt_tokens=50, completion_tokens=1)),
+        failed("a", "verdict", "content", "unreadable", call("judge", prompt_tokens=50, completion_tokens=2)),
+        failed("a", "response", "provider", "server", failed_call(), epoch=2),
+        answered("a", call(prompt_tokens=300, completion_tokens=30, cached_tokens=200), epoch=2),
+    ]
+    summary = summarized(tmp_path, events, cases("a"), of)
+    assert summary.usage == {
+        # 200 of 400 prompt tokens at the full price: 200 x 2e-6 + 200 x 5e-7 + 50 x 8e-6 = 4e-4 + 1e-4 + 4e-4
+        "assistant": Usage(4, 400, 50, 200, pytest.approx(9e-4), None),
+        # 100 x 1e-6 + 3 x 3e-6
+        "judge": Usage(2, 100, 3, 0, pytest.approx(1.09e-4), None),
+    }
+
+
+def test_without_a_price_for_cached_tokens_they_cost_as_much_as_others(tmp_path: Path):
+    usage = used(tmp_path, call(prompt_tokens=100, completion_tokens=0, cached_tokens=60), prompt=1e-6, completion=0.0)
+    assert usage.usd == pytest.approx(1e-4)  # 100 x 1e-6
+
+
+def test_cached_tokens_may_be_free(tmp_path: Path):
+    calls = call(prompt_tokens=100, completion_tokens=0, cached_tokens=60)
+    usage = used(tmp_path, calls, prompt=1e-6, completion=0.0, cached=0.0)
+    assert usage.usd == pytest.approx(4e-5)  # (100 - 60) x 1e-6
+
+
+@pytest.mark.parametrize("prices", [{"prompt": None}, {"completion": None}, {"prompt": None, "completion": None}])
+def test_an_unknown_price_leaves_the_cost_open_with_its_reason(tmp_path: Path, prices: dict[str, None]):
+    usage = used(tmp_path, call(), **prices, reason="not in the list")
+    assert (usage.calls, usage.prompt_tokens, usage.completion_tokens) == (1, 10, 5)
+    assert (usage.usd, usage.reason) == (None, "not in the list")
+
+
+@pytest.mark.parametrize("silent", [{"prompt_tokens": None}, {"completion_tokens": None}])
+def test_an_answer_without_token_counts_leaves_the_cost_open(tmp_path: Path, silent: dict[str, None]):
+    usage = used(tmp_path, call(), call(**silent), failed_call(), prompt=1e-6, completion=1e-6)
+    assert (usage.usd, usage.reason) == (None, "1 of 2 answers came without token counts")
+
+
+def test_attempts_that_were_not_answered_cost_nothing(tmp_path: Path):
+    usage = used(tmp_path, failed_call(), failed_call(error="timeout"), prompt=1e-6, completion=1e-6)
+    assert usage == Usage(2, 0, 0, 0, 0.0, None)
+
+
+def test_without_calls_nothing_was_spent(tmp_path: Path):
+    assert used(tmp_path, prompt=1e-6, completion=1e-6) == Usage(0, 0, 0, 0, 0.0, None)
+
+
+def test_a_run_is_summarized_while_it_is_written_and_with_a_torn_last_line(tmp_path: Path):
+    folder = written(tmp_path, manifest(), cases("a", "b"), [answered("a"), graded("a", "LOST")])
+    with (tmp_path / "events.jsonl").open("ab") as file:
+        file.write(b'{"key": {"case": "b"')
+    assert summarize(folder).count("pending") == 1
+
+
+def test_where_there_is_no_run_or_a_damaged_one_it_is_said(tmp_path: Path):
+    with pytest.raises(RunError, match="no run here"):
+        summarize(RunFolder(tmp_path))
+    folder = written(tmp_path, manifest())
+    (tmp_path / "events.jsonl").write_bytes(b"{}\n")
+    with pytest.raises(RunError, match=r"events\.jsonl, line 1"):
+        summarize(folder)

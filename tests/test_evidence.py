@@ -1,0 +1,298 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact.evidence import Passage, locate_quotes
+from dspy_proact.types import Quote
+
+NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
+RESPONSE = "Label the boxes today. Then call Ann, since her ferry stops on Sunday."
+
+
+def found(text, quote):
+    """The part of the text that a quote is found at; None when it is not found."""
+    span = Passage(text).find(quote)
+    return span and text[span[0] : span[1]]
+
+
+FOLDED = {
+    "straightened apostrophe": ("don\u2019t wait", "don't wait"),
+    "curly apostrophe": ("don't wait", "don\u2019t wait"),
+    "quotation marks": ("call \u201cAnn\u201d today", 'call "Ann" today'),
+    "quotation marks dropped": ('call "Ann" today', "call Ann today"),
+    "guillemets": ("call \u00abAnn\u00bb today", "call Ann today"),
+    "hyphen for a dash": ("the last \u2014 and only \u2014 boat", "the last - and only - boat"),
+    "dash dropped": ("half\u2013empty boat", "half-empty boat"),
+    "bold": ("label **the boxes** today", "label the boxes today"),
+    "italics": ("label _the_ *boxes* today", "label the boxes today"),
+    "code": ("run `pack` first", "run pack first"),
+    "struck": ("take ~~two~~ three bags", "take two three bags"),
+    "heading": ("Next\n## Label the boxes\ntoday", "Next Label the boxes today"),
+    "bullets": ("label\n- boxes\n* bags", "label boxes bags"),
+    "table": ("| boxes | bags |", "boxes bags"),
+    "block quote": ("> label\n> the boxes", "label the boxes"),
+    "bold added by the judge": ("label the boxes", "**label** the *boxes*"),
+    "blanks": ("label\u00a0the\t\tboxes\r\n\r\ntoday", "label the boxes today"),
+    "line breaks": ("label the\nboxes", "label the boxes"),
+    "punctuation": ("label, then call; wait!", "label then call wait"),
+    "case": ("Label THE boxes", "lABEL the BOXES"),
+    "case of several letters": ("Stra\u00dfe am See", "STRASSE AM SEE"),
+    "link": ("take [the ferry](https://boats.example/a?b=c#d) at nine", "take the ferry at nine"),
+    "link, copied": (
+        "take [the ferry](https://boats.example/a?b=c#d) at nine",
+        "take [the ferry](https://boats.example/a?b=c#d) at nine",
+    ),
+    "list numbers left out": ("do this:\n1. label boxes\n2) call Ann", "do this label boxes call Ann"),
+    "list numbers, copied": ("do this:\n1. label boxes\n2. call Ann", "do this:\n1. label boxes\n2. call Ann"),
+    "list numbers, on one line": (
+        "do this:\n1. label boxes\n2. call Ann",
+        "do this: 1. label boxes 2. call Ann",
+    ),
+    "a number that a line break put first": (
+        "the shop closes at\n5. Bring a coat",
+        "the shop closes at 5. Bring a coat",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "quote"), FOLDED.values(), ids=FOLDED)
+def test_what_stands_between_words_is_folded(text, quote):
+    assert found(f"Before it: {text}, and after.", quote) is not None
+    assert found(f"Other words. {text}", f"{quote} zebra") is None
+
+
+def test_the_place_found_is_the_place_in_the_real_text():
+    text = "\u0130stanbul:  \u201cLabel\u2014the **boxes**\u201d, today."
+    assert Passage(text).find("label THE boxes") == (12, 29)
+    assert text[12:29] == "Label\u2014the **boxes"
+
+
+def test_the_first_of_several_places_is_given():
+    assert Passage("boat or boat").find("boat") == (0, 4)
+
+
+MISSING = {
+    "another order": "the Label boxes",
+    "a word left out": "Label boxes",
+    "a word added": "Label the old boxes",
+    "the beginning of a word": "Label the box",
+    "the end of a word": "abel the boxes",
+    "the end and the beginning": "today. Label",
+    "something else": "Bon voyage",
+}
+
+
+@pytest.mark.parametrize("quote", MISSING.values(), ids=MISSING)
+def test_other_words_or_another_order_are_not_found(quote):
+    assert found(RESPONSE, quote) is None
+
+
+def test_negation_is_not_folded():
+    assert found("I would not go", "I would go") is None
+
+
+ELLIPSES = {
+    "three dots": "Label the boxes ... call Ann",
+    "one sign": "Label the boxes \u2026 call Ann",
+    "without blanks": "Label the boxes...call Ann",
+    "many dots": "Label the boxes ..... call Ann",
+    "square brackets": "Label the boxes [...] call Ann",
+    "round brackets": "Label the boxes (\u2026) call Ann",
+    "several": "Label ... boxes ... Ann",
+    "around it": "... Label the boxes today. Then call Ann...",
+    "nothing left out": "Label the boxes ... today. Then call Ann",
+}
+
+
+@pytest.mark.parametrize("quote", ELLIPSES.values(), ids=ELLIPSES)
+def test_words_may_be_left_out_with_an_ellipsis(quote):
+    assert found(RESPONSE, quote) == "Label the boxes today. Then call Ann"
+
+
+NOT_BY_ELLIPSIS = {
+    "another order": "call Ann ... Label the boxes",
+    "the same words twice": "Label the boxes ... Label the boxes",
+    "one piece is not there": "Label the boxes ... call Bob",
+    "the first piece is not there": "Burn ... call Ann",
+    "dots only": "...",
+    "the end of a word": "Label ... oxes",
+    "the beginning of a word": "Lab ... call Ann",
+    "pieces of one word": "L ... be ... l",
+}
+
+
+@pytest.mark.parametrize("quote", NOT_BY_ELLIPSIS.values(), ids=NOT_BY_ELLIPSIS)
+def test_an_ellipsis_leaves_out_whole_words_and_keeps_their_order(quote):
+    assert found(RESPONSE, quote) is None
+
+
+def test_an_ellipsis_of_the_text_may_be_copied_or_dropped():
+    assert found("well ... perhaps the ferry", "well ... perhaps") == "well ... perhaps"
+    assert found("well \u2026 perhaps the ferry", "well perhaps") == "well \u2026 perhaps"
+
+
+CJK = "\u660e\u5929\u6e21\u8f2a\u505c\u822a\uff0c\u8acb\u65e9\u9ede\u51fa\u767c\u3002"  # Chinese, one sentence
+
+
+def test_a_script_without_blanks_is_found_character_by_character():
+    assert found(CJK, "\u6e21\u8f2a\u505c\u822a") == "\u6e21\u8f2a\u505c\u822a"
+    assert found(CJK, "\u6e21 \u8f2a\n\u505c\u822a") == "\u6e21\u8f2a\u505c\u822a"
+    assert found(CJK, "\u505c\u822a\u8acb\u65e9") == "\u505c\u822a\uff0c\u8acb\u65e9"
+    assert found(CJK, "\u660e\u5929\u2026\u51fa\u767c") == CJK[:-1]
+    assert found("Nimm die\u6e21\u8f2a2 heute", "\u6e21\u8f2a2") == "\u6e21\u8f2a2"
+
+
+def test_a_script_without_blanks_keeps_its_order_too():
+    assert found(CJK, "\u8f2a\u6e21") is None
+    assert found(CJK, "\u660e\u5929\u505c\u822a") is None
+
+
+@pytest.mark.parametrize(
+    "text", ["\u0e40\u0e23\u0e37\u0e2d\u0e2b\u0e22\u0e38\u0e14", "\u30d5\u30a7\u30ea\u30fc", "\ubc30\uac00"]
+)
+def test_thai_japanese_and_korean_are_found_inside_a_run(text):
+    assert found(f"{text}{text[::-1]}", text) == text
+    assert found(f"x{text}y", text) == text
+
+
+@pytest.mark.parametrize("quote", ["", " \n", "...", "**", '""', "\U0001f44d"])
+def test_a_quote_without_a_word_is_not_found_and_makes_no_quote(quote):
+    assert Passage(RESPONSE).find(quote) is None
+    assert locate_quotes([quote], RESPONSE) == ()
+
+
+@pytest.mark.parametrize("text", ["", " \n", "...", "**"])
+def test_nothing_stands_in_a_text_without_a_word(text):
+    assert locate_quotes(["boat"], text) == (Quote(text="boat"),)
+
+
+def test_each_quote_keeps_its_text_and_gets_its_place():
+    located = locate_quotes(["call **Ann**", "call Bob", "", "the boxes"], RESPONSE)
+    assert located == (
+        Quote(text="call **Ann**", start=28, end=36),
+        Quote(text="call Bob"),
+        Quote(text="the boxes", start=6, end=15),
+    )
+
+
+SEPARATED = {
+    "quotation marks": '"Label the boxes" and "call Ann"',
+    "curly quotation marks": "\u201cLabel the boxes\u201d, \u201ccall Ann\u201d",
+    "low quotation marks": "\u201eLabel the boxes\u201c und \u201ecall Ann\u201c",
+    "guillemets": "\u00abLabel the boxes\u00bb et \u00abcall Ann\u00bb",
+    "with words around": 'It says "Label the boxes", and later "call Ann".',
+    "lines": "Label the boxes\ncall Ann",
+    "bullets": "- Label the boxes\n\n- call Ann",
+    "semicolon": "Label the boxes; call Ann",
+    "slash": "Label the boxes / call Ann",
+    "bar": "Label the boxes | call Ann",
+}
+
+
+@pytest.mark.parametrize("entry", SEPARATED.values(), ids=SEPARATED)
+def test_several_quotes_in_one_string_are_looked_up_one_by_one(entry):
+    located = locate_quotes([entry], RESPONSE)
+    assert [RESPONSE[quote.start : quote.end] for quote in located] == ["Label the boxes", "call Ann"]
+
+
+def test_of_several_quotes_in_one_string_each_is_marked_by_itself():
+    located = locate_quotes(['"Label the boxes" and "call Bob"'], RESPONSE)
+    assert [(quote.text, quote.start) for quote in located] == [("Label the boxes", 0), ("call Bob", None)]
+
+
+@pytest.mark.parametrize("text", ['He said "one"; she said "two".', "one / two\nthree; four | five"])
+def test_a_string_that_stands_in_the_text_as_a_whole_is_one_quote(text):
+    assert [quote.text for quote in locate_quotes([text], f"Before. {text} After.")] == [text]
+
+
+# Words of letters, apart from scripts that are written without blanks and from digits, which may number a list.
+LETTERS = st.characters(categories=["Lu", "Ll", "Lt"])
+WORDS = st.lists(st.text(LETTERS, min_size=1, max_size=8), min_size=1, max_size=12)
+BETWEEN = st.sampled_from(
+    [" ", "\n", ", ", ". ", " \u2014 ", "-", "**", "_", "\u2019", "\u00a0", "\r\n\t", ") ", "\n> ", "\n\n- "]
+)
+
+
+@NO_DEADLINE
+@given(WORDS, st.data())
+def test_any_run_of_whole_words_is_found_where_it_stands(words, data):
+    text, spans = "", []
+    for word in words:
+        text += data.draw(BETWEEN)
+        spans.append((len(text), len(text) + len(word)))
+        text += word
+    first = data.draw(st.integers(0, len(words) - 1))
+    last = data.draw(st.integers(first, len(words) - 1))
+    passage = Passage(text)
+    for quote in (text[spans[first][0] : spans[last][1]], " ".join(words[first : last + 1])):
+        start, end = passage.find(quote)
+        folded = [word.casefold() for word in words]
+        assert (start, end) in {
+            (spans[at][0], spans[at + last - first][1])
+            for at in range(len(words) - last + first)
+            if folded[at : at + last - first + 1] == folded[first : last + 1]
+        }
+
+
+@NO_DEADLINE
+@given(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), max_size=8), st.data())
+def test_a_quote_is_found_exactly_where_its_words_stand_in_a_row(words, data):
+    quoted = data.draw(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), min_size=1, max_size=4))
+    places = [at for at in range(len(words) - len(quoted) + 1) if words[at : at + len(quoted)] == quoted]
+    text = " ".join(words)
+    expected = None
+    if places:
+        start = sum(len(word) + 1 for word in words[: places[0]])
+        expected = (start, start + len(" ".join(quoted)))
+    assert Passage(text).find(data.draw(BETWEEN).join(quoted)) == expected
+
+
+@NO_DEADLINE
+@given(WORDS, st.text(LETTERS, min_size=1, max_size=3), st.data())
+def test_a_quote_with_a_word_that_is_not_in_the_text_is_never_found(words, foreign, data):
+    within = "".join(words)
+    foreign = data.draw(st.sampled_from([foreign, within[:2], within[-2:], within + "x"]))
+    folded = {word.casefold() for word in words}
+    foreign = foreign + "x" if foreign.casefold() in folded else foreign
+    place = data.draw(st.integers(0, len(words)))
+    quote = data.draw(BETWEEN).join([*words[:place], foreign, *words[place:]])
+    if foreign.casefold() not in folded:
+        assert Passage(data.draw(BETWEEN).join(words)).find(quote) is None
+
+
+@NO_DEADLINE
+@given(st.text(), st.lists(st.text()))
+def test_any_two_texts_give_quotes_that_stand_in_the_text_or_say_that_they_do_not(text, evidence):
+    for quote in locate_quotes(evidence, text):
+        assert (quote.start is None) == (quote.end is None)
+        if quote.start is not None:
+            assert 0 <= quote.start < quote.end <= len(text)
+
+
+HUGE = [
+    "a",
+    "a ",
+    "\u4e00",
+    "1. ",
+    "\n1. ",
+    "](",
+    "(",
+    '"',
+    '"ab" ',
+    "\u2026",
+    "a...",
+    ">",
+    " ",
+    "\n",
+    " ; ",
+    "*",
+    "\u0130",
+]
+
+
+@pytest.mark.parametrize("unit", HUGE, ids=ascii)
+def test_a_megabyte_on_either_side_is_no_trouble(unit):
+    text = unit * (1_000_000 // len(unit))
+    (quote,) = locate_quotes(["zebra boat"], f"{text} zebra boat")
+    assert (quote.start, quote.end) == (len(text) + 1, len(text) + 11)
+    assert Passage(f"{text} zebra").find(f"{text} boat") is None

@@ -1,0 +1,303 @@
+import asyncio
+import importlib
+import inspect
+import pkgutil
+import re
+from threading import Thread
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+import dspy_proact
+from dspy_proact import calls, errors, types
+from dspy_proact.calls import Call, collect_calls, record_call
+from dspy_proact.errors import (
+    ContentError,
+    CorpusError,
+    Halt,
+    Interrupted,
+    LimitReached,
+    ProviderDown,
+    ProviderError,
+    SetupFault,
+    UsageError,
+)
+from dspy_proact.switch import Switch
+from dspy_proact.types import Frozen, Grade, Origin, Phase, Quote, Rating, Response, Rubric, Trigger, Turn, Verdict
+
+RUBRIC = Rubric(phase=Phase.EMERGENT, pass_criteria="p", partial_criteria="q", fail_criteria="f")
+FOUND, INVENTED = Quote(text="the boxes", start=6, end=15), Quote(text="zebra")
+
+
+def defined_in(module):
+    return [value for value in vars(module).values() if isinstance(value, type) and value.__module__ == module.__name__]
+
+
+def test_scores_of_grades():
+    assert [grade.score for grade in Grade] == [1.0, 0.5, 0.0]
+    assert list(Grade) == ["PASS", "PARTIAL", "FAIL"]
+
+
+VERIFIED = [
+    ("PASS", [FOUND], True),
+    ("PASS", [INVENTED, FOUND], True),
+    ("PASS", [INVENTED], False),
+    ("PASS", [], False),
+    ("PARTIAL", [FOUND], True),
+    ("PARTIAL", [], False),
+    ("FAIL", [FOUND], True),
+    ("FAIL", [INVENTED], False),
+    ("FAIL", [], None),
+]
+
+
+@pytest.mark.parametrize(("grade", "evidence", "verified"), VERIFIED)
+def test_a_verdict_is_verified_when_one_of_its_quotes_stands_in_the_response(grade, evidence, verified):
+    assert Verdict(reasoning="", evidence=tuple(evidence), grade=Grade(grade)).verified is verified
+
+
+def test_a_scenario_is_persona_and_scenario_id_together():
+    fields = dict.fromkeys(("dialogue", "blueprint", "life_domain", "source_model"), "x")
+    origins = [Origin(persona=persona, scenario_id="ARTS_01", style=1, **fields) for persona in ("ada", "bo")]
+    assert [origin.scenario for origin in origins] == ["ada/ARTS_01", "bo/ARTS_01"]
+
+
+@pytest.mark.parametrize("turn", [0, -1])
+def test_turns_are_counted_from_one(turn):
+    with pytest.raises(ValidationError, match="greater than or equal to 1"):
+        Trigger(turn=turn, rubric=RUBRIC)
+
+
+@pytest.mark.parametrize("confidence", [0, 6, 2.5])
+def test_confidence_is_one_to_five(confidence):
+    with pytest.raises(ValidationError):
+        Rating(item="i", annotator="a", grade=Grade.PASS, confidence=confidence)
+
+
+VALUES = [
+    RUBRIC,
+    Turn(user="u", assistant=None),
+    Trigger(turn=1, rubric=RUBRIC),
+    Response(text="t"),
+    FOUND,
+    Verdict(reasoning="r", evidence=(FOUND,), grade=Grade.PASS),
+    Rating(item="i", annotator="a", grade=Grade.PASS, confidence=5),
+    Call(role="judge", started=1.0, latency=0.5),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_a_value_cannot_be_changed_and_refuses_unknown_fields(value):
+    name = next(iter(type(value).model_fields))
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(value, name, getattr(value, name))
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        type(value).model_validate({**value.model_dump(), "unknown": 1})
+    assert type(value).model_validate_json(value.model_dump_json()) == value
+    assert hash(value) == hash(value.model_copy())
+
+
+@pytest.mark.parametrize("module", [types, calls])
+def test_every_value_is_frozen(module):
+    models = [value for value in defined_in(module) if issubclass(value, BaseModel) and value is not Frozen]
+    assert models
+    assert all(issubclass(model, Frozen) for model in models)
+
+
+def test_calls_are_collected_in_the_order_in_which_they_end_and_by_every_collection_around_them():
+    first, second, third = (Call(role=role, started=1.0, latency=0.5) for role in "abc")
+    record_call(first)
+    with collect_calls() as outer:
+        record_call(first)
+        with collect_calls() as inner:
+            record_call(second)
+        record_call(third)
+    assert (outer, inner) == ([first, second, third], [second])
+
+
+def test_a_stage_that_fails_passes_its_calls_on():
+    call = Call(role="a", started=1.0, latency=0.5)
+
+    def stage():
+        with collect_calls():
+            record_call(call)
+            raise ContentError("empty")
+
+    with collect_calls() as outer:
+        with pytest.raises(ContentError):
+            stage()
+        assert outer == [call]
+
+
+def test_concurrent_tasks_collect_their_own_calls():
+    async def stage(role):
+        with collect_calls() as made:
+            for _ in range(3):
+                record_call(Call(role=role, started=1.0, latency=0.5))
+                await asyncio.sleep(0)
+        return [call.role for call in made]
+
+    async def run():
+        return await asyncio.gather(stage("a"), stage("b"))
+
+    assert asyncio.run(run()) == [["a"] * 3, ["b"] * 3]
+
+
+def drawn_tree():
+    """Parent of each class in the docstring of errors.py; a root's parent is None."""
+    parents, path = {}, []
+    for line in inspect.getdoc(errors).splitlines():
+        match = re.match(r"(    [\u2500-\u257f ]*)([A-Z]\w+)", line)
+        if match:
+            depth = len(match.group(1)) // 4 - 1
+            path[depth:] = [match.group(2)]
+            parents[match.group(2)] = path[depth - 1] if depth else None
+    return parents
+
+
+def test_the_tree_of_errors_is_drawn_as_it_is():
+    assert drawn_tree() == {"Exception": None, "BaseException": None} | {
+        error.__name__: error.__base__.__name__ for error in defined_in(errors)
+    }
+
+
+def test_a_halt_is_no_exception():
+    assert not issubclass(Halt, Exception)
+
+
+@pytest.mark.parametrize(("error", "kind"), [(ContentError, "content"), (ProviderError, "provider")])
+def test_a_stage_error_counts_by_a_word_and_explains_with_a_sentence(error, kind):
+    raised = error("empty", "the model answered nothing")
+    assert (raised.kind, raised.reason, raised.detail) == (kind, "empty", "the model answered nothing")
+    assert str(raised) == "empty: the model answered nothing"
+    assert str(error("empty")) == "empty"
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ({}, "c.jsonl: is empty"),
+        ({"line": 3}, "c.jsonl, line 3: is empty"),
+        ({"line": 3, "field": "a.b"}, "c.jsonl, line 3, field 'a.b': is empty"),
+    ],
+)
+def test_a_corpus_error_says_where(where, message):
+    error = CorpusError("is empty", source="c.jsonl", **where)
+    assert str(error) == message
+    assert (error.source, error.line, error.field) == ("c.jsonl", where.get("line"), where.get("field"))
+
+
+@pytest.mark.parametrize(
+    ("halt", "status"), [(SetupFault, 2), (LimitReached, 4), (ProviderDown, 5), (Interrupted, 130)]
+)
+def test_a_halt_carries_the_exit_status(halt, status):
+    assert halt("why").exit_status == status
+
+
+ROOMS = ["dspy_proact", "dspy_proact.models.embedded"] + [
+    f"dspy_proact.{room.name}"
+    for room in pkgutil.iter_modules(dspy_proact.__path__)
+    if room.ispkg and room.name != "cli"  # an entry point, imported by nobody
+]
+
+
+def sort_key(name):
+    """Constants, classes, functions; each in alphabetical order."""
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2, name)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_public_names_are_sorted_and_there(room):
+    module = importlib.import_module(room)
+    assert module.__all__ == sorted(set(module.__all__), key=sort_key)
+    assert all(getattr(module, name) is not None for name in module.__all__)
+
+
+def test_the_root_exports_what_the_rooms_define_and_nothing_else():
+    assert dir(dspy_proact) == dspy_proact.__all__
+    assert sorted(name for names in dspy_proact._ROOMS.values() for name in names) == sorted(dspy_proact.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        dspy_proact.Nothing  # noqa: B018 - the look-up is what is tested
+
+
+def test_a_switch_that_was_not_pulled_lets_pass():
+    switch = Switch()
+    switch.check()
+    assert switch.halt is None
+
+
+def test_a_pulled_switch_raises_its_first_halt_from_then_on():
+    switch = Switch()
+    first, second = SetupFault("first"), Interrupted("second")
+    switch.pull(first)
+    switch.pull(second)
+    assert switch.halt is first
+    for _ in range(2):
+        with pytest.raises(SetupFault) as caught:
+            switch.check()
+        assert caught.value is first
+
+
+def test_a_pause_ends_by_itself():
+    asyncio.run(Switch().pause(0.0))
+    asyncio.run(Switch().pause(0.001))
+
+
+def test_a_pull_ends_every_pause_at_once():
+    async def run():
+        switch = Switch()
+        pauses = [asyncio.create_task(switch.pause(3600.0)) for _ in range(3)]
+        await asyncio.sleep(0)
+        switch.pull(Interrupted("stop"))
+        return await asyncio.gather(*pauses, return_exceptions=True)
+
+    async def guarded():
+        return await asyncio.wait_for(run(), 5.0)
+
+    assert [type(ended) for ended in asyncio.run(guarded())] == [Interrupted] * 3
+
+
+def test_one_switch_serves_one_event_loop_after_another():
+    switch = Switch()
+    for _ in range(3):
+        asyncio.run(switch.pause(0.001))
+    switch.pull(Interrupted("stop"))
+    with pytest.raises(Interrupted):
+        asyncio.run(switch.pause(0.001))
+
+
+def test_a_pull_from_another_thread_ends_the_pause():
+    async def run():
+        switch = Switch()
+        asyncio.get_running_loop().call_later(
+            0.01, lambda: Thread(target=switch.pull, args=[Interrupted("stop")]).start()
+        )
+        await asyncio.wait_for(switch.pause(3600.0), 5.0)
+
+    with pytest.raises(Interrupted, match="stop"):
+        asyncio.run(run())
+
+
+def test_a_pause_after_the_pull_does_not_wait():
+    async def run():
+        switch = Switch()
+        switch.pull(Interrupted("stop"))
+        await asyncio.wait_for(switch.pause(3600.0), 5.0)
+
+    with pytest.raises(Interrupted, match="stop"):
+        asyncio.run(run())
+
+
+def test_a_cancelled_pause_is_cancelled():
+    async def run():
+        pause = asyncio.create_task(Switch().pause(3600.0))
+        await asyncio.sleep(0)
+        pause.cancel()
+        await asyncio.wait([pause], timeout=5.0)
+        return pause.cancelled()
+
+    assert asyncio.run(run())
+
+
+def test_usage_errors_are_ordinary_exceptions():
+    assert issubclass(UsageError, Exception)

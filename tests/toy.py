@@ -1,0 +1,252 @@
+"""A benchmark of riddles that shares nothing with ProactBench, and builders for runs of it on disk.
+
+Runs and reports are tested with it, which shows that they know neither the corpus nor its grades.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+from dspy_proact.calls import Call
+from dspy_proact.errors import ContentError, ProviderError
+from dspy_proact.runs import (
+    Case,
+    CorpusRecord,
+    Event,
+    Failure,
+    GradeRecord,
+    Identity,
+    Ledger,
+    Manifest,
+    Observer,
+    PricePerToken,
+    RoleIdentity,
+    RunFolder,
+    Runner,
+    RunWriter,
+    Scored,
+    StageKey,
+    latest,
+)
+from dspy_proact.switch import Switch
+from dspy_proact.types import Frozen
+
+JUDGE = "sphinx"
+STRATA = ("RHYME", "NUMBER")
+LABELS = ("SOLVED", "CLOSE", "LOST")
+SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0}
+
+
+class Riddle(Frozen):
+    """What may be seen of a case."""
+
+    text: str
+
+
+class Guess(Frozen):
+    """An answer."""
+
+    words: str
+
+
+class Marking(Frozen):
+    """What the sphinx notes beside a label."""
+
+    remark: str
+
+
+Answering = Callable[[Case], Awaitable[Guess]]
+Grading = Callable[[Case, Guess], Awaitable[Scored[Marking]]]
+
+
+async def guess(case: Case) -> Guess:
+    """The answer where nothing else is scripted."""
+    return Guess(words=f"guess at {case.key}")
+
+
+async def mark(case: Case, answer: Guess) -> Scored[Marking]:
+    """The grade where nothing else is scripted."""
+    return marked("SOLVED", f"remark on {answer.words}")
+
+
+def marked(label: str, remark: str = "") -> Scored[Marking]:
+    """A grade with the score of its label."""
+    return Scored(SCORES[label], label, Marking(remark=remark))
+
+
+class Riddles:
+    """The benchmark; `answer` and `grade` do what a test scripts.
+
+    Attributes:
+        begun: Stage and key of everything that was begun, in that order.
+        in_flight: Stages that have begun and not ended.
+        most_in_flight: The most there ever were.
+    """
+
+    name = "riddles"
+    strata: Sequence[str] = STRATA
+    labels: Sequence[str] = LABELS
+    answer_type = Guess
+    detail_type = Marking
+
+    def __init__(self, cases: Iterable[Case], answer: Answering = guess, grade: Grading = mark):
+        self._cases, self._answer, self._grade = tuple(cases), answer, grade
+        self.begun: list[tuple[str, str]] = []
+        self.in_flight = self.most_in_flight = 0
+
+    def cases(self) -> Sequence[Case]:
+        return self._cases
+
+    async def answer(self, case: Case) -> Guess:
+        with self._flight("response", case):
+            return await self._answer(case)
+
+    async def grade(self, case: Case, answer: Guess) -> Scored[Marking]:
+        with self._flight("verdict", case):
+            return await self._grade(case, answer)
+
+    @contextmanager
+    def _flight(self, stage: str, case: Case) -> Generator[None]:
+        self.begun.append((stage, case.key))
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+
+async def run_async(
+    benchmark: Riddles,
+    path: Path,
+    *,
+    epochs: int = 1,
+    concurrency: int = 4,
+    switch: Switch | None = None,
+    observer: Observer | None = None,
+    retry_content: bool = False,
+) -> Runner:
+    """Run all cases of a benchmark into a folder, as `Evaluation` does."""
+    with RunWriter(path, manifest(epochs=epochs)) as folder:
+        folder.add_cases(benchmark.cases())
+        ledger = Ledger(folder.events(), JUDGE, retry_content)
+        runner = Runner(benchmark, folder, ledger, switch or Switch(), observer or Observer())
+        await runner.run(benchmark.cases(), epochs, concurrency)
+    return runner
+
+
+def run(benchmark: Riddles, path: Path, **options: Any) -> Runner:
+    """The same, in an event loop of its own."""
+    return asyncio.run(run_async(benchmark, path, **options))
+
+
+def outcomes(path: Path) -> dict[tuple[str, int, str], Any]:
+    """What counts for each stage on disk, without what differs from run to run: times and calls."""
+    return {
+        (key.case, key.epoch, key.stage): event.answer or event.grade or event.failure
+        for key, event in latest(RunFolder(path).events()).items()
+    }
+
+
+def case(key: str, group: str = "cave", stratum: str = "RHYME", **meta: str | int) -> Case:
+    """A case."""
+    return Case(key=key, group=group, stratum=stratum, view=Riddle(text=f"What is {key}?"), meta=meta)
+
+
+def cases(*keys: str) -> list[Case]:
+    """A case a key."""
+    return [case(key) for key in keys]
+
+
+def identity(**changes: Any) -> Identity:
+    """An identity; changes are on top."""
+    fields = {
+        "benchmark": "riddles",
+        "assistant": RoleIdentity(model="traveller", prompt="aa", decoding={"temperature": 0.5}),
+        "judge": RoleIdentity(model=JUDGE, prompt="bb", decoding={}, endpoint="http://thebes/v1"),
+        "corpus": "cc",
+    }
+    return Identity(**(fields | changes))
+
+
+def manifest(**changes: Any) -> Manifest:
+    """A manifest; changes are on top."""
+    fields = {
+        "identity": identity(),
+        "strata": STRATA,
+        "labels": LABELS,
+        "embedded": False,
+        "epochs": 1,
+        "corpus": CorpusRecord(name="riddles.jsonl", revision=None, dialogues=3, triggers=6, ignored_fields={}),
+        "prices": {"assistant": price(), "judge": price()},
+        "backend": "auto",
+        "versions": {"python": "3"},
+        "created": "2026-01-02T03:04:05+00:00",
+    }
+    return Manifest(**(fields | changes))
+
+
+def price(
+    prompt: float | None = 0.0, completion: float | None = 0.0, cached: float | None = None, reason: str = "a list"
+) -> PricePerToken:
+    """Dollars per token; free unless said otherwise."""
+    return PricePerToken(prompt=prompt, completion=completion, cached=cached, reason=reason)
+
+
+def call(role: str = "assistant", **changes: Any) -> Call:
+    """An attempt that was answered with 10 tokens in and 5 out; changes are on top."""
+    fields = {"started": 1.0, "latency": 0.5, "prompt_tokens": 10, "completion_tokens": 5, "finish_reason": "stop"}
+    return Call(role=role, **(fields | changes))
+
+
+def failed_call(role: str = "assistant", error: str = "server") -> Call:
+    """An attempt that was not answered."""
+    return Call(role=role, started=1.0, latency=0.5, error=error)
+
+
+def answered(key: str, *calls: Call, epoch: int = 1, words: str = "a river") -> Event:
+    """The event of a response with its result."""
+    return Event(key=StageKey(case=key, epoch=epoch, stage="response"), answer={"words": words}, calls=calls, time=2.0)
+
+
+def graded(
+    key: str, label: str, *calls: Call, epoch: int = 1, score: float | None = None, verified: Any = None
+) -> Event:
+    """The event of a verdict with its result; the score is the label's unless given."""
+    grade = GradeRecord(
+        score=SCORES[label] if score is None else score, label=label, verified=verified, detail={"remark": "hm"}
+    )
+    return Event(key=_verdict(key, epoch), grade=grade, calls=calls, time=3.0)
+
+
+def failed(
+    key: str,
+    stage: Literal["response", "verdict"],
+    kind: Literal["content", "provider"],
+    reason: str,
+    *calls: Call,
+    epoch: int = 1,
+) -> Event:
+    """The event of a stage that ended without a result."""
+    of_stage = _verdict(key, epoch) if stage == "verdict" else StageKey(case=key, epoch=epoch, stage=stage)
+    return Event(key=of_stage, failure=Failure(kind=kind, reason=reason), calls=calls, time=4.0)
+
+
+def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[Event] = ()) -> RunFolder:
+    """A run on disk with these contents."""
+    with RunWriter(path, of) as folder:
+        folder.add_cases(cases)
+        for event in events:
+            folder.record(event)
+    return RunFolder(path)
+
+
+def failure(kind: str, reason: str = "told_to") -> ContentError | ProviderError:
+    """The error of a kind, to be raised by a script."""
+    return {"content": ContentError, "provider": ProviderError}[kind](reason, "as the test asks")
+
+
+def _verdict(key: str, epoch: int) -> StageKey:
+    return StageKey(case=key, epoch=epoch, stage="verdict", judge=JUDGE)
