@@ -31,7 +31,7 @@ def main() -> None:
     asked = parser.parse_args()
 
     name = asked.model.rsplit("/", 1)[-1]
-    settings = {} if name.startswith("claude-") else REASONED if name.startswith(REASONING) else SAMPLED
+    settings = {} if name.startswith(("claude-", "embedded")) else REASONED if name.startswith(REASONING) else SAMPLED
     judged = JUDGED if asked.judge == JUDGE else {}
     try:
         corpus = load_corpus(asked.corpus)

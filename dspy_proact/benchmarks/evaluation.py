@@ -17,7 +17,7 @@ from typing import Any
 from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS, Plan, plan_role
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.corpus import Corpus
-from dspy_proact.errors import Interrupted
+from dspy_proact.errors import Interrupted, UsageError
 from dspy_proact.models import Backend, Gate, Limits, Model, Price, open_model
 from dspy_proact.programs import Assistant, Judge
 from dspy_proact.runs import (
@@ -138,12 +138,13 @@ class Evaluation:
             observer: Told of what happens.
 
         Raises:
+            UsageError: There is nothing to do with this limit, these phases or epochs.
             RunError: The folder cannot be used.
             Halt: The run ended early; what is on disk is kept, and the same call goes on.
         """
         try:
             folder = Path(out or self.default_folder)
-            cases = select_cases(self._benchmark.cases(), limit, phases)
+            cases = self._selected(limit, phases, epochs)
             return asyncio.run(self._run(folder, cases, epochs, retry_unscored, observer or Observer()))
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
@@ -162,12 +163,19 @@ class Evaluation:
         if folder.exists:
             folder.require(self.manifest.identity)
         ledger = Ledger(folder.events() if folder.exists else (), self._judge.name, retry_unscored)
-        work = ledger.open_work(select_cases(self._benchmark.cases(), limit, phases), epochs)
+        work = ledger.open_work(self._selected(limit, phases, epochs), epochs)
         to_answer = [each.case for each in work if ledger.is_open(each, "response")]
         to_grade = [(each.case, self._kept(ledger.result(each, "response"))) for each in work]
         assistant = plan_role(self._assistant, map(self._benchmark.asked, to_answer), RESPONSE_TOKENS)
         judge = plan_role(self._judge, starmap(self._benchmark.asked_to_grade, to_grade), VERDICT_TOKENS)
         return Plan.of(assistant, judge, self.concurrency)
+
+    def _selected(self, limit: int | None, phases: Collection[str], epochs: int) -> list[Case]:
+        wrong = [phase for phase in phases if phase not in self._benchmark.strata]
+        if wrong or epochs < 1 or (limit is not None and limit < 1):
+            known = ", ".join(self._benchmark.strata)
+            raise UsageError(f"nothing to do: limit and epochs must be 1 or more, and phases among {known}")
+        return select_cases(self._benchmark.cases(), limit, phases)
 
     async def _run(
         self, out: Path, cases: Sequence[Case], epochs: int, retry_unscored: bool, observer: Observer

@@ -76,6 +76,8 @@ def open_model(
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
     """
     if name == EMBEDDED:
+        if api_base or params:
+            raise UsageError(f"{_FLAGS[role]} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
         return _embedded(role, gate, cache)
     route = find_route(name, api_base, backend)
     route.require_key(_FLAGS[role])

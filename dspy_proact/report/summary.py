@@ -134,7 +134,8 @@ class Summary:
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
     manifest, cases, events = folder.manifest(), folder.cases(), folder.events()
-    ended = {(key.case, key.epoch, key.stage): event for key, event in latest(events).items()}
+    latest_of = latest(events)
+    ended = {(key.case, key.epoch, key.stage): event for key, event in latest_of.items()}
     outcomes = tuple(
         _outcome(
             case.stratum, case.group, ended.get((case.key, epoch, "response")), ended.get((case.key, epoch, "verdict"))
@@ -152,7 +153,7 @@ def summarize(folder: RunFolder) -> Summary:
         evidence_checked=len(checks),
         evidence_verified=sum(checks),
         truncated=sum(bool(event.answer and event.answer.get("truncated")) for event in ended.values()),
-        tried_again=len(events) - len(ended),
+        tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
         usage={role: _usage(role, events, price) for role, price in manifest.prices.items()},
     )
 

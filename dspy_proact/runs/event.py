@@ -41,7 +41,11 @@ class StageKey(Frozen):
 
 
 class Event(Frozen):
-    """A stage that ended. Exactly one of `answer`, `grade` and `failure` is given."""
+    """A stage that ended: one of `answer`, `grade` and `failure` is given.
+
+    None of them is where the run was halted in the middle of a stage: its calls were made and are counted, and the
+    stage is still to be done.
+    """
 
     key: StageKey
     answer: dict[str, Any] | None = None

@@ -121,7 +121,7 @@ class RunWriter(RunFolder):
         self._lock.release()
 
     def add_cases(self, cases: Iterable[Case]) -> None:
-        """Write the cases that are not there yet."""
+        """Write the cases that are not there yet; raises `RunError` when there is no room for them."""
         known = {case.key for case in self.cases()}
         records = [
             CaseRecord(
@@ -134,10 +134,13 @@ class RunWriter(RunFolder):
             for case in cases
             if case.key not in known
         ]
-        with self._cases.open("ab") as file:
-            file.writelines(_line(record) for record in records)
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with self._cases.open("ab") as file:
+                file.writelines(_line(record) for record in records)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise _unwritable(self._cases, error) from error
 
     def record(self, event: Event) -> None:
         """Append an event; it is on its way to the disk when this returns, and on it within a second.
@@ -146,13 +149,15 @@ class RunWriter(RunFolder):
             RunError: It could not be written whole; the record is as it was before.
         """
         line = _line(event)
-        before = os.fstat(self._file.fileno()).st_size
+        before = os.fstat(self._file.fileno())
+        if not before.st_nlink:
+            raise RunError(f"{self._events}: was removed; nothing more can be kept in it")
         try:
             whole = self._file.write(line) == len(line)
         except OSError as error:
             raise _unwritable(self._events, error) from error
         if not whole:
-            self._file.truncate(before)
+            self._file.truncate(before.st_size)
             raise RunError(f"{self._events}: no room on the disk; make some and give the same command again")
         if time.monotonic() - self._synced > _SYNC_SECONDS:
             os.fsync(self._file.fileno())

@@ -46,15 +46,18 @@ class Ledger:
     def result(self, work: Work, stage: Stage) -> Event | None:
         """The event of a stage that ended with a result."""
         ended = self._ended.get(self.key(work, stage))
-        return ended if ended and ended.failure is None else None
+        return ended if ended and (ended.answer is not None or ended.grade is not None) else None
 
     def is_open(self, work: Work, stage: Stage) -> bool:
         """Whether a stage is to be done now."""
         key = self.key(work, stage)
         if key in self._tried or (stage == "verdict" and self.result(work, "response") is None):
             return False
+        if self.result(work, stage) is not None:
+            return False
         ended = self._ended.get(key)
-        return ended is None or (ended.failure is not None and (self.retry_content or ended.failure.kind == "provider"))
+        content = ended is not None and ended.failure is not None and ended.failure.kind == "content"
+        return self.retry_content or not content
 
     def open_work(self, cases: Sequence[Case], epochs: int) -> list[Work]:
         """Cases x epochs with a stage to do, in the order of the cases."""

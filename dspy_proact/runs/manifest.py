@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from dspy_proact.types import Frozen
 
@@ -63,7 +63,7 @@ class CorpusRecord(Frozen):
 class Manifest(Frozen):
     """`manifest.json`: everything about a run but its cases and events."""
 
-    format: int = 1
+    format: Literal[1] = 1
     identity: Identity
     strata: tuple[str, ...]
     labels: tuple[str, ...]

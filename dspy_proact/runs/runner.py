@@ -5,12 +5,15 @@ workers is the limit in flight of all roles together. A result on disk is never 
 """
 
 import asyncio
+import json
 import time
 from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from dspy_proact.calls import collect_calls
+from pydantic import BaseModel
+
+from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Benchmark, Case
 from dspy_proact.runs.event import Event, Failure, GradeRecord, Stage
@@ -73,26 +76,43 @@ class Runner:
     async def _do(self, work: Work, stage: Stage) -> None:
         with collect_calls() as calls:
             try:
-                outcome: dict[str, Any] = await (self._answered if stage == "response" else self._graded)(work)
-            except StageError as error:
-                outcome = {"failure": Failure(kind=error.kind, reason=error.reason, detail=error.detail)}
-            except Exception as error:  # the one border at which whatever befalls a case becomes its row
-                failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
-                outcome = {"failure": failure}
+                outcome = await self._outcome(work, stage)
+            except Halt:
+                if calls:
+                    self._keep(work, stage, calls, {})
+                raise
+        self.observer.ended(self._keep(work, stage, calls, outcome))
+        self.stages += 1
+
+    async def _outcome(self, work: Work, stage: Stage) -> dict[str, Any]:
+        try:
+            return await (self._answered if stage == "response" else self._graded)(work)
+        except StageError as error:
+            return {"failure": Failure(kind=error.kind, reason=error.reason, detail=error.detail)}
+        except Exception as error:  # the one border at which whatever befalls a case becomes its row
+            failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
+            return {"failure": failure}
+
+    def _keep(self, work: Work, stage: Stage, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
         event = Event(key=self.ledger.key(work, stage), calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
         self.ledger.add(event)
-        self.stages += 1
-        self.observer.ended(event)
+        return event
 
     async def _answered(self, work: Work) -> dict[str, Any]:
         answer = await self.benchmark.answer(work.case)
-        return {"answer": answer.model_dump(mode="json")}
+        return {"answer": _as_kept(answer)}
 
     async def _graded(self, work: Work) -> dict[str, Any]:
         kept = self.ledger.result(work, "response")
         assert kept is not None, "a verdict is open only after its response"
         scored = await self.benchmark.grade(work.case, self.benchmark.answer_type.model_validate(kept.answer))
-        detail = scored.detail.model_dump(mode="json")
+        detail = _as_kept(scored.detail)
         grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)
         return {"grade": grade}
+
+
+def _as_kept(model: BaseModel) -> dict[str, Any]:
+    """A model as the disk gives it back, so that what is graded is what is kept; raises `ValueError` for a nan."""
+    text = json.dumps(model.model_dump(), default=str, ensure_ascii=False, allow_nan=False)
+    return json.loads(text.encode("utf-8", "replace"))

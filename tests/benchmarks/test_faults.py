@@ -47,7 +47,7 @@ def evaluation(provider, folder, backend, dialogues=2, **changes):
     path = folder / "corpus.jsonl"
     path.write_text(jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8")
     bases = {"model_api_base": provider.base("assistant"), "judge_api_base": provider.base("judge")}
-    settings = {"timeout": 1.0, "retries": 0, "backend": backend, **changes}
+    settings = {"timeout": 30.0, "retries": 0, "backend": backend, **changes}
     return Evaluation(read_jsonl(path), "hosted_vllm/any", "openai/any", **bases, **settings)
 
 
@@ -63,15 +63,15 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, tmp_pa
         return FAULTS[name] if hit else healthy(received)
 
     provider.script = script
-    run = evaluation(provider, tmp_path, backend)
-    run.run(tmp_path / "run")
+    hangs = OUTCOMES[name] == "timeout"
+    evaluation(provider, tmp_path, backend, timeout=2.0 if hangs else 30.0).run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
     reason = OUTCOMES[name]
     assert summary.complete
     assert summary.unscored_reasons == ({f"response: {reason}": 2} if reason else {})
     assert summary.count("scored") == (4 if reason else 6)
     provider.script = healthy
-    run.run(tmp_path / "run")
+    evaluation(provider, tmp_path, backend).run(tmp_path / "run")
     healed = summarize(RunFolder(tmp_path / "run"))
     kept = reason in ("empty", "filtered", "oversized")  # the model's own answer, not the provider's failure
     assert (healed.count("scored"), healed.count("unscored")) == ((4, 2) if kept else (6, 0))

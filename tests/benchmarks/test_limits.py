@@ -1,6 +1,5 @@
 """What a run may spend, and what it says beforehand that it will. Over real HTTP, by the provider's own count."""
 
-import litellm
 import pytest
 from rows import jsonl, row
 
@@ -8,6 +7,7 @@ from dspy_proact.benchmarks import Evaluation
 from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Limits, Price
+from dspy_proact.models.route import import_litellm
 from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, healthy, refusal
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -125,7 +125,7 @@ def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, 
     assert plan.assistant.calls == provider.received["assistant"]
     assert plan.judge.calls == provider.received["judge"]
     asked = [received.body["messages"] for received in sent if received.role == "assistant"]
-    counted = sum(litellm.token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
+    counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
     assert plan.assistant.prompt_tokens == counted
     assert run.plan(tmp_path / "run").calls == 0
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_triggers_are_spaced_and_in_the_window_of_their_phase():
     windows = {Phase.EMERGENT: range(1, 4), Phase.CRITICAL: range(4, 8), Phase.RECOVERY: range(7, 11)}
     for dialogue in CORPUS.dialogues:
         turns = [trigger.turn for trigger in dialogue.triggers]
-        assert all(later - earlier > 1 for earlier, later in zip(turns, turns[1:], strict=False))
+        assert all(later - earlier > 1 for earlier, later in pairwise(turns))
         assert all(trigger.turn in windows[trigger.rubric.phase] for trigger in dialogue.triggers)
 
 

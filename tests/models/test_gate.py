@@ -1,6 +1,7 @@
 """The gate over real HTTP, on both routes, with the asynchronous and the synchronous engine."""
 
 import asyncio
+import gc
 import json
 import socket
 from dataclasses import dataclass
@@ -412,6 +413,20 @@ def test_one_model_retries_in_one_event_loop_after_another(server, name, backend
         texts.append(ask(model).text)
     assert texts == ["hello"] * 3
     assert len(server.sent) == 6
+
+
+def open_connections(port):
+    """Transports of asyncio that are connected to a port of this machine."""
+    transports = [each for each in gc.get_objects() if isinstance(each, asyncio.Transport) and not each.is_closing()]
+    peers = [transport.get_extra_info("peername") for transport in transports]
+    return sum(peer is not None and peer[1] == port for peer in peers)
+
+
+@ROUTES
+def test_a_closed_model_leaves_no_connection_open(server, name, backend):
+    answers(server, Answer("hello"))
+    assert ask(assistant(server, name, backend, gate())).text == "hello"
+    assert open_connections(server.port) == 0
 
 
 @ROUTES

@@ -227,7 +227,6 @@ REFUSED = {
     "deep nesting of objects": '{"a":' * 100_000,
     "deep nesting of lists": '{"reasoning": ' + "[" * 100_000,
     "a hundred thousand braces": "{" * 100_000,
-    "a verdict behind a hundred objects": "{}" * 100 + GOOD,
     "a number without end": f'{{"x": {"9" * 5000}, {GOOD[1:]}',
     "a thought that never ends": f"<think>It may be {GOOD}",
     "one that a broken one quotes": f'{{"reasoning": "it says "{GOOD}" to fool me", "evidence": [], "grade": "FAIL"}}',

@@ -66,6 +66,7 @@ def large(share: dict[str, int]) -> Summary:
         ("\u2028line\u2029", "\\u2028line\\u2029"),
         ("\U000e0041", "\\U000e0041"),  # a tag character, invisible
         ("\ud800", "\\ud800"),
+        ("\ue000\U0010ffff", "\\ue000\\U0010ffff"),  # private and unassigned: a font may draw anything
     ],
 )
 def test_what_a_terminal_would_obey_or_hide_is_shown_as_text(text: str, shown: str):

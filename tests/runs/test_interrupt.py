@@ -20,7 +20,6 @@ from dspy_proact.errors import Halt, SetupFault
 from dspy_proact.runs import Case, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
 from dspy_proact.switch import Switch
 
-TESTS = Path(__file__).parents[1]
 PATIENCE = 60.0
 """Seconds after which a child that hangs is killed, so that its test fails."""
 
@@ -95,7 +94,7 @@ def child(path: Path, *flags: str) -> Generator[Talk]:
     """A child with `a` done, `b` and `c` in flight and `d` not begun."""
     command = [sys.executable, __file__, str(path), *flags]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(TESTS)}, **pipes) as process:
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}, **pipes) as process:
         watchdog = threading.Timer(PATIENCE, process.kill)
         watchdog.start()
         try:

@@ -159,11 +159,10 @@ def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path,
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stage", ["answer", "grade"])
 def test_a_failure_is_not_tried_again_by_the_run_that_saw_it(tmp_path: Path, stage: str, kind: str):
-    for _ in range(2):
-        benchmark = Riddles(cases("a"), **{stage: raising(failure(kind))})
-        run(benchmark, tmp_path, retry_content=True)
-        assert benchmark.in_flight == 0
-        assert max(Counter(benchmark.begun).values()) == 1
+    benchmark = Riddles(cases("a"), **{stage: raising(failure(kind))})
+    runner = run(benchmark, tmp_path, retry_content=True)
+    assert set(Counter(benchmark.begun).values()) == {1}
+    assert runner.ledger.open_work(cases("a"), epochs=1) == []
 
 
 def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
@@ -407,6 +406,30 @@ def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Pat
     assert first == (5, 6)
     assert events == list(RunFolder(tmp_path).events()[3:])
     assert len(events) == 9  # 4 x 2 stages, and the verdict of b
+
+
+class Broken(Observer):
+    """Fails at the first event."""
+
+    def ended(self, event: Event) -> None:
+        raise BrokenPipeError
+
+
+def test_a_run_that_fails_leaves_nothing_in_flight_behind(tmp_path: Path):
+    async def answer(case: Case) -> Guess:
+        if case.key != "a":
+            await asyncio.Event().wait()
+        await until(lambda: benchmark.in_flight == 3)
+        return await guess(case)
+
+    async def failing() -> None:
+        with pytest.raises(BrokenPipeError):
+            await run_async(benchmark, tmp_path, observer=Broken())
+        assert benchmark.in_flight == 0
+
+    benchmark = Riddles(cases("a", "b", "c"), answer)
+    asyncio.run(failing())
+    assert stages(tmp_path) == [("a", "response")]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,235 @@
+"""What the command line guards: keys, money, and a run whose provider or disk gives way."""
+
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+
+import pytest
+from rows import jsonl, row
+
+from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, healthy, refusal, slow
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+KEY = "sk-planted-0123456789abcdef"
+
+
+@pytest.fixture
+def provider():
+    with SimulatedProvider() as running:
+        yield running
+
+
+def command(folder, bases, *more, dialogues=10):
+    (folder / "corpus.jsonl").write_text(
+        jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8"
+    )
+    models = ["--model", "openai/any", "--judge", "openai/any", "--retries", "0"]
+    endpoints = ["--model-api-base", bases[0], "--judge-api-base", bases[1]]
+    size = ["--corpus", folder / "corpus.jsonl", "--out", folder / "run", "--concurrency", "4"]
+    return [sys.executable, "-m", "dspy_proact", "eval", *map(str, [*models, *endpoints, *size, *more])]
+
+
+def bases(provider):
+    return provider.base("assistant"), provider.base("judge")
+
+
+def run(*arguments, **options):
+    environment = {**os.environ, "OPENAI_API_KEY": KEY}
+    return subprocess.run(*arguments, env=environment, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+def test_a_key_that_the_provider_repeats_is_nowhere(provider, tmp_path, backend, status):
+    provider.script = lambda received: refusal(status, f"you sent {received.headers['authorization']}, top secret")
+    done = run(command(tmp_path, bases(provider), "--backend", backend, dialogues=1))
+    assert done.returncode in (2, 3)
+    texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
+    assert texts
+    assert not [text for text in (done.stdout, done.stderr, *texts) if KEY in text]
+    assert "Traceback" not in done.stderr
+
+
+def test_user_password_and_query_of_an_endpoint_are_nowhere(provider, tmp_path):
+    provider.script = lambda received: refusal(500, "at http://someone:hunter2secret@host/?token=querysecret")
+    first, second = (base.replace("http://", "http://someone:hunter2secret@") for base in bases(provider))
+    done = run(command(tmp_path, (first, second), dialogues=1))
+    texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
+    assert not [text for text in (done.stdout, done.stderr, *texts) if "hunter2secret" in text]
+
+
+def test_a_dry_run_makes_no_call_and_writes_nothing(provider, tmp_path):
+    done = run(command(tmp_path, bases(provider), "--dry-run", "--max-calls", "5"))
+    assert done.returncode == 0
+    assert "60 calls, without repairs and retries" in done.stdout  # 10 dialogues x 3 triggers x 2 roles
+    assert "price unknown" in done.stdout
+    assert "--max-calls 5 may stop it before the end" in done.stdout
+    assert provider.received.total() == 0
+    assert not (tmp_path / "run").exists()
+    plan = json.loads(run(command(tmp_path, bases(provider), "--dry-run", "--json")).stdout)
+    assert (plan["calls"], plan["assistant"]["usd"]) == (60, None)
+
+
+def test_a_limit_ends_with_status_four_and_the_command_goes_on(provider, tmp_path):
+    stopped = run(command(tmp_path, bases(provider), "--max-calls", "20"))
+    assert (stopped.returncode, provider.received.total()) == (4, 20)
+    assert "--max-calls 20" in stopped.stderr
+    assert "The same command goes on" in stopped.stderr
+    assert run(command(tmp_path, bases(provider))).returncode == 0
+    assert provider.received.total() == 60
+
+
+def test_a_limit_of_money_without_a_price_says_which_flag_gives_one(provider, tmp_path):
+    done = run(command(tmp_path, bases(provider), "--max-usd", "1", "--model-price", "1,2"))
+    assert done.returncode == 2
+    assert "--judge-price" in done.stderr
+
+
+def test_a_provider_that_is_down_ends_with_status_five(provider, tmp_path):
+    provider.script = lambda received: healthy(received) if received.number < 20 else refusal(503)
+    done = run(command(tmp_path, bases(provider)))
+    assert done.returncode == 5
+    assert "down" in done.stderr
+    provider.script = healthy
+    assert run(command(tmp_path, bases(provider))).returncode == 0
+    assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
+
+
+def closed_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def untrusted(tmp_path_factory):
+    """An HTTPS endpoint whose certificate nobody has signed."""
+    folder = tmp_path_factory.mktemp("certificate")
+    subject = ["-subj", "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject], check=True, capture_output=True
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                context.wrap_socket(connection, server_side=True).close()
+            except OSError:
+                connection.close()
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{listener.getsockname()[1]}/v1"
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("kind", ["refused", "unresolved", "untrusted"])
+def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, provider, untrusted, kind, backend):
+    endpoints = {
+        "refused": f"http://127.0.0.1:{closed_port()}/v1",
+        "unresolved": "http://no-such-host.invalid/v1",
+        "untrusted": untrusted,
+    }
+    unreachable = (endpoints[kind], provider.base("judge"))
+    done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
+    assert done.returncode == 3
+    assert "response: network 3" in done.stdout
+    (tmp_path / "more").mkdir()
+    assert run(command(tmp_path / "more", unreachable, "--backend", backend, dialogues=5)).returncode == 5
+
+
+def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, tmp_path):
+    run(command(tmp_path, bases(provider), "--max-calls", "1"))  # so that every case is written
+    size = max(path.stat().st_size for path in (tmp_path / "run").iterdir())
+    provider.script = lambda received: Reply("You could label the boxes today. " * 100)
+    room = ["bash", "-c", f'ulimit -f {size // 1024 + 2}; exec "$@"', "bash"]
+    done = run([*room, *command(tmp_path, bases(provider))])
+    provider.script = healthy
+    assert done.returncode == 2
+    assert "events.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(RunFolder(tmp_path / "run").events()) >= 2
+    assert run(command(tmp_path, bases(provider))).returncode == 0
+    assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
+
+
+def test_a_folder_that_is_removed_in_the_middle_is_named(provider, tmp_path):
+    def script(received):
+        if received.number == 10:
+            shutil.rmtree(tmp_path / "run")
+        return healthy(received)
+
+    provider.script = script
+    done = run(command(tmp_path, bases(provider)))
+    assert done.returncode == 2
+    assert "was removed" in done.stderr
+    assert provider.received.total() <= 10 + 2 * 4  # it does not go on paying for what it cannot keep
+
+
+def test_a_folder_that_becomes_read_only_in_the_middle_is_still_written_or_named(provider, tmp_path):
+    def script(received):
+        if received.number == 10:
+            for path in [tmp_path / "run", *(tmp_path / "run").iterdir()]:
+                path.chmod(0o500 if path.is_dir() else 0o400)
+        return healthy(received)
+
+    provider.script = script
+    done = run(command(tmp_path, bases(provider)))
+    (tmp_path / "run").chmod(0o700)
+    assert done.returncode in (0, 2)
+    assert "Traceback" not in done.stderr
+    events = RunFolder(tmp_path / "run").events()
+    assert len(events) == 60  # the file was open already, and what was open may be written
+
+
+def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
+    import itertools
+    import time
+
+    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact.corpus import read_jsonl
+
+    times = itertools.cycle([0.0, 4e9, -5.0, 1e9])
+    monkeypatch.setattr(time, "time", lambda: next(times))
+    command(tmp_path, bases(provider))
+    first, second = bases(provider)
+    provider.script = slow(healthy, 0.01)
+    Evaluation(
+        read_jsonl(tmp_path / "corpus.jsonl"),
+        "hosted_vllm/any",
+        "hosted_vllm/any",
+        model_api_base=first,
+        judge_api_base=second,
+        retries=0,
+    ).run(tmp_path / "run")
+    assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
+    latencies = [call.latency for event in RunFolder(tmp_path / "run").events() for call in event.calls]
+    assert all(0 <= latency < 60 for latency in latencies)
+
+
+def test_escape_sequences_of_a_provider_are_shown_and_not_run(provider, tmp_path):
+    provider.script = lambda received: refusal(401, "\x1b[31mred\x07 \u202e evil")
+    done = run(command(tmp_path, bases(provider), dialogues=1))
+    assert done.returncode == 2
+    assert not set(done.stdout + done.stderr) & {"\x1b", "\x07", "\u202e"}
+    assert "red" in done.stderr
+
+
+def test_every_fault_has_a_name():
+    assert all(name and name[0].islower() for name in FAULTS)
