@@ -112,9 +112,10 @@ def untrusted(tmp_path_factory):
     """An HTTPS endpoint whose certificate nobody has signed."""
     folder = tmp_path_factory.mktemp("certificate")
     subject = ["-subj", "/CN=localhost", "-keyout", folder / "key.pem", "-out", folder / "certificate.pem"]
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *subject], check=True, capture_output=True
-    )
+    if not shutil.which("openssl"):
+        pytest.skip("needs openssl to make a certificate")
+    request = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
+    subprocess.run([*request, *subject], check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
     listener = socket.create_server(("127.0.0.1", 0))
@@ -157,7 +158,8 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
 def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, tmp_path):
     run(command(tmp_path, bases(provider), "--max-calls", "1"))  # so that every case is written
     size = max(path.stat().st_size for path in (tmp_path / "run").iterdir())
-    provider.script = lambda received: Reply("You could label the boxes today. " * 100)
+    long = Reply("You could label the boxes today. " * 100)
+    provider.script = lambda received: long if received.role == "assistant" else healthy(received)
     room = ["bash", "-c", f'ulimit -f {size // 1024 + 2}; exec "$@"', "bash"]
     done = run([*room, *command(tmp_path, bases(provider))])
     provider.script = healthy
