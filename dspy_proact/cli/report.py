@@ -10,10 +10,16 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def report(run: Path, as_json: bool) -> None:
     """Print the scores of RUN, the folder of a finished or unfinished run."""
+    from dspy_proact.cli.saying import say
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
-    show(summarize(RunFolder(run)), as_json)
+    summary = summarize(RunFolder(run))
+    show(summary, as_json)
+    if not summary.complete:
+        say("The run is not complete; the command that began it goes on.")
+    elif not as_json:
+        say(f"Next: dspy-proact report {run} --json")
 
 
 def show(summary: object, as_json: bool) -> None:

@@ -68,17 +68,21 @@ def understand(error: Exception, caller: Caller) -> Fault:
         return _setup(f"{who}: the account cannot pay ({_http(status)}). The server said: {said}")
     if isinstance(error, lm15.UnsupportedModelError) or status == 404:
         return _setup(f"{who}: no such model at this endpoint ({_http(status)}). The server said: {said}")
-    for word, classes in _RETRIED.items():
-        if isinstance(error, classes):
-            named = "network" if word == "server" and _LOST.search(whole) else word
-            named = "timeout" if named == "network" and _LATE.search(whole) else named
-            lost = named == "network" or (named == "timeout" and status is None)
-            after = _retry_after(error)
-            return Fault(named, ProviderError(named, said), retry=True, retry_after=after, may_be_billed=lost)
+    if word := _passing(error, whole):
+        lost = word == "network" or (word == "timeout" and status is None)
+        return Fault(word, ProviderError(word, said), True, _retry_after(error), may_be_billed=lost)
     if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
         return _refusal(error, whole, said, caller)
     unreadable = ProviderError("server", f"not a readable answer: {said}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
+
+
+def _passing(error: Exception, whole: str) -> str | None:
+    """The word for a failure that may pass; None for one that stays."""
+    word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
+    if word == "server" and _LOST.search(whole):
+        word = "network"
+    return "timeout" if word == "network" and _LATE.search(whole) else word
 
 
 def _refusal(error: Exception, whole: str, said: str, caller: Caller) -> Fault:
