@@ -74,7 +74,7 @@ class Route:
         if not self.native:  # litellm finds its keys itself
             options = {"api_base": self.api_base, "api_key": placeholder, "timeout": timeout}
             client = {name: value for name, value in options.items() if value is not None}
-            return LiteLLMEngine(**client), lambda: AsyncLiteLLMEngine(**client)
+            return LiteLLMEngine(**client), lambda: _ClosingLiteLLM(**client)
         key = placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
             api_keys={self.provider: key} if key else None,
@@ -83,6 +83,17 @@ class Route:
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
         )
         return LM15Engine(config), lambda: AsyncLM15Engine(config)
+
+
+class _ClosingLiteLLM(AsyncLiteLLMEngine):
+    """litellm's asynchronous engine; closing it closes litellm's clients, which the process would keep and leak."""
+
+    async def aclose(self) -> None:
+        """Close every client that litellm has cached; it opens new ones when it is asked again."""
+        await super().aclose()
+        litellm = import_litellm()
+        await litellm.close_litellm_async_clients()
+        litellm.in_memory_llm_clients_cache.flush_cache()
 
 
 def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:

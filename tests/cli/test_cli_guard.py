@@ -151,8 +151,9 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
     done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
     assert done.returncode == 3
     assert "response: network 3" in done.stdout
-    (tmp_path / "more").mkdir()
-    assert run(command(tmp_path / "more", unreachable, "--backend", backend, dialogues=5)).returncode == 5
+    if kind == "refused":  # ten in a row, and the provider is down
+        (tmp_path / "more").mkdir()
+        assert run(command(tmp_path / "more", unreachable, "--backend", backend, dialogues=5)).returncode == 5
 
 
 def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, tmp_path):

@@ -422,8 +422,8 @@ def open_connections(port):
     return sum(peer is not None and peer[1] == port for peer in peers)
 
 
-@pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
-def test_a_closed_model_leaves_no_connection_open(server, name, backend):  # litellm's clients are the process's
+@ROUTES
+def test_a_closed_model_leaves_no_connection_open(server, name, backend):
     answers(server, Answer("hello"))
     assert ask(assistant(server, name, backend, gate())).text == "hello"
     assert open_connections(server.port) == 0
