@@ -83,6 +83,8 @@ def _notes(summary: Summary) -> list[str]:
         notes.append(f"pending {summary.count('pending')}: the run is not complete.")
     if summary.truncated:
         notes.append(f"{summary.truncated} responses were cut at the token limit and judged as they are.")
+    if summary.tried_again:
+        notes.append(f"{_counted(summary.tried_again, 'failure')} tried again.")
     if summary.evidence_checked:
         notes.append(
             f"evidence: {summary.evidence_verified} of {summary.evidence_checked} verdicts quote the response."
