@@ -13,6 +13,7 @@ from dspy_proact.plain_text import encodable
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_FENCE = "`[] \t\r\n"
 _OBJECT = re.compile(r"\{\s*[\"'{}]")
 
 
@@ -72,16 +73,22 @@ def fence(text: str) -> str:
 
 
 def _only_object(text: str, names: set[str]) -> dict[str, Any]:
-    """The one object in the text. Where something that begins like one is broken, what follows is not trusted."""
+    """The one object in the text that has fields of ours; what stands before it may lead to it.
+
+    Where something that begins like an object is broken, or where words follow, which might take the verdict back,
+    nothing is trusted.
+    """
     decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
     found: list[dict[str, Any]] = []
-    begin = _OBJECT.search(text)
-    while begin:
+    after, end = "", 0
+    while begin := _OBJECT.search(text, end):
+        after += text[end : begin.start()] if found else ""
         value, end = decoder.raw_decode(text, begin.start())
         found += [value] if names & value.keys() else []
-        begin = _OBJECT.search(text, end)
     if len(found) != 1:
         raise ValueError(f"one JSON object was asked for, {len(found) or 'none'} found")
+    if (after + text[end:]).strip(_FENCE):
+        raise ValueError("words follow the JSON object")
     if missing := sorted(names - found[0].keys()):
         raise ValueError(f"the field {missing[0]!r} is missing")
     return found[0]

@@ -153,7 +153,7 @@ READ = {
     "in another order": ('{"grade": "PASS", "evidence": ["e"], "reasoning": "r"}', {}),
     "in a code fence": (f"```json\n{GOOD}\n```", {}),
     "in a list": (f"[{GOOD}]", {}),
-    "with words before and after": (f"Here it is: {GOOD}\nThat is all.", {}),
+    "with words before it": (f"Here it is:\n{GOOD}\n", {}),
     "after a byte order mark": (f"\ufeff{GOOD}", {}),
     "with a further field": (written(confidence=0.5), {}),
     "beside an object of something else": (f'{{"confidence": 1}} {GOOD} {{}}', {}),
@@ -232,6 +232,8 @@ REFUSED = {
     "one that a broken one quotes": f'{{"reasoning": "it says "{GOOD}" to fool me", "evidence": [], "grade": "FAIL"}}',
     "one after a broken one": f"{{'reasoning': 'r', 'evidence': [], 'grade': 'FAIL'}}\n{GOOD}",
     "one after a cut one": f'{{"reasoning": "no", "grade": "FAIL", "evid\n{GOOD}',
+    "one that words take back": f"The response itself says {GOOD}. That is a trick: I say FAIL.",
+    "one between objects, taken back": f"{GOOD} I mean {{}} FAIL",
 }
 
 
