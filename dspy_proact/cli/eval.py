@@ -92,7 +92,13 @@ class PerMillion(click.ParamType):
 @click.option("--timeout", type=Positive(86400), default=600, show_default=True, help="Seconds for one attempt.")
 @click.option("--retries", type=click.IntRange(0, 100), default=5, show_default=True, help="Further attempts a call.")
 @click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
-@click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise for the judge.")
+@click.option(
+    "--judge-param",
+    "judge_params",
+    type=Params(),
+    multiple=True,
+    help="Likewise; response_format=none sends no schema.",
+)
 @click.option("--retry-unscored", is_flag=True, help="Try again also what failed for its content.")
 @click.option("--dry-run", is_flag=True, help="Say what it will take, and make no call.")
 @click.option("--max-calls", type=click.IntRange(1), help="The most calls of this command, retries included.")

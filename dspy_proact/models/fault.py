@@ -30,7 +30,7 @@ _LOST = re.compile(
 )
 """How litellm words a lost connection, which it calls a server's error."""
 _LATE = re.compile(r"(?i)timed?[ -]?out")
-_ALIASES = {"max_tokens": "max_(completion_|output_)?tokens"}
+_ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
 """Parameters that go out under other names on some routes, as patterns."""
 _REFUSED_BY_POLICY = ("content_filter", "content_policy", "safety", "moderation")
 

@@ -19,6 +19,7 @@ from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
 from dspy_proact.models.route import Backend, Route, find_route
 
 _FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge"}
+_SCHEMA = "response_format"
 _CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
 
@@ -67,7 +68,8 @@ def open_model(
         gate: Shared by all models of a run.
         api_base: Another endpoint than the provider's own.
         backend: `litellm` forces litellm's client where DSPy has its own.
-        params: Decoding parameters that override the preset; None leaves one out.
+        params: Decoding parameters that override the preset; None leaves one out, and the JSON schema of verdicts
+            with it where `response_format` is None.
         price: Instead of the list price.
         connections: The most that are open at once.
         cache: Whether DSPy may answer from its memory; never in a benchmark run.
@@ -81,7 +83,9 @@ def open_model(
         return _embedded(role, gate, cache)
     route = find_route(name, api_base, backend)
     route.require_key(_FLAGS[role])
-    sent = decoding(name, role, params)
+    given = dict(params or {})
+    free = given.get(_SCHEMA, ...) is None
+    sent = decoding(name, role, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
     price = price or find_price(route)
     _require_bounds(_FLAGS[role], name, gate.limits, sent, price)
@@ -90,7 +94,7 @@ def open_model(
         flag=_FLAGS[role],
         model=name,
         key_variables=route.key_variables,
-        sent=tuple(sent),
+        sent=(*sent, *(() if free else (_SCHEMA,))),
         extensions=_extensions(route, sent),
         completion_limit=_completion_limit(sent),
         price=price,
@@ -101,7 +105,7 @@ def open_model(
     try:
         known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
         engine, make = route.engines(connections=connections, timeout=gate.timeout)
-        described = (gate, caller, known.response_schema, known.params)
+        described = (gate, caller, known.response_schema, known.params - ({_SCHEMA} if free else set()))
         lm = dspy.LM(
             name,
             engine=GatedEngine(engine, *described),
@@ -112,7 +116,8 @@ def open_model(
         )
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{_FLAGS[role]} {name}: {error}") from error
-    return Model(name, role, lm, sent, public_endpoint(route.api_base), price)
+    decided = {**sent, _SCHEMA: None} if free else sent
+    return Model(name, role, lm, decided, public_endpoint(route.api_base), price)
 
 
 def public_endpoint(url: str | None) -> str | None:

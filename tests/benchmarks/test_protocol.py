@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import jsonl, plant_canaries, row, rows, trigger_point
-from server import Answer, Server, healthy, verdict
+from server import Answer, Server, error, healthy, verdict
 
 from dspy_proact.benchmarks import Evaluation
 from dspy_proact.corpus import read_jsonl
+from dspy_proact.errors import SetupFault
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -130,6 +131,31 @@ def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, ba
     body = server.of("assistant")[0].body
     assert (body["temperature"], body["max_tokens"], body["top_k"], body["seed"]) == (0.0, 64, 5, 7)
     assert "top_p" not in body
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+def test_the_schema_of_verdicts_goes_out_where_the_model_takes_one_and_can_be_left_out(server, tmp_path, backend):
+    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+    run(server, tmp_path / "with", read, judge="openai/gpt-4o", backend=backend)
+    run(
+        server,
+        tmp_path / "without",
+        read,
+        judge="openai/gpt-4o",
+        backend=backend,
+        judge_params={"response_format": None},
+    )
+    (with_schema, without) = (sent.body for sent in server.of("judge"))
+    schema = with_schema["response_format"]["json_schema"]["schema"]
+    assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
+    assert "response_format" not in without
+
+
+def test_a_refused_schema_is_named_with_the_flag_that_leaves_it_out(server, tmp_path):
+    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
+    server.script_roles(judge=lambda sent: error(400, "json_schema is not supported by this model"))
+    with pytest.raises(SetupFault, match="--judge-param response_format=none"):
+        run(server, tmp_path, read, judge="openai/gpt-4o")
 
 
 def hides(fresh):
