@@ -1,22 +1,71 @@
-"""The field's files, in: dialogues from a file, from the Hugging Face dataset and from the bundled sample.
+"""The field's files: dialogues in, results in and out, the bundled sample, and what was published.
 
-Everything is validated as a whole before the first call, and raw rows stop here: what leaves is a `Corpus` of
-dialogues that have no place for what a program must not see.
+Dialogues come from a file, from the Hugging Face dataset or from the sample. Everything is validated as a whole before
+the first call, and raw rows stop here: what leaves is a `Corpus` of dialogues that have no place for what a program
+must not see, `Results` for reports, and `Ratings`, what people thought of responses.
 """
 
 from dspy_proact.corpus.corpus import Corpus
-from dspy_proact.corpus.dataset import read_dataset
+from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
 from dspy_proact.corpus.jsonl import read_jsonl
+from dspy_proact.corpus.published import (
+    HUMAN_ALPHA,
+    TRIGGERS_PER_PHASE,
+    Counts,
+    PublishedModel,
+    pooled,
+    published_models,
+)
+from dspy_proact.corpus.ratings import (
+    ASSUMED_CONFIDENCE,
+    Coverage,
+    GitHub,
+    RatedItem,
+    Ratings,
+    RatingsSource,
+    TimedRating,
+    load_ratings,
+    published_ratings,
+    rating_template,
+    read_rated_items,
+)
+from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, UnscoredReason, trigger_key
+from dspy_proact.corpus.results import Results, read_results, write_results
 from dspy_proact.corpus.sample import SampleResponse, sample_path, sample_ratings, sample_responses
 from dspy_proact.corpus.spec import load_corpus
 
 __all__ = [
+    "ASSUMED_CONFIDENCE",
+    "HUMAN_ALPHA",
+    "TRIGGERS_PER_PHASE",
     "Corpus",
+    "Counts",
+    "Coverage",
+    "GitHub",
+    "PublishedModel",
+    "RatedItem",
+    "Ratings",
+    "RatingsSource",
+    "ResultTrigger",
+    "Results",
     "SampleResponse",
+    "TimedRating",
+    "TokenUsage",
+    "UnscoredReason",
     "load_corpus",
+    "load_ratings",
+    "pooled",
+    "published_models",
+    "published_ratings",
+    "rating_template",
     "read_dataset",
     "read_jsonl",
+    "read_rated_items",
+    "read_results",
     "sample_path",
     "sample_ratings",
     "sample_responses",
+    "trigger_key",
+    "without_progress_bars",
+    "write_results",
 ]

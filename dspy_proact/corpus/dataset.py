@@ -74,13 +74,13 @@ def _lines(address: str, source: str) -> list[str]:
     features = datasets.Features({"text": datasets.Value("string")})
     with ExitStack() as stack:
         stack.enter_context(_told_as_corpus_error(source))
-        stack.enter_context(_without_progress_bars(datasets.utils))
-        stack.enter_context(_without_progress_bars(huggingface_hub.utils))
+        stack.enter_context(without_progress_bars(datasets.utils))
+        stack.enter_context(without_progress_bars(huggingface_hub.utils))
         return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
 
 
 @contextmanager
-def _without_progress_bars(library: ModuleType) -> Generator[None]:
+def without_progress_bars(library: ModuleType) -> Generator[None]:
     """Progress bars off, and afterwards as they were; a person's environment variable has its way."""
     if library.are_progress_bars_disabled():
         yield

@@ -36,13 +36,13 @@ Id = Annotated[str, AfterValidator(_filled), AfterValidator(_printable)]
 """A name that is not blank."""
 
 
-class _Raw(BaseModel):
+class RawPart(BaseModel):
     """Part of a raw row: no coercion; unknown fields are held apart, to be counted."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
-class RowRubric(_Raw):
+class RowRubric(RawPart):
     """`evaluation_rubric`."""
 
     type: Annotated[Phase, Field(strict=False)]
@@ -52,7 +52,7 @@ class RowRubric(_Raw):
     fail_criteria: Text
 
 
-class RowTrigger(_Raw):
+class RowTrigger(RawPart):
     """One of `trigger_points`."""
 
     turn: int
@@ -61,7 +61,7 @@ class RowTrigger(_Raw):
     """Hidden: the judgement that older versions carry."""
 
 
-class RowTurn(_Raw):
+class RowTurn(RawPart):
     """One of `turn_records`."""
 
     turn: int
@@ -71,7 +71,7 @@ class RowTurn(_Raw):
     """Hidden: the rubric again, and the strategy."""
 
 
-class Row(_Raw):
+class Row(RawPart):
     """One line of `final_dialogues.jsonl`."""
 
     unique_id_eval: Id
@@ -102,7 +102,7 @@ class Row(_Raw):
             row = cls.model_validate(line.parse())
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise line.error(_problem(first), dotted(first["loc"])) from None
+            raise line.error(problem_of(first), dotted(first["loc"])) from None
         for field, problem in row._misfits():
             raise line.error(problem, field)
         return row
@@ -125,12 +125,12 @@ class Row(_Raw):
 
     def unknown_fields(self) -> Counter[str]:
         """How often each field that the format does not know is given, by dotted name; nulls do not count."""
-        counts = Counter(_unknown(self))
+        counts = Counter(unknown_in(self))
         for turn in self.turn_records:
-            counts.update(_unknown(turn, "turn_records"))
+            counts.update(unknown_in(turn, "turn_records"))
         for point in self.trigger_points:
-            counts.update(_unknown(point, "trigger_points"))
-            counts.update(_unknown(point.evaluation_rubric, "trigger_points", "evaluation_rubric"))
+            counts.update(unknown_in(point, "trigger_points"))
+            counts.update(unknown_in(point.evaluation_rubric, "trigger_points", "evaluation_rubric"))
         return counts
 
     def _misfits(self) -> Iterator[tuple[str, str]]:
@@ -163,13 +163,15 @@ def _trigger(point: RowTrigger) -> Trigger:
     )
 
 
-def _unknown(part: _Raw, *path: str) -> Iterator[str]:
+def unknown_in(part: RawPart, *path: str) -> Iterator[str]:
+    """Dotted names of the fields of a part that the format does not know; nulls do not count."""
     for name, value in (part.model_extra or {}).items():
         if value is not None:
             yield dotted((*path, name))
 
 
-def _problem(error: ErrorDetails) -> str:
+def problem_of(error: ErrorDetails) -> str:
+    """What is wrong with a field, in a sentence of ours."""
     if error["type"] == "missing":
         return "the field is missing"
     if error["type"] == "too_short":

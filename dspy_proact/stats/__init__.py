@@ -1,7 +1,93 @@
 """Estimates with honest intervals: functions of scores and their scenarios, without I/O."""
 
+from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate
+from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
+from dspy_proact.stats.claim import Improvement, Improvements, improvement
 from dspy_proact.stats.cluster import cluster_mean, macro_mean
+from dspy_proact.stats.correlation import correlation_p, pearson, spearman
+from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
+from dspy_proact.stats.discordant import Discordant, discordant
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.figure import Figure
+from dspy_proact.stats.gwet import ac, ac_estimate
+from dspy_proact.stats.holm import holm
+from dspy_proact.stats.human_reference import HumanReference, human_reference
+from dspy_proact.stats.jackknife import jackknife
+from dspy_proact.stats.kappa import Weight, kappa, kappa_estimate
+from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.published_rule import PublishedRule, published_rule
+from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats.recall import recall
+from dspy_proact.stats.repeats import Repeats, repeats
+from dspy_proact.stats.simulate import Cuts, Effects, SimulatedPair, SimulatedRun, simulate_pair, simulate_run
+from dspy_proact.stats.soft_kappa import (
+    soft_kappa,
+    soft_kappa_estimate,
+    within_strata_kappa,
+    within_strata_kappa_estimate,
+)
+from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labels
+from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
 
-__all__ = ["Estimate", "cluster_mean", "macro_mean", "t_quantile"]
+__all__ = [
+    "Advantage",
+    "AlphaMetric",
+    "AltTest",
+    "Counted",
+    "Cuts",
+    "Discordant",
+    "Effects",
+    "Estimate",
+    "Figure",
+    "HumanReference",
+    "Improvement",
+    "Improvements",
+    "KeptCuts",
+    "Paired",
+    "PublishedRule",
+    "Repeats",
+    "SimulatedPair",
+    "SimulatedRun",
+    "Standing",
+    "Weight",
+    "ac",
+    "ac_estimate",
+    "alpha",
+    "alpha_estimate",
+    "alt_test",
+    "apply_cuts",
+    "cluster_mean",
+    "competition_ranks",
+    "correlation_p",
+    "discordant",
+    "fit_cuts",
+    "holm",
+    "human_reference",
+    "improvement",
+    "jackknife",
+    "kappa",
+    "kappa_estimate",
+    "keep_cuts",
+    "macro_mean",
+    "macro_paired_difference",
+    "majority",
+    "ordinal_agreement",
+    "paired_difference",
+    "pearson",
+    "published_rule",
+    "rank_ranges",
+    "recall",
+    "repeats",
+    "simulate_pair",
+    "simulate_run",
+    "soft_kappa",
+    "soft_kappa_estimate",
+    "soft_labels",
+    "spearman",
+    "standings",
+    "t_quantile",
+    "whole_points",
+    "within_strata_kappa",
+    "within_strata_kappa_estimate",
+]

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.table import checked_scores, tabulate
 
 UPPER = 0.975
 """Probability below the upper end of a two-sided 95 % interval."""
-ENOUGH_SCENARIOS = 5
-"""From here on an interval may carry a claim; with fewer it is marked."""
 ROUNDING = 1e-12
 """A standard error of a score below this is rounding, not spread."""
 
@@ -74,22 +73,14 @@ def macro_mean(
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    scores = _checked(scores, clusters, strata, order)
-    counts = _table(np.ones_like(scores), clusters, strata, order)
-    sums = _table(scores, clusters, strata, order)
-    held = np.count_nonzero(counts, axis=0)
-    if np.any(held == 0):
-        return Estimate(None, reason=f"no scores in {_names(order, held == 0)}")
-    totals = counts.sum(axis=0)
-    means = sums.sum(axis=0) / totals
-    theta = float(means.mean())
-    shares = counts.sum(axis=1) / len(scores)
-    if len(shares) == 1:
-        return Estimate(theta, reason="one scenario")
-    if np.any(held == 1):
-        return Estimate(theta, reason=f"one scenario in {_names(order, held == 1)}")
-    influence = ((sums - counts * means) / totals).mean(axis=1)
-    return _estimate(theta, influence, shares, _warning(order, held, len(shares)))
+    scores = checked_scores(scores, clusters, strata, order)
+    table = tabulate(scores, clusters, strata, order)
+    if table.empty:
+        return Estimate(None, reason=f"no scores in {table.empty}")
+    theta = float(table.means.mean())
+    if table.lonely:
+        return Estimate(theta, reason=table.lonely)
+    return _estimate(theta, table.influence, table.shares, table.warning)
 
 
 def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
@@ -141,45 +132,3 @@ def _logit_bounds(theta: float, error: float, df: float) -> tuple[float, float]:
 def _expit(x: float) -> float:
     """The inverse of the logit, 1 / (1 + exp(-x)), in a form that cannot overflow."""
     return (1 + math.tanh(x / 2)) / 2
-
-
-def _warning(order: Sequence[Hashable], held: NDArray[np.intp], scenarios: int) -> str | None:
-    """What is wrong with bounds from few scenarios; `held` counts those of each stratum in `order`."""
-    if scenarios < ENOUGH_SCENARIOS:
-        return "too few scenarios: very wide"
-    if np.any(held < ENOUGH_SCENARIOS):
-        return f"too few scenarios in {_names(order, held < ENOUGH_SCENARIOS)}: too narrow"
-    return None
-
-
-def _names(order: Sequence[Hashable], chosen: NDArray[np.bool_]) -> str:
-    return ", ".join(str(stratum) for stratum, choose in zip(order, chosen, strict=True) if choose)
-
-
-def _checked(
-    scores: Sequence[float] | NDArray[np.float64],
-    clusters: Sequence[Hashable],
-    strata: Sequence[Hashable],
-    order: Sequence[Hashable],
-) -> NDArray[np.float64]:
-    scores = np.asarray(scores, dtype=np.float64)
-    if not scores.shape == (len(clusters),) == (len(strata),):
-        raise ValueError(f"one cluster and stratum a score: {scores.shape}, {len(clusters)} and {len(strata)} differ")
-    inside = (scores >= 0) & (scores <= 1)
-    if not inside.all():
-        raise ValueError(f"scores must be in [0, 1], not {scores[~inside].tolist()!r}")
-    if not len(set(order)) == len(order) > 0 or not set(strata) <= set(order):
-        raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
-    return scores
-
-
-def _table(
-    values: NDArray[np.float64], clusters: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
-) -> NDArray[np.float64]:
-    """Sums of the values by scenario, as they first appear, and stratum, in order: shape (G, P)."""
-    row = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
-    column = {stratum: index for index, stratum in enumerate(order)}
-    table = np.zeros((len(row), len(column)))
-    for value, cluster, stratum in zip(values, clusters, strata, strict=True):
-        table[row[cluster], column[stratum]] += value
-    return table

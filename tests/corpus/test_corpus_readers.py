@@ -177,7 +177,7 @@ def test_a_missing_file_is_refused_with_what_could_be_given_instead(tmp_path: Pa
 
 def test_a_folder_is_refused_as_a_file(tmp_path: Path):
     error = refusal(lambda: load_corpus(str(tmp_path)))
-    assert str(error) == f"{tmp_path}: a folder, not a file; give the path of the JSONL file in it"
+    assert str(error) == f"{tmp_path}: a folder, not a file; give the path of the file in it"
 
 
 def test_a_file_below_a_file_is_refused(tmp_path: Path):

@@ -1,0 +1,93 @@
+"""What comes with the package: the published study as figures, and the sample with its author ratings."""
+
+import csv
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from io import StringIO
+
+from dspy_proact.corpus.jsonl import read_jsonl
+from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.ratings.rated_item import RatedItem, scenario_of
+from dspy_proact.corpus.ratings.rating import GivenRating, TimedRating
+from dspy_proact.corpus.ratings.ratings import Ratings
+from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus.result_trigger import trigger_key
+from dspy_proact.corpus.sample import sample_path, sample_ratings, sample_responses
+from dspy_proact.types import Grade, Phase
+from dspy_proact.views import JudgeView
+
+PUBLISHED_ORIGIN = "github.com/boson-ai/ProactBench"
+
+
+def published_ratings() -> Ratings:
+    """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
+
+    Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
+    """
+    contents = _contents("published", "human_items.csv", "human_ratings.csv")
+    items = [_published_item(row) for _, row in _rows("human_items.csv", contents)]
+    given = [_published_rating(line, row) for line, row in _rows("human_ratings.csv", contents)]
+    return Ratings.of("published", items, given, RatingsSource.of(PUBLISHED_ORIGIN, contents))
+
+
+def sample_study() -> Ratings:
+    """The responses of the bundled sample with their author ratings, which are no human study; no judge graded them."""
+    dialogues = {
+        trigger_key(dialogue.origin.dialogue, trigger.turn): (dialogue, trigger)
+        for dialogue in read_jsonl(sample_path()).dialogues
+        for trigger in dialogue.triggers
+    }
+    items: list[RatedItem] = []
+    for response in sample_responses():
+        dialogue, trigger = dialogues[response.case]
+        items.append(
+            RatedItem(
+                key=response.item,
+                phase=trigger.rubric.phase,
+                scenario=dialogue.origin.scenario,
+                persona=dialogue.origin.persona,
+                view=JudgeView.of(dialogue, trigger),
+                response=response.text,
+                turn=trigger.turn,
+            )
+        )
+    given = [
+        GivenRating(Line("ratings.csv", number, ""), each) for number, each in enumerate(sample_ratings(), start=2)
+    ]
+    contents = _contents("sample", "dialogues.jsonl", "responses.jsonl", "ratings.csv")
+    return Ratings.of("sample", items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
+
+
+def _published_item(row: Mapping[str, str]) -> RatedItem:
+    scenario, persona = scenario_of(row["item_id"])
+    return RatedItem(
+        key=row["item_id"],
+        phase=Phase(row["type"]),
+        scenario=scenario,
+        persona=persona,
+        judge=Grade(row["judge_score"].upper()),
+        turn=int(row["turn"]),
+        model=row["evaluated_model"],
+    )
+
+
+def _published_rating(line: Line, row: Mapping[str, str]) -> GivenRating:
+    rating = TimedRating(
+        item=row["item_id"],
+        annotator=row["annotator_id"],
+        grade=Grade(row["score"].upper()),
+        confidence=int(row["confidence"]),  # pyright: ignore[reportArgumentType] - checked by the model
+        seconds=float(row["time_spent_seconds"]),
+    )
+    return GivenRating(line, rating)
+
+
+def _contents(folder: str, *names: str) -> dict[str, bytes]:
+    data = files("dspy_proact.corpus") / "data" / folder
+    return {name: (data / name).read_bytes() for name in names}
+
+
+def _rows(name: str, contents: Mapping[str, bytes]) -> Iterator[tuple[Line, dict[str, str]]]:
+    """Rows with their lines, of files without a cell that has several."""
+    for number, row in enumerate(csv.DictReader(StringIO(contents[name].decode()), strict=True), start=2):
+        yield Line(name, number, ""), row

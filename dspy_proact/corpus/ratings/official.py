@@ -1,0 +1,238 @@
+"""The official layout of a study: `sample_items.json`, a list of items, and `results/*.jsonl`, a file an annotator.
+
+Field names are the study's. What it tells of persona, style and anchors, and what its judge wrote, is dropped unread:
+raters saw some of it, but no program may.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from dspy_proact.corpus.line import Line, dotted
+from dspy_proact.corpus.ratings.json_list import elements
+from dspy_proact.corpus.ratings.rated_item import PhaseWord, RatedItem, scenario_of
+from dspy_proact.corpus.ratings.rating import (
+    ASSUMED_CONFIDENCE,
+    ConfidenceWord,
+    GivenRating,
+    GradeWord,
+    TimedRating,
+)
+from dspy_proact.corpus.ratings.ratings import Ratings
+from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus.row import Id, Name, RawPart, Text, problem_of, unknown_in
+from dspy_proact.corpus.text_file import lines_of, read_bytes
+from dspy_proact.errors import CorpusError
+from dspy_proact.types import Rating, Rubric, Turn
+from dspy_proact.views import JudgeView
+
+ITEMS, RESULTS = "sample_items.json", "results"
+Raw = TypeVar("Raw", bound=RawPart)
+
+
+class RawMessage(RawPart):
+    """One of `dialogue_history`."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class RawRubric(RawPart):
+    """`rubric`; its type is stated by the documentation, and the item states it anyhow."""
+
+    type: PhaseWord | None = None
+    pass_criteria: Text
+    partial_criteria: Text
+    fail_criteria: Text
+
+
+class RawItem(RawPart):
+    """One of `sample_items.json`."""
+
+    item_id: Id
+    trigger_type: PhaseWord
+    turn_index: Annotated[int, Field(ge=1)]
+    evaluated_model: Name = ""
+    judge_score: GradeWord = None
+    dialogue_history: list[RawMessage]
+    """The user's message at the trigger is the last, or else stands in `user_message` only."""
+    user_message: Text | None = None
+    model_response: str
+    rubric: RawRubric
+    dialogue_id: object = None
+    """Unread, as are the fields that follow: what no program sees."""
+    judge_rationale: object = None
+    judge_evidence: object = None
+    persona_category: object = None
+    communication_style: object = None
+    anchors_disclosed: object = None
+
+    def rated_item(self) -> RatedItem:
+        """The item; `misfits` must be empty."""
+        scenario, persona = scenario_of(self.item_id)
+        rubric = Rubric(
+            phase=self.trigger_type,
+            pass_criteria=self.rubric.pass_criteria,
+            partial_criteria=self.rubric.partial_criteria,
+            fail_criteria=self.rubric.fail_criteria,
+        )
+        texts = [message.content for message in self._messages()]
+        before = zip(texts[:-1:2], texts[1::2], strict=True)
+        conversation = (
+            *(Turn(user=user, assistant=answer) for user, answer in before),
+            Turn(user=texts[-1], assistant=None),
+        )
+        return RatedItem(
+            key=self.item_id,
+            phase=self.trigger_type,
+            scenario=scenario,
+            persona=persona,
+            judge=self.judge_score,
+            view=JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric),
+            response=self.model_response,
+            turn=self.turn_index,
+            model=self.evaluated_model,
+        )
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Field and problem wherever history, turn and rubric do not fit together."""
+        messages = self._messages()
+        if not messages or messages[-1].role != "user":
+            yield "dialogue_history", "the user's message at the trigger is missing at its end"
+            return
+        for index, message in enumerate(messages):
+            if message.role != ("user", "assistant")[index % 2]:
+                yield f"dialogue_history[{index}].role", f"user and assistant must alternate, not {message.role} here"
+        if self.user_message is not None and messages[-1].content.strip() != self.user_message.strip():
+            yield "user_message", "another message than the last of dialogue_history"
+        turns = (len(messages) + 1) // 2
+        if turns != self.turn_index:
+            yield "turn_index", f"{self.turn_index} disagrees with dialogue_history, which has {turns} turns"
+        if self.rubric.type not in {None, self.trigger_type}:
+            yield "rubric.type", f"{self.rubric.type} disagrees with trigger_type, which is {self.trigger_type}"
+
+    def unknown_fields(self) -> Counter[str]:
+        """How often each field that the format does not know is given, by dotted name; nulls do not count."""
+        counts = Counter(unknown_in(self))
+        counts.update(unknown_in(self.rubric, "rubric"))
+        for message in self.dialogue_history:
+            counts.update(unknown_in(message, "dialogue_history"))
+        return counts
+
+    def _messages(self) -> Sequence[RawMessage]:
+        """The conversation up to the user's message at the trigger."""
+        history = self.dialogue_history
+        if self.user_message is not None and (not history or history[-1].role == "assistant"):
+            return (*history, RawMessage(role="user", content=self.user_message))
+        return history
+
+
+class RawRating(RawPart):
+    """One line of `results/*.jsonl`."""
+
+    annotator_id: Id
+    item_id: Id
+    score: GradeWord
+    rationale: str | None = None
+    confidence: ConfidenceWord = None
+    time_spent_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    timestamp: object = None
+    """Unread, as is the next."""
+    server_received_at: object = None
+
+    def given(self, line: Line) -> GivenRating:
+        """The rating; raises `CorpusError` where it has no grade."""
+        if self.score is None:
+            raise line.error("empty: a rating needs a grade, Pass, Partial or Fail", "score")
+        rating = Rating(
+            item=self.item_id,
+            annotator=self.annotator_id,
+            grade=self.score,
+            confidence=self.confidence or ASSUMED_CONFIDENCE,  # pyright: ignore[reportArgumentType] - checked
+            reason=self.rationale or "",
+        )
+        if self.time_spent_seconds is not None:
+            rating = TimedRating(**rating.model_dump(), seconds=self.time_spent_seconds)
+        return GivenRating(line, rating, assumed=self.confidence is None)
+
+
+@dataclass(frozen=True)
+class OfficialFolder:
+    """The contents of a folder in the official layout."""
+
+    path: Path
+    contents: Mapping[str, bytes]
+    """Of `sample_items.json` and of each file of results, by its path in the folder."""
+
+    @classmethod
+    def read(cls, path: Path) -> "OfficialFolder":
+        """What is in a folder.
+
+        Raises:
+            CorpusError: `sample_items.json` or all results are missing, or a file cannot be read.
+        """
+        names = [ITEMS, *(f"{RESULTS}/{each.name}" for each in sorted((path / RESULTS).glob("*.jsonl")))]
+        if not (path / ITEMS).is_file():
+            problem = f"there is no {ITEMS} in this folder; give the one that holds {ITEMS} and {RESULTS}"
+            raise CorpusError(problem, source=str(path))
+        if len(names) == 1:
+            raise CorpusError(f"there is no file of ratings in {RESULTS}", source=str(path))
+        return cls(path, {name: read_bytes(str(path / name), "a file of the official layout") for name in names})
+
+    def ratings(self, name: str, source: RatingsSource | None = None) -> Ratings:
+        """The study in the folder.
+
+        Args:
+            name: What the person asked for.
+            source: Where the folder comes from; itself, if not given.
+
+        Raises:
+            CorpusError: A file is at fault, or ratings and items do not fit together.
+        """
+        raw_items = tuple(self._items())
+        ignored = sum((raw.unknown_fields() for raw in raw_items), Counter[str]())
+        given: list[GivenRating] = []
+        for line in self._lines():
+            raw = _valid(RawRating, line)
+            ignored.update(unknown_in(raw))
+            given.append(raw.given(line))
+        source = source or RatingsSource.of(str(self.path), self.contents)
+        items = [raw.rated_item() for raw in raw_items]
+        return Ratings.of(name, items, given, source, ignored_fields=ignored)
+
+    def _items(self) -> Iterator[RawItem]:
+        source = str(self.path / ITEMS)
+        first: dict[str, int] = {}
+        for element in elements("".join(lines_of(self.contents[ITEMS], source)).removeprefix("\ufeff"), source):
+            raw = _valid(RawItem, element)
+            for field, problem in raw.misfits():
+                raise element.error(problem, field)
+            if (before := first.setdefault(raw.item_id, element.number)) != element.number:
+                raise element.error(f"[{before}] has the same; keep one of the two", "item_id")
+            yield raw
+
+    def _lines(self) -> Iterator[Line]:
+        """The lines of all results that are not blank."""
+        for name in self.contents:
+            if name == ITEMS:
+                continue
+            source = str(self.path / name)
+            for number, text in enumerate(lines_of(self.contents[name], source), start=1):
+                line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
+                if not line.text.strip():
+                    continue
+                if line.text.lstrip()[:1] != "{":
+                    raise line.error("a line must hold one rating as a JSON object")
+                yield line
+
+
+def _valid(model: type[Raw], line: Line) -> Raw:
+    try:
+        return model.model_validate(line.parse())
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise line.error(problem_of(first), dotted(first["loc"])) from None

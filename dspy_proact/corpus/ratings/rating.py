@@ -1,0 +1,58 @@
+"""A rating at the border where it is read: the words that people write for grades and confidence."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from dspy_proact.corpus.line import Line
+from dspy_proact.types import Grade, Rating
+
+ASSUMED_CONFIDENCE = 3
+"""The confidence of a rating that gives none: the middle. How often it was assumed is counted."""
+
+
+class TimedRating(Rating):
+    """A rating, and how long it took."""
+
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    """From the moment the item was shown until it was sent."""
+
+
+@dataclass(frozen=True)
+class GivenRating:
+    """A rating, and where it stands."""
+
+    line: Line
+    rating: Rating
+    assumed: bool = False
+    """Whether it gives no confidence."""
+
+
+def _grade(value: object) -> object:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    word = value.strip().upper() if isinstance(value, str) else value
+    if word not in tuple(Grade):
+        raise PydanticCustomError("grade", "A grade is PASS, PARTIAL or FAIL")
+    return Grade(word)
+
+
+def _confidence(value: object) -> object:
+    """1 to 5 as a number or a text; None where nothing is given."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        number = None if isinstance(value, bool) else float(value)  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError):
+        number = None
+    if number not in {1, 2, 3, 4, 5}:
+        raise PydanticCustomError("confidence", "Confidence is 1, 2, 3, 4 or 5")
+    return int(number)
+
+
+GradeWord = Annotated[Grade | None, BeforeValidator(_grade)]
+"""PASS, PARTIAL or FAIL in any case; null and blanks are None."""
+ConfidenceWord = Annotated[int | None, BeforeValidator(_confidence)]
+"""1 to 5, a number or its text; null and blanks are None."""

@@ -1,0 +1,196 @@
+"""Whether a judge may stand in for a person: the alternative annotator test (Calderon, Reichart & Dror 2025).
+
+Each person in turn is set against the judge: whose grade is nearer to the grades that the others gave the item, by
+root mean square distance? A tie counts for both. The judge wins over a person if the person's share of such items
+exceeds its own by less than epsilon, which is what it is worth not to ask one: by a t test at 5 % for all people
+together (Benjamini & Yekutieli 2001). It passes if it wins over at least half of them. The test takes items for
+independent.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dspy_proact.stats.cluster import ROUNDING
+from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.figure import Figure
+from dspy_proact.stats.slates import Slate, slates
+from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.tally import tally
+from dspy_proact.stats.units import Units
+
+ENOUGH_ITEMS = 30
+"""With fewer items that others rated too, a person is not tested."""
+ENOUGH_RATERS = 3
+"""With fewer people to test there is no test."""
+FEW_ITEMS = 5
+"""With fewer, a person does not enter the advantage either."""
+LEVEL = 0.05
+"""Share of false wins among the wins, at most (the false discovery rate)."""
+PASSING = 0.5
+"""Share of the people over whom the judge must win."""
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """The judge against one person."""
+
+    rater: Hashable
+    items: int
+    """Items that the person and somebody else rated."""
+    advantage: float
+    """Share of them at which the judge is at least as near to the others as the person, in [0, 1]."""
+    ties: float
+    """Share of them at which both are equally near, in [0, 1]: these are part of the advantage."""
+    won: bool | None
+    """Whether the judge wins over the person; None where that was not tested."""
+
+
+@dataclass(frozen=True)
+class AltTest:
+    """The judge against each person in turn."""
+
+    winning_rate: Figure[float]
+    """Share of the tested people over whom the judge wins, in [0, 1]."""
+    passed: bool | None
+    """Whether the winning rate is at least 0.5; None where there is no test."""
+    advantage: Estimate
+    """Mean advantage over people with at least 5 shared items, in [0, 1]. Ties count for the judge: one that is no
+    better than a person has far more than 0.5."""
+    ties: Estimate
+    """The part of it that is ties, in [0, 1]."""
+    raters: tuple[Advantage, ...]
+    """Those people, in the order in which they first appear."""
+
+
+def alt_test(
+    ratings: Sequence[Sequence[Hashable]],
+    raters: Sequence[Sequence[Hashable]],
+    judge: Sequence[Hashable],
+    labels: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    *,
+    epsilon: float,
+) -> AltTest:
+    """Test the judge against each person who shares at least 30 items with others.
+
+    Fewer than three such people: no test, with the reason; the advantage is given all the same, with a jackknife
+    interval that leaves out one scenario at a time where there are at least ten, else one item. Nobody with five
+    shared items: no advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
+
+    Args:
+        ratings: The labels that people gave each item.
+        raters: Who gave them, aligned with `ratings`.
+        judge: The judge's label, one an item.
+        labels: All labels in rising order, each once: distances are steps.
+        clusters: Key of the scenario of each item.
+        epsilon: By how much a person may be better and yet lose, in [0, 1): 0.2 for experts, 0.15 for skilled
+            people, 0.1 for a crowd.
+
+    Raises:
+        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, a grading is not in
+            `labels`, or epsilon is outside [0, 1).
+    """
+    if not len(ratings) == len(raters) == len(judge) == len(clusters):
+        raise ValueError("raters, a judge's grade and a scenario for each item: the lengths differ")
+    if not 0 <= epsilon < 1:
+        raise ValueError(f"epsilon is in [0, 1), not {epsilon!r}")
+    grades = tally([[label] for label in judge], labels)
+    duels = [_Duel.of(slate, grades) for slate in slates(ratings, raters, labels)]
+    duels = [duel for duel in duels if len(duel.items) >= FEW_ITEMS]
+    tested = [duel for duel in duels if len(duel.items) >= ENOUGH_ITEMS]
+    enough = len(tested) >= ENOUGH_RATERS
+    won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True)) if enough else {}
+    rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, _refusal(len(tested)))
+    advantage, ties = (_mean_share(duels, which, clusters) for which in (0, 1))
+    return AltTest(
+        winning_rate=rate,
+        passed=None if rate.value is None else rate.value >= PASSING,
+        advantage=advantage,
+        ties=ties,
+        raters=tuple(duel.told(won.get(duel.rater)) for duel in duels),
+    )
+
+
+@dataclass(frozen=True)
+class _Duel:
+    """The judge against one person, item by item."""
+
+    rater: Hashable
+    items: NDArray[np.intp]
+    """Places of the items that somebody else rated too: shape (m,)."""
+    judge: NDArray[np.bool_]
+    """Whether the judge is at least as near to the others: shape (m,)."""
+    person: NDArray[np.bool_]
+    """Whether the person is: shape (m,)."""
+
+    @classmethod
+    def of(cls, slate: Slate, grades: NDArray[np.float64]) -> "_Duel":
+        shared = slate.shared
+        items, others = slate.items[shared], slate.others[shared]
+        judge, person = _distances(grades[items], others), _distances(slate.own[shared], others)
+        return cls(slate.rater, items, judge <= person + ROUNDING, person <= judge + ROUNDING)
+
+    def told(self, won: bool | None) -> Advantage:
+        advantage, ties = float(self.judge.mean()), float((self.judge & self.person).mean())
+        return Advantage(self.rater, len(self.items), advantage, ties, won)
+
+
+def _distances(grades: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Mean square distance, in steps, of each grade from what others gave the item: shape (m,)."""
+    levels = np.arange(others.shape[1], dtype=np.float64)
+    steps = levels - (grades @ levels)[:, None]
+    return np.sum(others * steps**2, axis=1) / others.sum(axis=1)
+
+
+def _wins(duels: Sequence[_Duel], epsilon: float) -> list[bool]:
+    """Over whom the judge wins: the p values up to the largest k with p_(k) <= k / (m (1 + 1/2 + ... + 1/m)) 5 %.
+
+    A p value is at most a level where t is at most the quantile at that level.
+    """
+    count = len(duels)
+    step = LEVEL / (count * sum(1 / k for k in range(1, count + 1)))
+    statistics = [_t(duel, epsilon) for duel in duels]
+    for k in range(count, 0, -1):
+        won = [t <= t_quantile(k * step, len(duel.items) - 1) for t, duel in zip(statistics, duels, strict=True)]
+        if sum(won) >= k:
+            return won
+    return [False] * count
+
+
+def _t(duel: _Duel, epsilon: float) -> float:
+    """Student's t of the person's lead over the judge, less epsilon; infinite where the lead does not vary."""
+    lead = duel.person.astype(np.float64) - duel.judge
+    above = float(lead.mean()) - epsilon
+    if np.all(lead == lead[0]):
+        return math.copysign(math.inf, above) if above else math.inf
+    return above / float(lead.std(ddof=1)) * math.sqrt(len(lead))
+
+
+def _refusal(tested: int) -> str:
+    people = f"only {tested}" if tested else "no"
+    return (
+        f"not enough ratings for the alt-test: {people} raters with {ENOUGH_ITEMS} items that others rated too, "
+        f"of at least {ENOUGH_RATERS}"
+    )
+
+
+def _mean_share(duels: Sequence[_Duel], which: int, clusters: Sequence[Hashable]) -> Estimate:
+    """Mean over people of the share of items that the judge has (0), or that are ties (1)."""
+    if not duels:
+        return Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
+    parts = np.zeros((len(clusters), len(duels), 2))
+    for place, duel in enumerate(duels):
+        parts[duel.items, place, 0] = duel.judge if which == 0 else duel.judge & duel.person
+        parts[duel.items, place, 1] = 1
+    used = np.count_nonzero(parts, axis=(1, 2)) > 0
+    units = Units.of([key for key, use in zip(clusters, used, strict=True) if use])
+    return units.estimate(parts[used], _mean_of_shares, undefined="no items", bounds=(0, 1))
+
+
+def _mean_of_shares(sums: NDArray[np.float64]) -> float | None:
+    """From each person's sum and count: shape (raters, 2)."""
+    return float(np.mean(sums[:, 0] / sums[:, 1])) if sums[:, 1].all() else None

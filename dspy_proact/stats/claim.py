@@ -1,0 +1,201 @@
+"""Whether a compile made the judge agree better with people: before and after, on the same labels, out of fold.
+
+The measure is the quadratic kappa against soft labels within each stratum, averaged. What is said of an
+improvement is said of the procedure that chose each fold's program; the program that is shipped, compiled on all
+labels, has no score of its own.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.holm import holm
+from dspy_proact.stats.soft_kappa import checked_clusters, soft_tables
+from dspy_proact.stats.soft_labels import checked_soft
+from dspy_proact.stats.strata import Strata
+from dspy_proact.stats.swap import swap_p
+from dspy_proact.stats.units import Units
+
+ENOUGH_LABELS = 60
+"""With fewer labels nothing is claimed."""
+ENOUGH_SCENARIOS = 10
+"""With labels in fewer scenarios nothing is claimed."""
+LEVEL = 0.05
+"""Chance of any false claim among the strata."""
+BOTH = (-2.0, 2.0)
+"""Where the difference of two kappas can be."""
+SHOWN = "improvement shown"
+NOT_SHOWN = "no improvement shown"
+ALIKE = f"{NOT_SHOWN}: both grade alike"
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """Agreement before and after a compile, in quadratic kappa within strata, and what may be said of it."""
+
+    before: Estimate
+    """In [-1, 1], with its 95 % interval."""
+    after: Estimate
+    """In [-1, 1], with its 95 % interval."""
+    difference: Estimate
+    """After minus before in [-2, 2], with its 95 % interval: above 0 where the compile agrees better."""
+    low98: float | None
+    """Lower end of the 98 % interval of the difference, which decides; None where there is none."""
+    high98: float | None
+    """Upper end."""
+    p: float | None
+    """Two-sided p value of swapping before and after within whole scenarios, in (0, 1]; None without a value."""
+    adjusted: float | None
+    """p adjusted for being read together with the other strata's (Holm). The overall one is read alone: its p."""
+    labels: int
+    """Labelled items."""
+    scenarios: int
+    """Scenarios of these items."""
+    shown: bool
+    """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 labels in at least
+    10 scenarios; of a stratum also an adjusted p of at most 5 %."""
+    reason: str
+    """What may be said, as a sentence without its full stop."""
+
+
+@dataclass(frozen=True)
+class Improvements:
+    """The one claim that was chosen in advance, and the same for each stratum."""
+
+    overall: Improvement
+    """Averaged over the strata."""
+    strata: tuple[Improvement, ...]
+    """One for each stratum, in the order asked for."""
+
+
+def improvement(
+    before: ArrayLike,
+    after: ArrayLike,
+    soft: ArrayLike,
+    strata: Sequence[Hashable],
+    clusters: Sequence[Hashable],
+    *,
+    order: Sequence[Hashable],
+    seed: int = 0,
+) -> Improvements:
+    """Compare two judges on the same labels.
+
+    Intervals leave out one scenario at a time where there are at least ten, else one item. The p value swaps
+    before and after in whole scenarios and takes both kappas anew. Silence and ties are decided as follows. No
+    labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade: not part of the
+    average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown.
+
+    Args:
+        before: Level of each item as the first judge graded it, 0, 1 or 2: shape (n,).
+        after: Level of each item as the second judge graded it, aligned with `before`.
+        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+        strata: Stratum (say, phase) of each item.
+        clusters: Key of the scenario of each item.
+        order: The strata to tell about, each once.
+        seed: Seed of the random swaps. Same levels and seed give the same p, in whatever order the items come,
+            whatever the scenarios are called, and with before and after exchanged.
+
+    Raises:
+        ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
+            does not name every stratum once.
+    """
+    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, clusters)
+    checked_clusters(clusters, items.soft)
+    overall = _improvement(items, order, seed)
+    single = [_improvement(items.of(stratum), [stratum], seed) for stratum in order]
+    adjusted = holm([one.p for one in single])
+    return Improvements(overall, tuple(_adjusted(one, p) for one, p in zip(single, adjusted, strict=True)))
+
+
+@dataclass(frozen=True)
+class _Items:
+    """The labelled items with both judges' tables."""
+
+    soft: NDArray[np.float64]
+    """Shape (n, 3)."""
+    before: NDArray[np.float64]
+    """Shape (n, 3, 3)."""
+    after: NDArray[np.float64]
+    """Shape (n, 3, 3)."""
+    strata: Sequence[Hashable]
+    clusters: Sequence[Hashable]
+
+    def of(self, stratum: Hashable) -> "_Items":
+        """Those of one stratum."""
+        at = [place for place, name in enumerate(self.strata) if name == stratum]
+        strata, clusters = ([keys[place] for place in at] for keys in (self.strata, self.clusters))
+        return _Items(self.soft[at], self.before[at], self.after[at], strata, clusters)
+
+
+def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
+    strata = Strata.of(items.soft, items.strata, order)
+    if not len(strata.weights):
+        return _silent("all labels equal" if len(items.soft) else "no labels", items)
+    units = Units.of(items.clusters)
+    before, after = strata.tables(items.before), strata.tables(items.after)
+    both = np.stack([before, after], axis=1)
+
+    def gained(sums: NDArray[np.float64]) -> float | None:
+        first, second = strata.average(sums[0]), strata.average(sums[1])
+        return None if first is None or second is None else second - first
+
+    difference = units.estimate(both, gained, undefined="all labels equal", bounds=BOTH)
+    low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
+    labels, scenarios = len(items.soft), len(set(items.clusters))
+    alike = np.array_equal(before, after)
+    claim = _too_few(labels, scenarios) or (ALIKE if alike else _claim(difference, low98))
+    p = swap_p(before, after, items.clusters, strata.averages, seed)
+    return Improvement(
+        before=units.estimate(before, strata.average, undefined="all labels equal"),
+        after=units.estimate(after, strata.average, undefined="all labels equal"),
+        difference=difference,
+        low98=low98,
+        high98=high98,
+        p=p,
+        adjusted=p,
+        labels=labels,
+        scenarios=scenarios,
+        shown=claim == SHOWN,
+        reason="; ".join(filter(None, [claim, strata.warning])),
+    )
+
+
+def _silent(why: str, items: _Items) -> Improvement:
+    """What is said where there is nothing to agree with."""
+    nothing = Estimate(None, reason=why)
+    return Improvement(
+        before=nothing,
+        after=nothing,
+        difference=nothing,
+        low98=None,
+        high98=None,
+        p=None,
+        adjusted=None,
+        labels=len(items.soft),
+        scenarios=len(set(items.clusters)),
+        shown=False,
+        reason=f"no claim: {why}",
+    )
+
+
+def _too_few(labels: int, scenarios: int) -> str | None:
+    """Why nothing may be claimed of so many labels and scenarios; None where it may."""
+    counts = ((labels, ENOUGH_LABELS, "labels"), (scenarios, ENOUGH_SCENARIOS, "scenarios"))
+    few = [f"fewer than {enough} {name}" for count, enough, name in counts if count < enough]
+    return f"no claim: {' and '.join(few)}" if few else None
+
+
+def _claim(difference: Estimate, low98: float | None) -> str:
+    if low98 is None:
+        return f"{NOT_SHOWN}: the difference has no interval ({difference.reason})"
+    return SHOWN if low98 > 0 else NOT_SHOWN
+
+
+def _adjusted(one: Improvement, p: float | None) -> Improvement:
+    """A stratum's improvement with its adjusted p, which takes back what it does not bear out."""
+    if one.shown and (p is None or p > LEVEL):
+        return replace(one, adjusted=p, shown=False, reason=f"{NOT_SHOWN} once the strata are read together")
+    return replace(one, adjusted=p)

@@ -1,0 +1,124 @@
+"""Quadratic kappa of a judge's levels against soft labels, within strata: the headline of a compile.
+
+Each item counts once: its column is the judge's level, its rows the shares of people's grades. Pooled over phases
+a judge that only learned how strict each phase is would seem to agree better, so kappa is taken within each and
+averaged, each phase weighted by its labels.
+"""
+
+from collections.abc import Hashable, Sequence, Sized
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.soft_labels import GRADES, checked_levels, checked_soft
+from dspy_proact.stats.strata import Strata
+from dspy_proact.stats.units import Units
+
+
+def soft_kappa(levels: ArrayLike, soft: ArrayLike) -> float | None:
+    """Quadratic kappa of levels against soft labels, in [-1, 1], higher is better.
+
+    Args:
+        levels: The judge's level of each item, 0, 1 or 2: shape (n,).
+        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+
+    Returns:
+        None where it is undefined (0 / 0): no items, or all levels and labels are one grade.
+
+    Raises:
+        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three grades.
+    """
+    return kappa(soft_tables(levels, soft).sum(axis=0), "quadratic")
+
+
+def soft_kappa_estimate(levels: ArrayLike, soft: ArrayLike, clusters: Sequence[Hashable]) -> Estimate:
+    """Quadratic kappa of levels against soft labels, with its jackknife interval, clipped to [-1, 1].
+
+    One scenario at a time is left out where there are at least ten, else one item. Silence and ties are decided
+    as follows. No items, or levels and labels all one grade (0 / 0): no value. Undefined without one unit, or the
+    same without any: no bounds.
+
+    Args:
+        levels: The judge's level of each item, 0, 1 or 2: shape (n,).
+        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+        clusters: Key of the scenario of each item.
+
+    Raises:
+        ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
+    """
+    tables = soft_tables(levels, soft)
+    checked_clusters(clusters, tables)
+    return Units.of(clusters).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
+
+
+def within_strata_kappa(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> float | None:
+    """Quadratic kappa within each stratum, averaged with the strata's numbers of labels as weights.
+
+    A stratum whose labels are all one grade is left out: there nobody can agree beyond chance, kappa being 0 for
+    a judge that varies and 0 / 0 for one that does not.
+
+    Args:
+        levels: The judge's level of each item, 0, 1 or 2: shape (n,).
+        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+        strata: Stratum (say, phase) of each item.
+
+    Returns:
+        The average in [-1, 1], higher is better; None where no stratum is left.
+
+    Raises:
+        ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
+    """
+    tables, parts = _parts(levels, soft, strata)
+    return parts.average(parts.tables(tables).sum(axis=0))
+
+
+def within_strata_kappa_estimate(
+    levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable], clusters: Sequence[Hashable]
+) -> Estimate:
+    """Quadratic kappa within strata, averaged, with its jackknife interval, clipped to [-1, 1].
+
+    The weights stay those of all labels whatever is left out. Silence and ties are decided as in
+    `within_strata_kappa` and `soft_kappa_estimate`; strata that are left out are named.
+
+    Args:
+        levels: The judge's level of each item, 0, 1 or 2: shape (n,).
+        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
+        strata: Stratum (say, phase) of each item.
+        clusters: Key of the scenario of each item.
+
+    Raises:
+        ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
+    """
+    tables, parts = _parts(levels, soft, strata)
+    checked_clusters(clusters, tables)
+    estimate = Units.of(clusters).estimate(parts.tables(tables), parts.average, undefined="all labels equal")
+    reason = "; ".join(filter(None, [estimate.reason, parts.warning if estimate.value is not None else None]))
+    return replace(estimate, reason=reason or None)
+
+
+def soft_tables(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]:
+    """One table an item, its soft label in the column of the level: shape (n, 3, 3).
+
+    Raises:
+        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three grades.
+    """
+    given, labels = checked_levels(levels, soft)
+    return labels[:, :, None] * np.eye(GRADES)[given][:, None, :]
+
+
+def checked_clusters(clusters: Sequence[Hashable], items: Sized) -> None:
+    """Check that there is one scenario an item.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
+    if len(clusters) != len(items):
+        raise ValueError(f"one scenario an item: {len(clusters)} and {len(items)} differ")
+
+
+def _parts(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> tuple[NDArray[np.float64], Strata]:
+    """The items' tables, and their strata in the order in which they appear."""
+    return soft_tables(levels, soft), Strata.of(checked_soft(soft), strata, list(dict.fromkeys(strata)))

@@ -1,0 +1,161 @@
+"""Rows of the official results format for tests: one by hand, and a strategy for the triggers in a file."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+from rows import PHASES, Row, rubric
+
+from dspy_proact.corpus import ResultTrigger
+from dspy_proact.types import Grade, Origin, Rubric
+
+DIALOGUE = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef"
+OFFICIAL_KEYS = (
+    "blueprint_id",
+    "scenario_id",
+    "uuid",
+    "category_key",
+    "style_combination_index",
+    "evaluated_model",
+    "source_evaluated_model",
+    "num_trigger_points",
+    "trigger_stats",
+    "trigger_points",
+    "turn_records",
+    "token_usage",
+)
+"""In the order in which the official evaluator writes them."""
+
+
+def result_row(**changes: Any) -> Row:
+    """A row as the official evaluator writes it: a PASS, a PARTIAL and a FAIL at turns 2, 3 and 5; changes on top."""
+    labels = dict(zip(PHASES, ("PASS", "PARTIAL", "FAIL"), strict=True))
+    turns = dict(zip(PHASES, (2, 3, 5), strict=True))
+    return {
+        "blueprint_id": "BP_TRAVEL_07_EVA",
+        "scenario_id": "TRAVEL_07",
+        "uuid": "0123456789abcdef0123456789abcdef",
+        "category_key": "travel_persona",
+        "style_combination_index": 3,
+        "evaluated_model": "vendor/model-1",
+        "source_evaluated_model": "curator-1",
+        "num_trigger_points": 3,
+        "trigger_stats": {phase: stats(label) for phase, label in labels.items()},
+        "trigger_points": [result_point(turns[phase], phase, score=label) for phase, label in labels.items()],
+        "turn_records": [result_record(turn) for turn in turns.values()],
+        "token_usage": {"assistant": used(900, 70, 3), "judge": used(2100, 210, 3)},
+        **changes,
+    }
+
+
+def result_point(turn: int, phase: str = "EMERGENT", result: Any = ..., **verdict_changes: Any) -> Row:
+    """One of `trigger_points`; a result in place of the verdict, or changes to it."""
+    given = verdict(**verdict_changes) if result is ... else result
+    return {"turn": turn, "evaluation_rubric": rubric(phase), "evaluation_result": given}
+
+
+def verdict(**changes: Any) -> Row:
+    """An `evaluation_result`."""
+    return {
+        "status": "EVALUATED",
+        "score": "PASS",
+        "rationale": "names the ferry",
+        "evidence": "the last boat leaves at four",
+        **changes,
+    }
+
+
+def result_record(turn: int, **changes: Any) -> Row:
+    """One of `turn_records`."""
+    return {
+        "turn": turn,
+        "user_message": f"Question {turn}: which path leads to the lighthouse?",
+        "assistant_response": f"New answer {turn}: the last boat leaves at four.",
+        "original_assistant_response": f"Answer {turn}: the one along the cliff.",
+        **changes,
+    }
+
+
+def stats(*labels: str) -> dict[str, int]:
+    """The `trigger_stats` of a phase with these labels."""
+    return {name: labels.count(name) for name in ("PASS", "PARTIAL", "FAIL", "SKIPPED")}
+
+
+def used(prompt_tokens: int, completion_tokens: int, calls: int) -> dict[str, int]:
+    """The `token_usage` of a role."""
+    return {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "calls": calls}
+
+
+def result_trigger(turn: int = 2, **changes: Any) -> ResultTrigger:
+    """A trigger with a PASS; changes on top."""
+    dialogue = changes.pop("dialogue", DIALOGUE)
+    origin = Origin(
+        dialogue=dialogue,
+        persona="0123456789abcdef0123456789abcdef",
+        scenario_id="TRAVEL_07",
+        blueprint="BP_TRAVEL_07_EVA",
+        life_domain="travel",
+        style=3,
+        source_model="curator-1",
+    )
+    criteria = {name: text for name, text in rubric("EMERGENT").items() if name != "type"}
+    fields = {
+        "key": f"{dialogue}__t{turn}",
+        "origin": origin,
+        "turn": turn,
+        "rubric": Rubric(phase=changes.pop("phase", "EMERGENT"), **criteria),
+        "user_message": f"Question {turn}?",
+        "response": f"New answer {turn}.",
+        "curated_response": f"Answer {turn}.",
+        "status": "EVALUATED",
+        "label": "PASS",
+        "reasoning": "names the ferry",
+        "evidence": ("New answer",),
+    }
+    return ResultTrigger.model_validate(fields | changes)
+
+
+UNSCORED: dict[str, Any] = {"status": None, "label": None, "reasoning": "", "evidence": ()}
+"""What a trigger has that was tried and has no verdict."""
+
+LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+TEXTS = st.one_of(
+    st.text(LETTERS, max_size=40),
+    st.sampled_from(
+        ["", " ", "[]", '["a"]', '["a", 1]', ' ["a"]', "[a]", "null", '"a"', "\u2028x", "a\r\nb", "\ufeffx"]
+    ),
+    # An escape that only the list within the string makes a lone surrogate or a NUL.
+    st.sampled_from(['["\\ud83d"]', '["\\u0000"]', "[" * 9, "9" * 5000, f"[{'9' * 5000}]"]),
+)
+
+
+@st.composite
+def result_triggers(draw: st.DrawFn) -> list[ResultTrigger]:
+    """The triggers of one to three dialogues, together by dialogue, scored and not."""
+    triggers: list[ResultTrigger] = []
+    for number in range(draw(st.integers(1, 3))):
+        turns = draw(st.lists(st.integers(1, 10), min_size=1, max_size=4, unique=True))
+        triggers += [draw(_trigger(f"dialogue-{number}", turn)) for turn in turns]
+    return triggers
+
+
+@st.composite
+def _trigger(draw: st.DrawFn, dialogue: str, turn: int) -> ResultTrigger:
+    scored = {
+        "status": "EVALUATED",
+        "label": draw(st.sampled_from([grade.value for grade in Grade])),
+        "reasoning": draw(TEXTS),
+        "evidence": tuple(draw(st.lists(TEXTS, max_size=3))),
+    }
+    record = {
+        "user_message": draw(TEXTS),
+        "response": draw(st.none() | TEXTS),
+        "curated_response": draw(st.none() | TEXTS),
+    }
+    missing = {"user_message": None, "response": None, "curated_response": None}
+    return result_trigger(
+        turn,
+        dialogue=dialogue,
+        phase=draw(st.sampled_from(PHASES)),
+        **draw(st.sampled_from([record, record, missing])),
+        **draw(st.sampled_from([scored, scored, UNSCORED])),
+    )

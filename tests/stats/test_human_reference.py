@@ -1,0 +1,170 @@
+import math
+from dataclasses import astuple
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from study import LABELS, PHASES, study
+
+from dspy_proact.stats import Estimate, HumanReference, Weight, human_reference
+
+law = settings(deadline=None, max_examples=25)
+WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
+weights = st.sampled_from(WEIGHTS)
+grades = st.sampled_from(LABELS)
+# One row is (people's ratings, the judge's grade, scenario).
+Rows = list[tuple[list[str], str, int]]
+rows = st.lists(st.tuples(st.lists(grades, max_size=4), grades, st.integers(0, 13)), max_size=20)
+THREE: Rows = [(["FAIL", "FAIL"], "FAIL", 0), (["FAIL", "PASS"], "PASS", 1), (["PASS", "PASS", "PARTIAL"], "PASS", 2)]
+
+
+def reference(table: Rows, weight: Weight = "quadratic") -> HumanReference:
+    ratings, judge, clusters = ([row[column] for row in table] for column in range(3))
+    return human_reference(ratings, judge, LABELS, clusters, weight)  # pyright: ignore[reportArgumentType]
+
+
+def estimates(one: HumanReference) -> list[Estimate]:
+    return [part for part in vars(one).values() if isinstance(part, Estimate)]
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def test_three_items_by_hand():
+    # FF: H_FF 1. FP: H_FP and H_PF 1/2. PP-Partial: H_PP, H_Pa,P and H_P,Pa 1/3. Rows and columns 3/2, 1/3, 7/6.
+    # Observed 3 (1 + 1/6) = 63/18 of 2 (7/4 + 1/8 + 7/72) = 71/18: kappa 8/71.
+    # J: J_FF 1; J_FP, J_PP 1/2; J_Pa,P 1/3, J_PP 2/3. Columns 1, 0, 2: 3 (1/2 + 1/12) = 21/12 of
+    # 3 + 1/12 + 1/6 + 7/6 = 53/12: kappa 32/53.
+    one = reference(THREE)
+    assert (one.items, one.ratings) == (3, 7)
+    assert one.one_human.value == pytest.approx(8 / 71)
+    assert one.judge.value == pytest.approx(32 / 53)
+    assert one.best_attainable.value == pytest.approx(math.sqrt(8 / 71))
+    assert one.exact_one_human.value == pytest.approx((1 + 0 + 1 / 3) / 3)
+    assert one.exact_judge.value == pytest.approx((1 + 1 / 2 + 2 / 3) / 3)
+    # Without FF: H 1 - (7/3) / (13/9) = -8/13, J 1 - (7/6) / (7/6) = 0: 8/13. Without FP: H 1 - (1/3) / (29/18) =
+    # 23/29, J 1 - (1/6) / (11/6) = 10/11: .115988. Without the third: H 1 - 2 / 1.5 = -1/3, J 1 - 1/2: 5/6.
+    # SE^2 = 2/3 ((.615385 - .491098)^2 + (.115988 - .491098)^2 + (.833333 - .491098)^2) = .182187; t(2) = 4.302653.
+    difference = 32 / 53 - 8 / 71
+    assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
+    assert one.one_human.low == -1
+    assert numbers(one.best_attainable)[1:] == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("weight", "human", "judge"),
+    [
+        # H: observed 3 (1 + 2/3) = 5 of 2 (1/2 + 7/4 + 7/18) = 95/18. J: 3 (1/2 + 1/3) = 5/2 of 3 + 1/3 + 2/3 + 7/6.
+        ("none", 1 - 5 / (95 / 18), 1 - 2.5 / (31 / 6)),
+        # H: 3 (1 + 1/3) = 4 of 2 (1/4 + 7/4 + 7/36) = 79/18. J: 3 (1/2 + 1/6) = 2 of 3 + 1/6 + 1/3 + 7/6.
+        ("linear", 1 - 4 / (79 / 18), 1 - 2 / (14 / 3)),
+    ],
+)
+def test_other_weights_by_hand(weight: Weight, human: float, judge: float):
+    one = reference(THREE, weight)
+    assert [one.one_human.value, one.judge.value] == pytest.approx([human, judge])
+    assert one.best_attainable == Estimate(None, reason="known for quadratic weights only")
+
+
+# Columns: items, one human, judge, difference with bounds, best attainable, exact.
+PUBLISHED = {
+    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.34, (0.50, 0.58)),
+    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.42, (0.56, 0.54)),
+    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.46, (0.46, 0.56)),
+    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.56, (0.50, 0.56)),
+}
+
+
+@pytest.mark.parametrize("phase", [*PHASES, None])
+def test_the_published_study(phase: str | None, data: Path):
+    items = study(data).of(phase)
+    one = human_reference(items.ratings, items.judge, LABELS, items.keys)
+    count, human, judge, difference, best, exact = PUBLISHED[phase]
+    assert one.items == count
+    assert [one.one_human.value, one.judge.value, one.best_attainable.value] == pytest.approx(
+        [human, judge, best], abs=0.005
+    )
+    assert numbers(one.difference) == pytest.approx(difference, abs=0.005)
+    assert (one.exact_one_human.value, one.exact_judge.value) == pytest.approx(exact, abs=0.005)
+
+
+# Silence and ties.
+
+
+@pytest.mark.parametrize("table", [[], [(["PASS"], "PASS", 0), ([], "FAIL", 1)]])
+def test_nobody_beside_another_leaves_no_value(table: Rows):
+    one = reference(table)
+    assert (one.items, one.ratings) == (0, 0)
+    assert estimates(one) == [Estimate(None, reason="no item with two ratings")] * 6
+
+
+def test_equal_gradings_leave_no_kappa():
+    one = reference([(["PASS"] * 3, "PASS", place) for place in range(12)])
+    silent = Estimate(None, reason="all gradings equal")
+    assert [one.one_human, one.judge, one.difference, one.best_attainable] == [silent] * 4
+    assert (one.exact_one_human.value, one.exact_judge.value) == (1, 1)
+
+
+def test_a_judge_that_differs_has_a_kappa_where_people_are_all_equal():
+    one = reference([(["PASS"] * 3, "FAIL" if place else "PASS", place) for place in range(12)])
+    silent = Estimate(None, reason="all gradings equal")
+    assert [one.one_human, one.difference, one.best_attainable] == [silent] * 3
+    assert one.judge.value == pytest.approx(0)
+
+
+def test_one_item_has_no_bounds():
+    one = reference([(["PASS", "FAIL"], "PASS", 0)])
+    # H: 1 (1) of 2 / 4: -1. J: 1/2 of 1/2: 0.
+    assert one.one_human == Estimate(-1, reason="rests on one item")
+    assert one.difference == Estimate(1, reason="rests on one item")
+    assert one.best_attainable == Estimate(0, reason="rests on one item")
+
+
+def test_ratings_judge_and_scenarios_must_align():
+    with pytest.raises(ValueError, match="one grade and scenario an item"):
+        human_reference([["PASS"]], [], LABELS, [0])
+
+
+# Laws.
+
+
+@law
+@given(rows, weights, st.randoms())
+def test_neither_raters_nor_items_have_an_order(table: Rows, weight: Weight, random):
+    shuffled = [(random.sample(ratings, len(ratings)), judge, cluster) for ratings, judge, cluster in table]
+    random.shuffle(shuffled)
+    for one, other in zip(estimates(reference(table, weight)), estimates(reference(shuffled, weight)), strict=True):
+        # Bounds may be swallowed by rounding; the value may not.
+        assert other.value == pytest.approx(one.value, abs=1e-9)
+
+
+@law
+@given(rows, weights)
+def test_the_data_twice_over_has_the_same_values(table: Rows, weight: Weight):
+    for one, other in zip(estimates(reference(table, weight)), estimates(reference(table * 2, weight)), strict=True):
+        assert other.value == pytest.approx(one.value, abs=1e-9)
+
+
+@law
+@given(st.lists(st.tuples(grades, grades), min_size=1, max_size=20), weights)
+def test_a_judge_who_repeats_one_of_two_people_agrees_halfway_to_perfectly(
+    pairs: list[tuple[str, str]], weight: Weight
+):
+    """Each pair twice, so that the judge repeats either: half of what J counts is agreement with oneself."""
+    one = reference([([a, b], judge, 0) for a, b in pairs for judge in (a, b)], weight)
+    if one.one_human.value is not None:
+        assert one.judge.value == pytest.approx((1 + one.one_human.value) / 2)
+
+
+@law
+@given(rows, weights)
+def test_all_numbers_are_in_their_ranges(table: Rows, weight: Weight):
+    one = reference(table, weight)
+    ranges = [(-1, 1), (-1, 1), (-2, 2), (0, 1), (0, 1), (0, 1)]
+    for part, (low, high) in zip(estimates(one), ranges, strict=True):
+        assert all(low <= number <= high for number in numbers(part) if number is not None)
+    assert len(astuple(one)) == 8
+    if one.difference.value is not None:
+        assert one.difference.value == pytest.approx((one.judge.value or 0) - (one.one_human.value or 0), abs=1e-9)

@@ -1,0 +1,321 @@
+import math
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.types import Phase
+
+law = settings(deadline=None, max_examples=40)
+grades = st.sampled_from([0.0, 0.5, 1.0])
+# One row is (a, b, scenario, phase). With more than 13 scenarios the flips are random.
+Rows = list[tuple[float, float, int, Phase]]
+rows = st.lists(st.tuples(grades, grades, st.integers(0, 19), st.sampled_from(Phase)), min_size=1, max_size=80)
+few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(Phase)), min_size=2, max_size=15)
+
+
+def both(table: Sequence[tuple[float, float, object, object]], order: Sequence[object]) -> tuple[Paired, Paired]:
+    a, b, clusters, strata = zip(*table, strict=True)
+    return paired_difference(a, b, clusters), macro_paired_difference(a, b, clusters, strata, order)
+
+
+def numbers(paired: Paired) -> list[float | None]:
+    return [paired.difference.value, paired.difference.low, paired.difference.high, paired.detectable]
+
+
+def said(paired: Paired) -> list[object]:
+    """What must not change at all."""
+    return [paired.count, paired.clusters, paired.difference.reason, paired.reason, paired.p]
+
+
+def singles(differences: Sequence[float]) -> Paired:
+    """One pair in each scenario."""
+    a = [max(0, -difference) for difference in differences]
+    b = [max(0, difference) for difference in differences]
+    return paired_difference(a, b, range(len(differences)))
+
+
+# Worked by hand.
+
+
+def test_three_scenarios_by_hand():
+    # D = 1, .5, .5: d = 2/3, z = (1/3, -1/6, -1/6) / 3, w = 1/3. SE^2 = (1/81 + 2/324) * 1.5 = 1/36.
+    # df = 2, t = 4.302653: 2/3 - 4.302653 / 6 = -.050442, and above 1 it is clipped.
+    # Detectable: (4.302653 + 1.060660) / 6 = .893886.
+    # T = 4 for equal signs; turning a .5: d = 1/3, SE^2 = 7/36, T = .76; turning the 1: d = 0. So 2 of 8.
+    paired = singles([1, 0.5, 0.5])
+    assert numbers(paired) == pytest.approx([2 / 3, -0.050442, 1, 0.893886], abs=1e-6)
+    assert paired.difference.reason == "too few scenarios: very wide"
+    assert (paired.count, paired.clusters, paired.p) == (3, 3, 0.25)
+    assert paired.reason == "cannot be significant with 3 scenarios"
+
+
+def test_unequal_scenarios_by_hand():
+    # A: 1, 0; B: 1; C: .5. D = 1, 1, .5; n = 2, 1, 1: d = 2.5/4 = .625; r = -.25, .375, -.125; w = .5, .25, .25.
+    # SE = sqrt(.0625/.5 + .140625/.75 + .015625/.75) / 4 = sqrt(1/3) / 4 = .144338.
+    # q = .5, 1/12, 1/12: df = 1.8, t = 4.794881: .625 - .692082 = -.067082. t at .80 = 1.089.
+    paired = paired_difference([0, 0, 0, 0], [1, 0, 1, 0.5], list("AABC"))
+    assert numbers(paired)[:3] == pytest.approx([0.625, -0.067082, 1], abs=1e-6)
+    assert paired.detectable == pytest.approx((4.794881 + 1.0894) * 0.144338, abs=1e-3)
+    # T = 4.33 as it is. Turned: A: d = .125, r = -1.25, .875, .375, SE^2 = (3.125 + 1.0208 + .1875) / 16, T = .24;
+    # B: d = .125, r = .75, -1.125, .375, SE^2 = (1.125 + 1.6875 + .1875) / 16, T = .29; C: d = .375, r = .25, .625,
+    # -.875, SE^2 = (.125 + .5208 + 1.0208) / 16, T = 1.16. With their mirrors: 2 of 8.
+    assert paired.p == 0.25
+
+
+def test_macro_by_hand():
+    # X: A 1, B 0; Y: A 0, B .5, C .5. d_X = 1/2, d_Y = 1/3, mean 5/12.
+    # z_A = ((1 - .5) / 2 + (0 - 1/3) / 3) / 2 = 5/72; z_B = (-.25 + 1/18) / 2 = -7/72; z_C = 1/36 = 2/72.
+    # w = .4, .4, .2: SE^2 = (25/.6 + 49/.6 + 4/.8) / 72^2 = 128.333 / 5184 = .024756, SE = .157340.
+    paired = macro_paired_difference([0] * 5, [1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
+    assert paired.difference.value == pytest.approx(5 / 12)
+    # q = .26667, .26667, .05: 1/df = .36 + .34028 - .14472 = .555556, df = 1.8, t = 4.794881, t at .80 = 1.0894.
+    assert paired.detectable == pytest.approx((4.794881 + 1.0894) * 0.157340, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        # With one pair each, T rises with |sum|. Sum 2: only equal signs of the three that differ: 2 of 8.
+        ([1, 0.5, 0.5, 0], 2 / 8),
+        # Sum 4.5 of 4.5: 2 of 32.
+        ([1, 1, 1, 1, 0.5], 2 / 32),
+        # Sum 4: all alike (2) and all but one alike (12): 14 of 64.
+        ([1, 1, 1, 1, 1, -1], 14 / 64),
+        # All shift alike: T is infinite, as it is for the mirror only: 2 of 64.
+        ([0.5] * 6, 2 / 64),
+        # Sum 0: every flip is at least as far.
+        ([1, -1, 0.5, -0.5], 1),
+    ],
+)
+def test_all_flips_of_few_scenarios_by_hand(differences: list[float], p: float):
+    assert singles(differences).p == p
+    assert singles([-difference for difference in differences]).p == p
+
+
+def test_only_scenarios_that_differ_are_flipped():
+    # 40 scenarios, 6 of which differ, alike: 2 of 2^6, exactly, though 2^40 could not be taken.
+    assert singles([1] * 6 + [0] * 34).p == 2 / 64
+
+
+def test_random_flips_agree_with_all_of_them():
+    # 14 differ: random flips. Of integer sums all 2^14 are easily counted; |sum| orders T, sizes being equal.
+    halves = [2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1]
+    sums = np.array(list(product((1, -1), repeat=14))) @ np.array(halves)
+    exact = float(np.mean(np.abs(sums) >= abs(sum(halves))))
+    assert singles([half / 2 for half in halves]).p == pytest.approx(exact, abs=4 * math.sqrt(exact / 9999))
+    assert exact == pytest.approx(0.02686, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("difference", "points"), [(0.094, 9), (0.095, 10), (0.1049, 10), (0.0049, 1), (0.0001, 1), (1.3, 130)]
+)
+def test_a_detectable_difference_is_told_in_whole_points(difference: float, points: int):
+    assert whole_points(difference) == points
+
+
+# Silence and ties.
+
+
+def test_no_pairs_leave_no_value():
+    assert paired_difference([], [], []) == Paired(0, 0, Estimate(None, reason="no pairs"), None, "no pairs", None)
+    macro = macro_paired_difference([], [], [], [], ["X"])
+    assert macro == Paired(0, 0, Estimate(None, reason="no pairs in X"), None, "no pairs in X", None)
+
+
+def test_a_stratum_without_pairs_leaves_no_value_and_is_named():
+    macro = macro_paired_difference([1, 0], [0, 1], ["A", "B"], [Phase.CRITICAL] * 2, list(Phase))
+    reason = "no pairs in EMERGENT, RECOVERY"
+    assert macro == Paired(2, 2, Estimate(None, reason=reason), None, reason, None)
+
+
+@pytest.mark.parametrize("b", [[1, 0, 0.5], [0, 0, 0.5]])
+def test_one_scenario_has_neither_bounds_nor_p(b: list[float]):
+    value = Estimate(b[0] / 3, reason="one scenario")
+    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one scenario", None)
+
+
+def test_a_stratum_within_one_scenario_has_no_bounds_and_yet_a_p():
+    a, b = [0.5] * 7, [1, 0.5, 0, 1, 1, 1, 0.5]
+    macro = macro_paired_difference(a, b, list("ABCDEFA"), list("XXXXXXY"), list("XY"))
+    # X: 2 of 3 halves up net: (.5 - .5 + 1.5) / 6 = .25; Y: 0.
+    assert macro.difference == Estimate(0.125, reason="one scenario in Y")
+    assert (macro.detectable, macro.reason) == (None, None)
+    assert macro.p is not None
+
+
+@pytest.mark.parametrize("scenarios", [2, 3, 4, 5, 6])
+def test_few_scenarios_carry_a_warning_and_cannot_be_significant(scenarios: int):
+    paired = singles([1] + [0.5] * (scenarios - 1))
+    assert paired.difference.low is not None
+    assert paired.difference.reason == ("too few scenarios: very wide" if scenarios < 5 else None)
+    assert paired.reason == (f"cannot be significant with {scenarios} scenarios" if scenarios < 6 else None)
+    assert paired.p == 2 / 2**scenarios
+    assert (paired.p > 0.05) == (scenarios < 6)
+
+
+def test_a_stratum_within_few_scenarios_carries_a_warning():
+    a, b = [0.5] * 8, [1, 0.5, 0, 1, 1, 1, 0.5, 1]
+    macro = macro_paired_difference(a, b, list("ABCDEFAB"), list("XXXXXXYY"), list("XY"))
+    assert macro.difference.low is not None
+    assert macro.difference.reason == "too few scenarios in Y: too narrow"
+
+
+def test_runs_that_nowhere_differ_have_no_bounds():
+    assert singles([0] * 20) == Paired(20, 20, Estimate(0, reason="no pair differs"), 1, None, None)
+
+
+@pytest.mark.parametrize("scores", [(0.5, 1.0), (0.1, 0.3)])
+def test_differences_that_cancel_in_every_scenario_are_no_shift(scores: tuple[float, float]):
+    # +x and -x in each: every sum is 0, though pairs differ.
+    a, b = [*scores] * 20, [*reversed(scores)] * 20
+    paired = paired_difference(a, b, [k // 2 for k in range(40)])
+    assert paired == Paired(40, 20, Estimate(0, reason="all scenarios shift alike"), 1, None, None)
+
+
+def test_scenarios_that_shift_alike_have_no_bounds_and_yet_a_p():
+    # Unequal sizes, each pair up by a half.
+    paired = paired_difference([0.5] * 30, [1] * 30, [min(k, 19) for k in range(30)])
+    assert paired.difference == Estimate(0.5, reason="all scenarios shift alike")
+    assert paired.detectable is None
+    # Two of 2^20 flips are as far: random ones will not meet them.
+    assert paired.p == 1 / 10000
+
+
+def test_shifts_that_cancel_between_strata_are_no_shift():
+    # Every scenario: X up by .5, Y down by .5. Mean 0, spread 0, and each flip gives 0 again or less than inf.
+    clusters, strata = [k // 2 for k in range(16)], list("XY") * 8
+    macro = macro_paired_difference([0.5] * 16, [1, 0] * 8, clusters, strata, list("XY"))
+    assert macro == Paired(16, 8, Estimate(0, reason="all scenarios shift alike"), 1, None, None)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan])
+def test_scores_outside_their_range_are_refused(score: float, place: int):
+    scores = [[0.5, 0.5], [0.5, 0.5]]
+    scores[place][1] = score
+    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
+        paired_difference(*scores, ["A", "B"])
+
+
+@pytest.mark.parametrize(("a", "b", "clusters"), [([1], [1], []), ([1], [1, 0], ["A"]), ([], [1], []), ([], [], ["A"])])
+def test_pairs_and_clusters_must_align(a: list[float], b: list[float], clusters: list[str]):
+    with pytest.raises(ValueError, match="one cluster and stratum a score"):
+        paired_difference(a, b, clusters)
+
+
+# Laws.
+
+
+def flipped_by_definition(table: Rows) -> float:
+    """Share of all flips at least as far as the data, straight from the formulas; None of the arrays of the room."""
+    scenarios = sorted({row[2] for row in table})
+    phases = sorted({row[3] for row in table})
+    counts = {(g, p): sum(row[2:] == (g, p) for row in table) for g in scenarios for p in phases}
+    sums = {(g, p): sum(row[1] - row[0] for row in table if row[2:] == (g, p)) for g in scenarios for p in phases}
+    totals = {p: sum(counts[g, p] for g in scenarios) for p in phases}
+    shares = {g: sum(counts[g, p] for p in phases) / len(table) for g in scenarios}
+
+    def statistic(signs: dict[int, int]) -> tuple[float, float]:
+        means = {p: sum(signs[g] * sums[g, p] for g in scenarios) / totals[p] for p in phases}
+        mean = sum(means.values()) / len(phases)
+        influence = {
+            g: sum((signs[g] * sums[g, p] - counts[g, p] * means[p]) / totals[p] for p in phases) / len(phases)
+            for g in scenarios
+        }
+        error = math.sqrt(sum(influence[g] ** 2 / (1 - shares[g]) for g in scenarios))
+        if error < 1e-12:
+            return (math.inf if abs(mean) > 1e-12 else 0), abs(mean)
+        return abs(mean) / error, abs(mean)
+
+    seen, shift = statistic(dict.fromkeys(scenarios, 1))
+    flips = [statistic(dict(zip(scenarios, s, strict=True))) for s in product((1, -1), repeat=len(scenarios))]
+    if math.isinf(seen):
+        return sum(t == math.inf and other >= shift - 1e-9 for t, other in flips) / len(flips)
+    return sum(t >= seen - 1e-9 * (1 + seen) for t, _ in flips) / len(flips)
+
+
+@law
+@given(few_rows.filter(lambda table: len({row[2] for row in table}) > 1))
+def test_p_is_the_share_of_the_flips_by_definition(table: Rows):
+    order = sorted({row[3] for row in table})
+    a, b, clusters, strata = zip(*table, strict=True)
+    assert macro_paired_difference(a, b, clusters, strata, order).p == pytest.approx(flipped_by_definition(table))
+
+
+@law
+@given(rows, st.randoms())
+def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random):
+    shuffled = [(a, b, ("scenario", -cluster), stratum) for a, b, cluster, stratum in table]
+    random.shuffle(shuffled)
+    for before, after in zip(both(table, list(Phase)), both(shuffled, list(Phase)), strict=True):
+        assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
+        assert said(after) == said(before)
+
+
+@law
+@given(rows)
+def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
+    exchanged = [(b, a, cluster, stratum) for a, b, cluster, stratum in table]
+    for one, other in zip(both(table, list(Phase)), both(exchanged, list(Phase)), strict=True):
+        value, low, high = (None if number is None else -number for number in numbers(one)[:3])
+        assert numbers(other) == pytest.approx([value, high, low, one.detectable], abs=1e-12)
+        assert said(other) == said(one)
+
+
+@law
+@given(rows)
+def test_a_run_does_not_differ_from_itself(table: Rows):
+    for paired in both([(a, a, cluster, stratum) for a, _, cluster, stratum in table], list(Phase)):
+        alone = paired.clusters == 1 or paired.difference.value is None
+        assert paired.p == (None if alone else 1)
+        assert paired.difference.value in {0, None}
+        assert paired.detectable is None
+
+
+@law
+@given(rows)
+def test_every_pair_twice_in_its_scenario_changes_nothing(table: Rows):
+    for once, twice in zip(both(table, list(Phase)), both(table * 2, list(Phase)), strict=True):
+        assert numbers(twice) == pytest.approx(numbers(once), abs=1e-12)
+        assert said(twice)[1:] == said(once)[1:]
+
+
+@law
+@given(rows, st.sampled_from([0.5, 0.3, 1 / 3]), st.floats(0, 0.5))
+def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Rows, scale: float, shift: float):
+    moved = [(scale * a + shift, scale * b + shift, cluster, stratum) for a, b, cluster, stratum in table]
+    for one, other in zip(both(table, list(Phase)), both(moved, list(Phase)), strict=True):
+        assert other.p == one.p
+        for place in (0, 3):
+            before, after = numbers(one)[place], numbers(other)[place]
+            assert after == (None if before is None else pytest.approx(scale * before, abs=1e-9))
+
+
+@law
+@given(rows)
+def test_one_stratum_is_the_plain_difference(table: Rows):
+    plain, macro = both([(a, b, cluster, "X") for a, b, cluster, _ in table], ["X"])
+    assert macro == plain
+
+
+@law
+@given(rows, st.integers(0, 3))
+def test_seeds_change_p_by_chance_only(table: Rows, seed: int):
+    a, b, clusters, _ = zip(*table, strict=True)
+    one, other = paired_difference(a, b, clusters), paired_difference(a, b, clusters, seed=seed)
+    assert numbers(other) == numbers(one)
+    assert other.p == (None if one.p is None else pytest.approx(one.p, abs=0.04))
+
+
+@law
+@given(rows)
+def test_bounds_enclose_the_difference_inside_its_range(table: Rows):
+    for paired in both(table, list(Phase)):
+        inside = [n for n in (paired.difference.low, paired.difference.value, paired.difference.high) if n is not None]
+        assert [-1, *inside, 1] == sorted([-1, *inside, 1])
+        assert paired.p is None or 0 < paired.p <= 1

@@ -1,0 +1,100 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dspy_proact.stats import Counted, competition_ranks, rank_ranges
+
+counts = st.tuples(*[st.integers(0, 100)] * 3).filter(any)
+models = st.lists(counts.map(lambda grades: Counted.of_grades(*grades)), max_size=8)
+# 60 of 100 right, 40, and 50: means .6, .4 and .5, variances .24, .24 and .25.
+HIGH, LOW, MIDDLE = Counted(0.6, 0.24, 100), Counted(0.4, 0.24, 100), Counted(0.5, 0.25, 100)
+
+
+def test_grades_give_mean_and_variance_by_hand():
+    # 10 of 1, 5 of .5, 5 of 0: mean 12.5/20 = .625; (10 * .375^2 + 5 * .125^2 + 5 * .625^2) / 20 = .171875.
+    assert Counted.of_grades(10, 5, 5) == Counted(0.625, 0.171875, 20)
+    assert Counted.of_grades(60, 0, 40).variance == pytest.approx(HIGH.variance)
+
+
+def test_two_models_by_hand():
+    # SE^2 = 2 (.24 + .24) / 100 = .0096, z = .2 / .09798 = 2.041, p = .041.
+    assert rank_ranges([LOW, HIGH]) == [(2, 2), (1, 1)]
+    # With a design effect of 3: SE^2 = .0144, z = 1.667, p = .096.
+    assert rank_ranges([LOW, HIGH], design_effect=3) == [(1, 2), (1, 2)]
+
+
+def test_holm_is_over_all_pairs():
+    # The same two beside a third: p = .041 * 3.
+    assert rank_ranges([HIGH, MIDDLE, LOW]) == [(1, 3)] * 3
+    # Independent triggers: z = 2.887, p = .0039 * 3 = .012. The middle is told from neither: z = 1.43.
+    assert rank_ranges([HIGH, MIDDLE, LOW], design_effect=1) == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_a_model_without_spread_is_tested_with_the_spread_of_both():
+    # One trigger each, all against nothing: together .25; SE^2 = 2 * .25 * 2 = 1, z = 1.
+    assert rank_ranges([Counted.of_grades(1, 0, 0), Counted.of_grades(0, 0, 1)]) == [(1, 2), (1, 2)]
+    # Ten each: SE^2 = .1, z = 3.16, p = .0016.
+    assert rank_ranges([Counted.of_grades(10, 0, 0), Counted.of_grades(0, 0, 10)]) == [(1, 1), (2, 2)]
+    # One PASS against .27 of 200: together about .2; SE = sqrt(2 * .2) = .63, z = 1.2, where its own spread says inf.
+    assert rank_ranges([Counted.of_grades(1, 0, 0), Counted.of_grades(54, 0, 146)]) == [(1, 2), (1, 2)]
+
+
+def test_few_models_have_few_ranks():
+    assert rank_ranges([]) == []
+    assert rank_ranges([HIGH]) == [(1, 1)]
+    assert rank_ranges([HIGH, HIGH]) == [(1, 2), (1, 2)]
+
+
+def test_ties_share_the_better_rank():
+    assert competition_ranks([0.3, 0.9, 0.5, 0.5]) == [4, 1, 2, 2]
+    assert competition_ranks([]) == []
+
+
+@pytest.mark.parametrize("grades", [(0, 0, 0), (-1, 2, 2)])
+def test_counts_that_cannot_be_are_refused(grades: tuple[int, int, int]):
+    with pytest.raises(ValueError, match="counted from 0"):
+        Counted.of_grades(*grades)
+
+
+@pytest.mark.parametrize(("mean", "variance", "count"), [(0.5, 0.1, 0), (0.5, -0.1, 3), (math.nan, 0.1, 3)])
+def test_a_counted_score_keeps_its_promises(mean: float, variance: float, count: int):
+    with pytest.raises(ValueError, match="a counted score has"):
+        Counted(mean, variance, count)
+
+
+@pytest.mark.parametrize("design_effect", [0, -1, math.nan, math.inf])
+def test_a_design_effect_is_above_zero(design_effect: float):
+    with pytest.raises(ValueError, match="above 0"):
+        rank_ranges([HIGH, LOW], design_effect)
+
+
+@given(models)
+def test_ranges_hold_the_rank_of_the_score(entries: list[Counted]):
+    ranks = competition_ranks([entry.mean for entry in entries])
+    for rank, (best, worst) in zip(ranks, rank_ranges(entries), strict=True):
+        assert 1 <= best <= rank <= worst <= len(entries)
+
+
+@given(models, st.randoms())
+def test_the_order_of_the_models_does_not_matter(entries: list[Counted], random):
+    places = list(range(len(entries)))
+    random.shuffle(places)
+    ranges = rank_ranges(entries)
+    assert rank_ranges([entries[place] for place in places]) == [ranges[place] for place in places]
+
+
+@given(models)
+def test_more_likeness_never_narrows_a_range(entries: list[Counted]):
+    for (best, worst), (wider_best, wider_worst) in zip(
+        rank_ranges(entries, 1.0), rank_ranges(entries, 2.0), strict=True
+    ):
+        assert wider_best <= best <= worst <= wider_worst
+
+
+@given(models)
+def test_mirrored_scores_mirror_the_ranges(entries: list[Counted]):
+    mirrored = [Counted(1 - entry.mean, entry.variance, entry.count) for entry in entries]
+    size = len(entries)
+    assert rank_ranges(mirrored) == [(size + 1 - worst, size + 1 - best) for best, worst in rank_ranges(entries)]

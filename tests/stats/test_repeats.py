@@ -1,0 +1,230 @@
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact.stats import Figure, Repeats, repeats
+
+law = settings(deadline=None, max_examples=50)
+# One row is (score, trigger, epoch); a trigger's scenario is its number over 2.
+Rows = list[tuple[float, int, int]]
+rows: st.SearchStrategy[Rows] = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 7), st.integers(0, 2)), max_size=50
+)
+
+
+def of(table: Sequence[tuple[float, int, object]]) -> Repeats:
+    scores, triggers, responses = zip(*table, strict=True) if table else ((), (), ())
+    return repeats(scores, triggers, responses, [trigger // 2 for trigger in triggers])
+
+
+def figures(found: Repeats) -> dict[str, float | None]:
+    return {name: figure.value for name, figure in vars(found).items()}
+
+
+def reasons(found: Repeats) -> dict[str, str | None]:
+    return {name: figure.reason for name, figure in vars(found).items()}
+
+
+# Worked by hand.
+
+
+def test_a_balanced_design_by_hand():
+    # Trigger 1: responses (1, 1) and (.5, .5); trigger 2: (0, 0) and (0, .5).
+    # Verdicts: .125 / 4 = .03125. Responses: (4 * .0625 + 4 * .015625) / 2 = .15625, (.15625 - .03125) / 2 = .0625.
+    # Triggers: means .75 and .125: 8 * .3125^2 = .78125, (.78125 - .15625) / 4 = .15625.
+    scores, scenarios = [1, 1, 0.5, 0.5, 0, 0, 0, 0.5], list("AAAABBBB")
+    found = repeats(scores, [1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 2, 2, 1, 1, 2, 2], scenarios)
+    assert figures(found) == pytest.approx(
+        {
+            "trigger_variance": 0.15625,
+            "within_variance": 0.09375,
+            "response_variance": 0.0625,
+            "judge_variance": 0.03125,
+            # One trigger in each scenario.
+            "design_effect": 1,
+            # 9 * .09375 / .15625 = 5.4; 9 * .03125 / (.15625 + .0625) = 1.29.
+            "epochs_worth": 6,
+            "judge_epochs_worth": 2,
+        }
+    )
+    # sqrt(4 * .09375 / .15625) = sqrt(2.4).
+    assert found.epochs_by_cost(4, 1).value == pytest.approx(1.549193)
+    assert found.epochs_by_cost(1, 4).value == 1
+
+
+def test_an_unbalanced_design_by_hand():
+    # Trigger 1: responses (1, 1) and (.5); trigger 2: (0). No verdicts differ on a response: judge 0.
+    # Responses: 2 / 36 + 1 / 9 = 1/6; spread 5/3 + 1 = 8/3: (1/6) / (4 - 8/3) = .125.
+    # Triggers: mean .625: 3 (5/24)^2 + .625^2 = .520833; of replies 8/3 - 6/4 = 7/6, of triggers 4 - 10/4 = 1.5:
+    # (.520833 - 7/6 * .125) / 1.5 = .25.
+    found = repeats([1, 1, 0.5, 0], [1, 1, 1, 2], ["a", "a", "b", "c"], list("AAAB"))
+    assert found.judge_variance == Figure(0)
+    assert found.response_variance.value == pytest.approx(0.125)
+    assert found.trigger_variance.value == pytest.approx(0.25)
+    assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(5), Figure(1))
+
+
+def test_likeness_within_scenarios_widens_the_mean():
+    # Four triggers, the same within each of two scenarios: of the mean, .5, SE^2 = 2 * .25^2 / .5 = .25 by scenarios,
+    # and (1/3) / 4 = 1/12 by triggers.
+    found = repeats([1, 1, 0, 0], range(4), range(4), list("AABB"))
+    assert found.design_effect.value == pytest.approx(3)
+
+
+def test_unbalanced_components_are_found_again():
+    """3,000 triggers with standard deviations .10, .07 and .05, and one to three of each repeat."""
+    rng = np.random.default_rng(1)
+    table: list[tuple[float, int, object]] = []
+    for trigger in range(3000):
+        level = 0.5 + rng.normal(0, 0.10)
+        for epoch in range(rng.integers(1, 4)):
+            response = level + rng.normal(0, 0.07)
+            verdicts = response + rng.normal(0, 0.05, rng.integers(1, 4))
+            table += [(float(min(1, max(0, score))), trigger, epoch) for score in verdicts]
+    found = of(table)
+    # Standard errors of about .0004, .0002 and .00006.
+    assert found.trigger_variance.value == pytest.approx(0.0100, abs=0.0015)
+    assert found.response_variance.value == pytest.approx(0.0049, abs=0.0007)
+    assert found.judge_variance.value == pytest.approx(0.0025, abs=0.0002)
+    assert found.design_effect.value == pytest.approx(1, abs=0.1)
+    # 9 * .0074 / .01 = 6.7; 9 * .0025 / .0149 = 1.5.
+    assert (found.epochs_worth.value, found.judge_epochs_worth.value) == (7, 2)
+
+
+# Silence.
+
+
+def test_no_scores_give_nothing():
+    assert set(reasons(of([])).values()) == {"no scores"}
+
+
+def test_one_epoch_and_one_verdict_tell_nothing_apart():
+    said = reasons(of([(1, 0, 0), (0, 1, 0), (0.5, 2, 0)]))
+    assert said.pop("design_effect") is None
+    assert said.pop("judge_variance") == said.pop("judge_epochs_worth") == "no repeated verdicts"
+    assert set(said.values()) == {"no repeated responses"}
+
+
+def test_epochs_without_repeated_verdicts_give_the_variance_within():
+    # Trigger 0: 1 and .5, trigger 1 (of the same scenario): 0 and .5, trigger 2: 0 and 0. Within: (.125 + .125) / 3.
+    found = of([(1, 0, 0), (0.5, 0, 1), (0, 1, 0), (0.5, 1, 1), (0, 2, 0), (0, 2, 1)])
+    assert found.within_variance.value == pytest.approx(0.25 / 3)
+    assert found.response_variance == found.judge_variance == Figure(None, "no repeated verdicts")
+    assert found.judge_epochs_worth == Figure(None, "no repeated verdicts")
+    assert found.epochs_worth.value is not None
+
+
+def test_verdicts_without_repeated_responses_give_the_judges_variance():
+    found = of([(1, 0, 0), (0.5, 0, 0), (0, 1, 0), (0, 1, 0), (0, 2, 0)])
+    assert found.judge_variance.value == pytest.approx(0.125 / 2)
+    for name in ("trigger_variance", "within_variance", "response_variance", "epochs_worth", "judge_epochs_worth"):
+        assert reasons(found)[name] == "no repeated responses", name
+
+
+def test_one_trigger_has_no_variance_between():
+    found = of([(1, 0, 0), (0, 0, 1)])
+    assert found.trigger_variance == found.epochs_worth == Figure(None, "one trigger")
+    assert found.within_variance == Figure(0.5)
+    assert found.design_effect == Figure(None, "one scenario")
+
+
+def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
+    # Each trigger 1 and 0: means alike, so that between them nothing is left after noise.
+    found = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)])
+    assert found.trigger_variance == Figure(0)
+    assert found.design_effect == found.epochs_worth == Figure(None, "triggers do not differ")
+    assert found.epochs_by_cost(1, 1) == Figure(None, "triggers do not differ")
+    # A design effect alone does not help: responses differ by more than triggers do.
+    noisy = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)])
+    assert noisy.design_effect.value is not None
+    assert noisy.epochs_worth == Figure(None, "triggers do not differ")
+
+
+def test_without_noise_one_repeat_is_enough():
+    found = of([(score, trigger, epoch) for epoch in (0, 0, 1) for trigger, score in ((0, 1.0), (2, 0.0), (4, 0.5))])
+    assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(1), Figure(1))
+    assert found.epochs_by_cost(3, 2) == Figure(1)
+
+
+@pytest.mark.parametrize("costs", [(0, 1), (1, 0), (-1, 1), (1, float("inf")), (float("nan"), 1)])
+def test_costs_are_above_zero(costs: tuple[float, float]):
+    with pytest.raises(ValueError, match="costs must be above 0"):
+        of([(1, 0, 0)]).epochs_by_cost(*costs)
+
+
+def test_a_trigger_in_two_scenarios_is_refused():
+    with pytest.raises(ValueError, match="a trigger is in one scenario"):
+        repeats([1, 0], [1, 1], [1, 2], ["A", "B"])
+
+
+def test_scores_and_keys_must_align():
+    with pytest.raises(ValueError, match="one response a score"):
+        repeats([1, 0], [1, 2], [1], ["A", "B"])
+    with pytest.raises(ValueError, match="one cluster and stratum a score"):
+        repeats([1, 0], [1], [1, 2], ["A", "B"])
+    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
+        repeats([2], [1], [1], ["A"])
+
+
+# Laws.
+
+
+@law
+@given(rows, st.randoms())
+def test_order_of_rows_and_names_change_nothing(table: Rows, random):
+    shuffled = random.sample(table, len(table))
+    scores, triggers, epochs = zip(*shuffled, strict=True) if shuffled else ((), (), ())
+    names = [f"trigger {trigger}" for trigger in triggers]
+    responses = [f"{name} in epoch {-epoch}" for name, epoch in zip(names, epochs, strict=True)]
+    after = repeats(scores, names, responses, [f"scenario {trigger // 2}" for trigger in triggers])
+    before = of(table)
+    assert figures(after) == pytest.approx(figures(before), abs=1e-9)
+    assert reasons(after) == reasons(before)
+
+
+@law
+@given(rows)
+def test_halved_scores_have_a_quarter_of_the_variance_and_call_for_the_same(table: Rows):
+    before, after = of(table), of([(score / 2, trigger, epoch) for score, trigger, epoch in table])
+    for name, value in figures(before).items():
+        quarter = value is not None and name.endswith("variance")
+        assert figures(after)[name] == (pytest.approx(value / 4, abs=1e-12) if quarter else pytest.approx(value))
+
+
+@law
+@given(rows)
+def test_mirrored_scores_have_the_same_variances(table: Rows):
+    mirrored = of([(1 - score, trigger, epoch) for score, trigger, epoch in table])
+    assert figures(mirrored) == pytest.approx(figures(of(table)), abs=1e-9)
+
+
+@law
+@given(rows)
+def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
+    found = of(table)
+    assert all(value is None or value >= 0 for value in figures(found).values())
+    if found.epochs_worth.value is not None and found.epochs_worth.value > 1:
+        left = (found.design_effect.value or 0) * (found.trigger_variance.value or 0)
+        noise = [(found.within_variance.value or 0) / (found.epochs_worth.value - less) for less in (0, 1)]
+        assert noise[0] <= 0.1 * (left + noise[0]) * (1 + 1e-6)
+        assert noise[1] > 0.1 * (left + noise[1])
+
+
+@law
+@given(st.integers(2, 4), st.integers(2, 3), st.integers(2, 3), st.randoms())
+def test_balanced_designs_give_the_textbook_mean_squares(triggers: int, epochs: int, verdicts: int, random):
+    cells = [(trigger, epoch) for trigger, epoch, _ in product(range(triggers), range(epochs), range(verdicts))]
+    table = [(random.choice([0, 0.5, 1]), trigger, epoch) for trigger, epoch in cells]
+    scores = np.array([row[0] for row in table]).reshape(triggers, epochs, verdicts)
+    within = scores.var(axis=2, ddof=1).mean()
+    responses = verdicts * scores.mean(axis=2).var(axis=1, ddof=1).mean()
+    between = epochs * verdicts * scores.mean(axis=(1, 2)).var(ddof=1)
+    found, reply = of(table), max(0, (responses - within) / verdicts)
+    assert found.judge_variance.value == pytest.approx(within)
+    assert found.response_variance.value == pytest.approx(reply, abs=1e-12)
+    expected = max(0, (between - within - verdicts * reply) / (epochs * verdicts))
+    assert found.trigger_variance.value == pytest.approx(expected, abs=1e-12)
