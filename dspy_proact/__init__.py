@@ -7,12 +7,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation
-    from dspy_proact.corpus import Corpus, load_corpus
+    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.corpus import Corpus, load_corpus, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, open_model
     from dspy_proact.programs import Assistant, Judge
-    from dspy_proact.report import Summary, document, print_summary, summarize
+    from dspy_proact.report import (
+        Comparison,
+        Summary,
+        compare,
+        document,
+        leaderboard,
+        print_comparison,
+        print_leaderboard,
+        print_summary,
+        summarize,
+        summarize_results,
+    )
     from dspy_proact.runs import RunFolder
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Assistant",
     "AssistantView",
+    "Comparison",
     "Corpus",
     "Dialogue",
     "Estimate",
@@ -32,27 +44,46 @@ __all__ = [
     "JudgeView",
     "Phase",
     "ProactError",
+    "Rejudging",
     "Response",
+    "Responses",
     "Rubric",
     "RunFolder",
     "Summary",
     "Trigger",
     "Turn",
     "Verdict",
+    "compare",
     "document",
+    "leaderboard",
     "load_corpus",
     "open_model",
+    "print_comparison",
+    "print_leaderboard",
     "print_summary",
+    "read_results",
     "summarize",
+    "summarize_results",
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation"],
-    "corpus": ["Corpus", "load_corpus"],
+    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "corpus": ["Corpus", "load_corpus", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "open_model"],
     "programs": ["Assistant", "Judge"],
-    "report": ["Summary", "document", "print_summary", "summarize"],
+    "report": [
+        "Comparison",
+        "Summary",
+        "compare",
+        "document",
+        "leaderboard",
+        "print_comparison",
+        "print_leaderboard",
+        "print_summary",
+        "summarize",
+        "summarize_results",
+    ],
     "runs": ["RunFolder"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],

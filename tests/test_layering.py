@@ -24,8 +24,9 @@ MAY_IMPORT = {
     "report": SECOND,
     "programs": FIRST | {"models"},
     "benchmarks": SECOND | {"models", "programs"},
-    "cli": SECOND | {"models", "programs", "benchmarks", "report"},
-    "__init__": SECOND | {"models", "programs", "benchmarks", "report"},
+    "compile": SECOND | {"models", "programs", "benchmarks"},
+    "cli": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
+    "__init__": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
     "__main__": {"cli"},
 }
 WITHOUT_DSPY = GROUND | {"evidence", "views", "stats", "corpus", "runs", "report"}

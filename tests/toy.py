@@ -4,7 +4,7 @@ Runs and reports are tested with it, which shows that they know neither the corp
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from dspy_proact.runs import (
     Event,
     Failure,
     GradeRecord,
+    Grading,
     Identity,
     Ledger,
     Manifest,
@@ -58,7 +59,7 @@ class Marking(Frozen):
 
 
 Answering = Callable[[Case], Awaitable[Guess]]
-Grading = Callable[[Case, Guess], Awaitable[Scored[Marking]]]
+Grader = Callable[[Case, Guess], Awaitable[Scored[Marking]]]
 
 
 async def guess(case: Case) -> Guess:
@@ -91,8 +92,11 @@ class Riddles:
     answer_type = Guess
     detail_type = Marking
 
-    def __init__(self, cases: Iterable[Case], answer: Answering = guess, grade: Grading = mark):
+    def __init__(
+        self, cases: Iterable[Case], answer: Answering = guess, grade: Grader = mark, judges: Sequence[str] = (JUDGE,)
+    ):
         self._cases, self._answer, self._grade = tuple(cases), answer, grade
+        self.judges = tuple(judges)
         self.begun: list[tuple[str, str]] = []
         self.in_flight = self.most_in_flight = 0
 
@@ -103,7 +107,7 @@ class Riddles:
         with self._flight("response", case):
             return await self._answer(case)
 
-    async def grade(self, case: Case, answer: Guess) -> Scored[Marking]:
+    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
         with self._flight("verdict", case):
             return await self._grade(case, answer)
 
@@ -123,15 +127,17 @@ async def run_async(
     path: Path,
     *,
     epochs: int = 1,
+    judge_epochs: int = 1,
     concurrency: int = 4,
     switch: Switch | None = None,
     observer: Observer | None = None,
     retry_content: bool = False,
 ) -> Runner:
     """Run all cases of a benchmark into a folder, as `Evaluation` does."""
-    with RunWriter(path, manifest(epochs=epochs)) as folder:
+    of = manifest(epochs=epochs, judge_epochs=judge_epochs, **judged_by(*benchmark.judges))
+    with RunWriter(path, of) as folder:
         folder.add_cases(benchmark.cases())
-        ledger = Ledger(folder.events(), JUDGE, retry_content)
+        ledger = Ledger(folder.events(), Grading(benchmark.judges, judge_epochs), retry_content)
         runner = Runner(benchmark, folder, ledger, switch or Switch(), observer or Observer())
         await runner.run(benchmark.cases(), epochs, concurrency)
     return runner
@@ -165,10 +171,16 @@ def identity(**changes: Any) -> Identity:
     fields = {
         "benchmark": "riddles",
         "assistant": RoleIdentity(model="traveller", prompt="aa", decoding={"temperature": 0.5}),
-        "judge": RoleIdentity(model=JUDGE, prompt="bb", decoding={}, endpoint="http://thebes/v1"),
+        "judges": (RoleIdentity(model=JUDGE, prompt="bb", decoding={}, endpoint="http://thebes/v1"),),
         "corpus": "cc",
     }
     return Identity(**(fields | changes))
+
+
+def judged_by(*names: str) -> dict[str, Any]:
+    """The change of a manifest that gives it these judges."""
+    judges = tuple(RoleIdentity(model=name, prompt="bb", decoding={}, endpoint="http://thebes/v1") for name in names)
+    return {"identity": identity(judges=judges), "judge_prices": {name: price() for name in names}}
 
 
 def manifest(**changes: Any) -> Manifest:
@@ -180,12 +192,23 @@ def manifest(**changes: Any) -> Manifest:
         "embedded": False,
         "epochs": 1,
         "corpus": CorpusRecord(name="riddles.jsonl", revision=None, dialogues=3, triggers=6, ignored_fields={}),
-        "prices": {"assistant": price(), "judge": price()},
+        "assistant_price": price(),
+        "judge_prices": {JUDGE: price()},
         "backend": "auto",
         "versions": {"python": "3"},
         "created": "2026-01-02T03:04:05+00:00",
     }
     return Manifest(**(fields | changes))
+
+
+def as_format_one(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON of a manifest of one judge as the first format had it: no list of judges, prices by role."""
+    names = ("strata", "labels", "embedded", "epochs", "corpus", "backend", "versions", "created")
+    identity, (judge_price,) = raw["identity"], raw["judge_prices"].values()
+    lone = {"benchmark": identity["benchmark"], "judge": identity["judges"][0], "corpus": identity["corpus"]}
+    prices = {"assistant": raw["assistant_price"], "judge": judge_price}
+    of_run = {"format": 1, "identity": lone | {"assistant": identity["assistant"]}, "prices": prices}
+    return of_run | {name: raw[name] for name in names}
 
 
 def price(
@@ -201,6 +224,11 @@ def call(role: str = "assistant", **changes: Any) -> Call:
     return Call(role=role, **(fields | changes))
 
 
+def halted(key: StageKey, *calls: Call) -> Event:
+    """The event of a stage in whose middle the run was halted."""
+    return Event(key=key, calls=calls, time=5.0)
+
+
 def failed_call(role: str = "assistant", error: str = "server") -> Call:
     """An attempt that was not answered."""
     return Call(role=role, started=1.0, latency=0.5, error=error)
@@ -208,17 +236,24 @@ def failed_call(role: str = "assistant", error: str = "server") -> Call:
 
 def answered(key: str, *calls: Call, epoch: int = 1, words: str = "a river") -> Event:
     """The event of a response with its result."""
-    return Event(key=StageKey(case=key, epoch=epoch, stage="response"), answer={"words": words}, calls=calls, time=2.0)
+    return Event(key=response_key(key, epoch), answer={"words": words}, calls=calls, time=2.0)
 
 
 def graded(
-    key: str, label: str, *calls: Call, epoch: int = 1, score: float | None = None, verified: Any = None
+    key: str,
+    label: str,
+    *calls: Call,
+    epoch: int = 1,
+    score: float | None = None,
+    verified: Any = None,
+    judge: str = JUDGE,
+    judge_epoch: int = 1,
 ) -> Event:
     """The event of a verdict with its result; the score is the label's unless given."""
     grade = GradeRecord(
         score=SCORES[label] if score is None else score, label=label, verified=verified, detail={"remark": "hm"}
     )
-    return Event(key=_verdict(key, epoch), grade=grade, calls=calls, time=3.0)
+    return Event(key=verdict_key(key, epoch, judge, judge_epoch), grade=grade, calls=calls, time=3.0)
 
 
 def failed(
@@ -228,9 +263,11 @@ def failed(
     reason: str,
     *calls: Call,
     epoch: int = 1,
+    judge: str = JUDGE,
+    judge_epoch: int = 1,
 ) -> Event:
     """The event of a stage that ended without a result."""
-    of_stage = _verdict(key, epoch) if stage == "verdict" else StageKey(case=key, epoch=epoch, stage=stage)
+    of_stage = verdict_key(key, epoch, judge, judge_epoch) if stage == "verdict" else response_key(key, epoch)
     return Event(key=of_stage, failure=Failure(kind=kind, reason=reason), calls=calls, time=4.0)
 
 
@@ -248,5 +285,11 @@ def failure(kind: str, reason: str = "told_to") -> ContentError | ProviderError:
     return {"content": ContentError, "provider": ProviderError}[kind](reason, "as the test asks")
 
 
-def _verdict(key: str, epoch: int) -> StageKey:
-    return StageKey(case=key, epoch=epoch, stage="verdict", judge=JUDGE)
+def response_key(key: str, epoch: int = 1) -> StageKey:
+    """What a response answers to."""
+    return StageKey(case=key, epoch=epoch, stage="response")
+
+
+def verdict_key(key: str, epoch: int = 1, judge: str = JUDGE, judge_epoch: int = 1) -> StageKey:
+    """What a verdict answers to."""
+    return StageKey(case=key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)

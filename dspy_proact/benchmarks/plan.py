@@ -1,6 +1,6 @@
 """What a run will cost, before a call is made."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +31,16 @@ class RolePlan:
     """From little to much; None where the price is not known."""
     tokenizer: str
     """By whose tokenizer the prompts were counted."""
+
+
+def together(plans: Sequence[RolePlan]) -> RolePlan:
+    """One plan of several models in one role; the price is known where that of all is. No models: nothing to do."""
+    few, many = (sum(plan.completion_tokens[end] for plan in plans) for end in (0, 1))
+    known = [plan.usd for plan in plans if plan.usd is not None]
+    usd = (sum(low for low, _ in known), sum(high for _, high in known)) if len(known) == len(plans) else None
+    tokenizers = ", ".join(dict.fromkeys(plan.tokenizer for plan in plans))
+    calls, prompts = sum(plan.calls for plan in plans), sum(plan.prompt_tokens for plan in plans)
+    return RolePlan(calls, prompts, (few, many), usd, tokenizers)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""ProactBench for the runner: every trigger of a corpus, the assistant under test, the judge."""
+"""ProactBench for the runner: every trigger of a corpus, the assistant under test, the judges."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import dspy
 
-from dspy_proact.corpus import Corpus
+from dspy_proact.corpus import Corpus, trigger_key
 from dspy_proact.programs import Assistant, Judge
 from dspy_proact.runs import Case, Scored
 from dspy_proact.types import Dialogue, Grade, Phase, Response, Trigger, Verdict
@@ -15,15 +16,22 @@ _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "wa
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
 
 
+@dataclass(frozen=True)
+class Seat:
+    """A judge and the model under it."""
+
+    judge: Judge
+    lm: dspy.LM
+
+
 class ProactBench:
-    """Binds a corpus to two programs and their models.
+    """Binds cases to programs and their models.
 
     Args:
-        corpus: Whose triggers are the cases.
+        cases: As `cases_of` makes them.
         assistant: The program under test.
-        assistant_lm: Its model.
-        judge: The program that grades.
-        judge_lm: Its model.
+        assistant_lm: Its model; None where responses are there already.
+        judges: Who grades, by the name under which verdicts are kept.
     """
 
     name = "proactbench"
@@ -32,10 +40,13 @@ class ProactBench:
     answer_type = Response
     detail_type = Verdict
 
-    def __init__(self, corpus: Corpus, assistant: Assistant, assistant_lm: dspy.LM, judge: Judge, judge_lm: dspy.LM):
-        self._cases = tuple(_case(dialogue, trigger) for dialogue in corpus.dialogues for trigger in dialogue.triggers)
+    def __init__(
+        self, cases: Sequence[Case], assistant: Assistant, assistant_lm: dspy.LM | None, judges: Mapping[str, Seat]
+    ):
+        self._cases = tuple(cases)
         self._assistant, self._assistant_lm = assistant, assistant_lm
-        self._judge, self._judge_lm = judge, judge_lm
+        self._seats = judges
+        self.judges: Sequence[str] = tuple(judges)
 
     def cases(self) -> tuple[Case, ...]:
         """One case a trigger, in the order of the corpus."""
@@ -43,6 +54,7 @@ class ProactBench:
 
     async def answer(self, case: Case) -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
+        assert self._assistant_lm is not None, "responses that are there are not asked for"
         with dspy.context(lm=self._assistant_lm, **_LEAN):
             return await self._assistant.respond(AssistantView.of(_view(case).conversation))
 
@@ -50,20 +62,26 @@ class ProactBench:
         """The messages that `answer` sends."""
         return self._assistant.messages(AssistantView.of(_view(case).conversation))
 
-    def asked_to_grade(self, case: Case, answer: Response) -> list[dict[str, Any]]:
+    def asked_to_grade(self, case: Case, answer: Response, judge: str) -> list[dict[str, Any]]:
         """The messages that `grade` sends, without repairs."""
-        return self._judge.messages(_view(case), answer.text)
+        return self._seats[judge].judge.messages(_view(case), answer.text)
 
-    async def grade(self, case: Case, answer: Response) -> Scored[Verdict]:
-        """The judge's verdict on a response."""
-        with dspy.context(lm=self._judge_lm, **_LEAN):
-            verdict = await self._judge.judge(_view(case), answer.text)
+    async def grade(self, case: Case, answer: Response, judge: str) -> Scored[Verdict]:
+        """One judge's verdict on a response."""
+        seat = self._seats[judge]
+        with dspy.context(lm=seat.lm, **_LEAN):
+            verdict = await seat.judge.judge(_view(case), answer.text)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
+
+
+def cases_of(corpus: Corpus) -> tuple[Case, ...]:
+    """One case a trigger, in the order of the corpus."""
+    return tuple(_case(dialogue, trigger) for dialogue in corpus.dialogues for trigger in dialogue.triggers)
 
 
 def case_key(dialogue: Dialogue, trigger: Trigger) -> str:
     """The key of a trigger: the dialogue's only unique id, and the turn."""
-    return f"{dialogue.origin.dialogue}__t{trigger.turn}"
+    return trigger_key(dialogue.origin.dialogue, trigger.turn)
 
 
 def _case(dialogue: Dialogue, trigger: Trigger) -> Case:

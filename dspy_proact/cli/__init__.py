@@ -4,7 +4,13 @@ import sys
 
 import click
 
+from dspy_proact.cli.agree import agree
+from dspy_proact.cli.compare import compare
 from dspy_proact.cli.eval import evaluate
+from dspy_proact.cli.export import export
+from dspy_proact.cli.leaderboard import leaderboard
+from dspy_proact.cli.optimize import optimize
+from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
 from dspy_proact.cli.saying import complain
 from dspy_proact.errors import Halt, ProactError
@@ -19,8 +25,8 @@ def proact() -> None:
     """
 
 
-proact.add_command(evaluate)
-proact.add_command(report)
+for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, optimize):
+    proact.add_command(verb)
 
 
 def main() -> None:

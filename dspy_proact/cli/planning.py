@@ -2,28 +2,38 @@
 
 import dataclasses
 import json
+from collections.abc import Mapping, Sequence
 
 import click
 
 from dspy_proact.benchmarks.plan import ASSUMED_WORDS, SECONDS, Plan, RolePlan
 from dspy_proact.models import Limits
+from dspy_proact.plain_text import printable
 
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
 
 
-def show_plan(plan: Plan, limits: Limits, as_json: bool) -> None:
-    """Print a plan on standard output."""
+def show_plan(plans: Mapping[str, Plan], limits: Limits, as_json: bool) -> None:
+    """Print the plan of each model on standard output; JSON of several is a list."""
     if as_json:
-        click.echo(json.dumps({**dataclasses.asdict(plan), "calls": plan.calls}, indent=2))
+        each = [{"model": model, **dataclasses.asdict(plan), "calls": plan.calls} for model, plan in plans.items()]
+        click.echo(json.dumps(each if len(each) > 1 else each[0], indent=2))
         return
+    for model, plan in plans.items():
+        if len(plans) > 1:
+            click.echo(f"{printable(model)}:")
+        _show(plan)
+    for line in _exceeded(list(plans.values()), limits):
+        click.echo(line)
+
+
+def _show(plan: Plan) -> None:
     click.echo(f"{plan.calls:,} calls, without repairs and retries. None is made now.")
     for name, role in (("assistant", plan.assistant), ("judge", plan.judge)):
         click.echo(f"{name}: {_role(role)}")
     click.echo(f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet.")
     low, high = (_time(seconds) for seconds in plan.seconds)
     click.echo(f"Time: {low} to {high}, if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait.")
-    for line in _exceeded(plan, limits):
-        click.echo(line)
 
 
 def _role(role: RolePlan) -> str:
@@ -35,12 +45,12 @@ def _role(role: RolePlan) -> str:
     )
 
 
-def _exceeded(plan: Plan, limits: Limits) -> list[str]:
-    """What the limits will stop."""
-    usd = [role.usd[1] for role in (plan.assistant, plan.judge) if role.usd]
+def _exceeded(plans: Sequence[Plan], limits: Limits) -> list[str]:
+    """What the limits, which hold for all together, will stop."""
+    usd = [role.usd[1] for plan in plans for role in (plan.assistant, plan.judge) if role.usd]
     compared = [
-        ("--max-calls", limits.calls, plan.calls),
-        ("--max-tokens", limits.tokens, plan.most_tokens),
+        ("--max-calls", limits.calls, sum(plan.calls for plan in plans)),
+        ("--max-tokens", limits.tokens, sum(plan.most_tokens for plan in plans)),
         ("--max-usd", limits.usd, sum(usd)),
     ]
     return [

@@ -44,9 +44,9 @@ class Progress(Observer):
         if self._bar and todo:
             self._bar.add_task("triggers", total=todo)
 
-    def ended(self, event: Event) -> None:
-        """Count a trigger that has its grade, or will have none."""
-        if event.key.stage == "response" and not event.failure:
+    def ended(self, event: Event, last: bool) -> None:
+        """Count a trigger that has its grades, or will have none."""
+        if not last:
             return
         self._done += 1
         if self._bar:

@@ -1,21 +1,24 @@
 """Models: a litellm name becomes a `dspy.LM` behind the gate, or the embedded stand-in."""
 
-from dspy_proact.models.budget import Limits
+from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.decoding import PRESETS, Preset, decoding
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.model import Model, open_model
 from dspy_proact.models.price import Price
+from dspy_proact.models.record import Record
 from dspy_proact.models.route import Backend
 from dspy_proact.models.tokens import count_tokens, tokenizer_name
 
 __all__ = [
     "PRESETS",
     "Backend",
+    "Cost",
     "Gate",
     "Limits",
     "Model",
     "Preset",
     "Price",
+    "Record",
     "count_tokens",
     "decoding",
     "open_model",

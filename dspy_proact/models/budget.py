@@ -47,9 +47,9 @@ class Cost:
 class Budget:
     """What is spent and what is in flight, against the limits."""
 
-    def __init__(self, limits: Limits):
+    def __init__(self, limits: Limits, spent: Cost | None = None):
         self.limits = limits
-        self.spent = Cost()
+        self.spent = spent or Cost()
         self.reserved = Cost()
         self._settled = Bell()
 

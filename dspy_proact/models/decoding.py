@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from dspy_proact.errors import UsageError
 
-Role = Literal["assistant", "judge"]
+Role = Literal["assistant", "judge", "proposer"]
+"""A proposer writes instructions for a compile."""
 Decoding = Mapping[str, Any]
 """Parameter name -> value, as litellm names them; what is not there is not sent."""
 
@@ -59,7 +60,8 @@ def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None)
 
     Args:
         model: A litellm name.
-        role: The assistant's limit is 8192 tokens, the judge's 32768; reasoning models get 32768 in both roles.
+        role: The assistant's limit is 8192 tokens, the others' 32768; reasoning models get 32768 in
+            every role.
         overrides: Values of the person; None leaves a parameter out.
 
     Raises:
@@ -71,7 +73,7 @@ def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None)
         )
     name = model.rsplit("/", 1)[-1]
     preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
-    merged = {**getattr(preset, role), **(overrides or {})}
+    merged = {**(preset.assistant if role == "assistant" else preset.judge), **(overrides or {})}
     return {name: value for name, value in merged.items() if value is not None}
 
 

@@ -35,7 +35,7 @@ class Gate:
         timeout: Seconds for one attempt, from the first byte sent to the last received.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
         limits: The most that may be spent.
-        patience: Calls of one role that fail for good, one after another, before the provider counts as down.
+        patience: Calls of one model that fail for good, one after another, before its provider counts as down.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ class Gate:
         self._failures = Counter[str]()
         self._jitter = random.Random()
 
-    def open(self, switch: Switch) -> None:
-        """Begin anew with a switch of its own and nothing spent."""
-        self.switch, self.budget = switch, Budget(self.limits)
+    def open(self, switch: Switch, spent: Cost | None = None) -> None:
+        """Begin anew with a switch of its own, and with what was spent before against the same limits."""
+        self.switch, self.budget = switch, Budget(self.limits, spent)
         self._failures.clear()
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
@@ -78,20 +78,24 @@ class Gate:
         self.switch.check()
         self.admit_now(most)
 
-    def succeeded(self, role: str) -> None:
-        """A call of the role was answered: its provider is up."""
-        self._failures[role] = 0
+    def succeeded(self, caller: Caller) -> None:
+        """A call was answered: its provider is up."""
+        self._failures[_who(caller)] = 0
 
     def failed_for_good(self, caller: Caller, error: StageError | Halt) -> None:
         """A call failed and is not tried again; pulls the switch when that ends the run."""
         if isinstance(error, Halt):
             self.switch.pull(error)
         elif isinstance(error, ProviderError):
-            self._failures[caller.role] += 1
-            if self._failures[caller.role] >= self.patience:
-                who = f"{caller.flag} {caller.model}"
+            who = _who(caller)
+            self._failures[who] += 1
+            if self._failures[who] >= self.patience:
                 down = f"{who}: down. {self.patience} calls in a row failed for good, the last: {error}"
                 self.switch.pull(ProviderDown(down))
+
+
+def _who(caller: Caller) -> str:
+    return f"{caller.flag} {caller.model}"
 
 
 UNREADABLE = (LM15Error, OSError, ValueError, TypeError, AttributeError, LookupError)
@@ -118,7 +122,7 @@ class _Attempt:
         prompt = _plus(counted, apart)
         completion = _plus(usage.output_tokens, reasoning) if counted else None
         self._settle(self._spent(prompt, completion))
-        self.gate.succeeded(caller.role)
+        self.gate.succeeded(caller)
         self._record(
             prompt_tokens=prompt,
             completion_tokens=completion,

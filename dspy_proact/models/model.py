@@ -16,9 +16,10 @@ from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completi
 from dspy_proact.models.embedded import EMBEDDED, embedded_engine
 from dspy_proact.models.gate import AsyncGatedEngine, Gate, GatedEngine
 from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
+from dspy_proact.models.record import Record, RecordedEngine
 from dspy_proact.models.route import Backend, Route, find_route
 
-_FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge"}
+_FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge", "proposer": "--proposer"}
 _SCHEMA = "response_format"
 _CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
@@ -58,7 +59,7 @@ def open_model(
     params: Mapping[str, Any] | None = None,
     price: Price | None = None,
     connections: int = 32,
-    cache: bool = False,
+    record: Record | None = None,
 ) -> Model:
     """Make a model callable.
 
@@ -72,7 +73,8 @@ def open_model(
             with it where `response_format` is None.
         price: Instead of the list price.
         connections: The most that are open at once.
-        cache: Whether DSPy may answer from its memory; never in a benchmark run.
+        record: Of a compile: answers are kept in it and given again, and DSPy may answer from its memory too. Only
+            synchronous calls are recorded. None in a benchmark run, where nothing is remembered.
 
     Raises:
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
@@ -80,7 +82,7 @@ def open_model(
     if name == EMBEDDED:
         if api_base or params:
             raise UsageError(f"{_FLAGS[role]} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        return _embedded(role, gate, cache)
+        return _embedded(role, gate, record)
     route = find_route(name, api_base, backend)
     route.require_key(_FLAGS[role])
     given = dict(params or {})
@@ -108,10 +110,10 @@ def open_model(
         described = (gate, caller, known.response_schema, known.params - ({_SCHEMA} if free else set()))
         lm = dspy.LM(
             name,
-            engine=GatedEngine(engine, *described),
+            engine=_recorded(GatedEngine(engine, *described), record, caller, public_endpoint(route.api_base)),
             async_engine=AsyncGatedEngine(make, *described),
             num_retries=0,
-            cache=cache,
+            cache=record is not None,
             **canonical,
         )
     except (LMConfigurationError, ValueError) as error:
@@ -154,14 +156,22 @@ def _require_bounds(flag: str, name: str, limits: Limits, sent: Decoding, price:
         )
 
 
-def _embedded(role: Role, gate: Gate, cache: bool) -> Model:
+def _recorded(gated: GatedEngine, record: Record | None, caller: Caller, endpoint: str | None) -> Any:
+    """The engine, with a record where there is one."""
+    if record is None:
+        return gated
+    return RecordedEngine(gated, record, f"{caller.role} {caller.model} {endpoint or ''}".strip())
+
+
+def _embedded(role: Role, gate: Gate, record: Record | None) -> Model:
     engine = embedded_engine(role)
-    described = (gate, Caller(role=role, flag=_FLAGS[role], model=EMBEDDED), False, ())
+    caller = Caller(role=role, flag=_FLAGS[role], model=EMBEDDED)
+    described = (gate, caller, False, ())
     lm = dspy.LM(
         EMBEDDED,
-        engine=GatedEngine(engine, *described),
+        engine=_recorded(GatedEngine(engine, *described), record, caller, None),
         async_engine=AsyncGatedEngine(lambda: engine.twin, *described),
         num_retries=0,
-        cache=cache,
+        cache=record is not None,
     )
     return Model(EMBEDDED, role, lm, {}, None, EMBEDDED_PRICE)

@@ -29,6 +29,8 @@ class Reply(dspy.Signature):
 class Assistant(dspy.Module):
     """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself."""
 
+    name = "bare"
+
     def __init__(self) -> None:
         super().__init__()
         self.reply = dspy.Predict(Reply)
@@ -58,9 +60,13 @@ class Assistant(dspy.Module):
 
     async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
         answered = await asking(self.reply, self.adapter, history=history, user_message=user_message)
-        text: str = answered.prediction.response
-        if not text.strip():
-            raise ContentError("empty", "the model answered with blanks only")
-        if len(text) > LONGEST_RESPONSE:
-            raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
-        return dspy.Prediction(response=text, truncated=answered.truncated)
+        return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
+
+
+def usable(text: str) -> str:
+    """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
+    if not text.strip():
+        raise ContentError("empty", "the model answered with blanks only")
+    if len(text) > LONGEST_RESPONSE:
+        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
+    return text

@@ -55,7 +55,7 @@ class FencedJSON(dspy.JSONAdapter):
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
         outputs = signature.output_fields
         try:
-            answer = _only_object(_thought_out(completion), set(outputs))
+            answer = self.answer(completion, set(outputs))
             return {
                 name: TypeAdapter[Any](field.annotation or Any).validate_python(_plain(name, answer))
                 for name, field in outputs.items()
@@ -66,18 +66,23 @@ class FencedJSON(dspy.JSONAdapter):
                 adapter_name=type(self).__name__, signature=declared, lm_response=completion, message=_said(error)
             ) from error
 
+    def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
+        """The object with the named fields, as it was answered; raises `ValueError` when there is not one such."""
+        return only_object(completion, names)
+
 
 def fence(text: str) -> str:
     """The text with every line marked."""
     return "\n".join(_MARK + line for line in text.splitlines() or [""])
 
 
-def _only_object(text: str, names: set[str]) -> dict[str, Any]:
-    """The one object in the text that has fields of ours; what stands before it may lead to it.
+def only_object(completion: str, names: set[str]) -> dict[str, Any]:
+    """The one object in an answer that has fields of ours; what stands before it may lead to it.
 
     Where something that begins like an object is broken, or where words follow, which might take the verdict back,
-    nothing is trusted.
+    nothing is trusted: a `ValueError` says what is wrong.
     """
+    text = _thought_out(completion)
     decoder = json.JSONDecoder(object_pairs_hook=_unrepeated)
     found: list[dict[str, Any]] = []
     after, end = "", 0

@@ -5,7 +5,7 @@ program's hash, and a test freezes them. The instruction stands in `judge.txt`.
 """
 
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Literal, Self, cast
 
 import dspy
 
@@ -51,7 +51,7 @@ class QuoteEvidence(dspy.Signature):
 
 
 class Judge(dspy.Module):
-    """Grades a response.
+    """Grades a response, in our words.
 
     A verdict that cannot be read is asked for once more, with a line that says what was wrong with it. When no quote
     of a PASS or PARTIAL stands in the response, the quote alone is asked for once more; the grade is kept.
@@ -60,10 +60,23 @@ class Judge(dspy.Module):
         ask_quote_again: False leaves the second question about quotes out, so that one call is one trace (compiling).
     """
 
+    name = "default"
+
     def __init__(self, ask_quote_again: bool = True) -> None:
         super().__init__()
         self.grade = dspy.Predict(GradeResponse)
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
+
+    @property
+    def instruction(self) -> str:
+        """What it tells its model to do."""
+        return cast("type[dspy.Signature]", self.grade.signature).instructions
+
+    def instructed(self, instruction: str) -> Self:
+        """A copy with another instruction."""
+        judge = self.deepcopy()
+        judge.grade.signature = cast("type[dspy.Signature]", judge.grade.signature).with_instructions(instruction)
+        return judge
 
     def forward(self, conversation: list[Turn], turn: int, rubric: Rubric, response: str) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""
@@ -81,24 +94,28 @@ class Judge(dspy.Module):
 
     def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self.grade, _grading(), _inputs(view, response))
+        return rendered(self.grade, self._wording(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
         again = [(self.quote, _quoting())] if self.quote else []
-        return fingerprint((self.grade, _grading()), *again)
+        return fingerprint((self.grade, self._wording()), *again)
+
+    def _wording(self, note: str = "") -> FencedJSON:
+        """The adapter under a question for a grade; the note says why it is asked again."""
+        return FencedJSON("response", note=note)
 
     async def _graded(
         self, asking: Asking, conversation: list[Turn], turn: int, rubric: Rubric, response: str
     ) -> dspy.Prediction:
         shown = {"conversation": conversation, "turn": turn, "rubric": rubric, "response": response}
         try:
-            said = (await asking(self.grade, _grading(), **shown)).prediction
+            said = (await asking(self.grade, self._wording(), **shown)).prediction
         except ContentError as error:
             if error.reason not in _REPAIRED:
                 raise
             note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
-            said = (await asking(self.grade, _grading(note), **shown)).prediction
+            said = (await asking(self.grade, self._wording(note), **shown)).prediction
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
         asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}
@@ -113,10 +130,6 @@ class Judge(dspy.Module):
 def _inputs(view: JudgeView, response: str) -> dict[str, Any]:
     conversation = list(view.conversation)
     return {"conversation": conversation, "turn": view.turn, "rubric": view.rubric, "response": response}
-
-
-def _grading(note: str = "") -> FencedJSON:
-    return FencedJSON("response", note=note)
 
 
 def _quoting() -> FencedJSON:

@@ -1,31 +1,18 @@
-"""What a run says so far: counts with their denominators, scores with their intervals, usage with its price."""
+"""What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
 
 from dspy_proact.calls import Call
+from dspy_proact.errors import UsageError
+from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
 from dspy_proact.runs import Event, Manifest, PricePerToken, RunFolder, latest
-from dspy_proact.stats import Estimate, cluster_mean, macro_mean
+from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
-State = Literal["scored", "unscored", "pending"]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """One trigger in one epoch."""
-
-    stratum: str
-    group: str
-    state: State
-    label: str | None = None
-    """The grade; None unless scored."""
-    score: float = 0.0
-    """In [0, 1], higher is better; 0 unless scored, which is what the strict scores count."""
-    reason: str | None = None
-    """Stage and reason of a failure; None unless unscored."""
+SMALL = 10
+"""Triggers below which a group of a breakdown is marked."""
 
 
 @dataclass(frozen=True)
@@ -55,34 +42,96 @@ class Usage:
     reason: str | None
     """Why `usd` is None."""
 
+    def __add__(self, other: "Usage") -> "Usage":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            usd,
+            "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
+        )
+
+
+@dataclass(frozen=True)
+class Grader:
+    """What one judge of a run said."""
+
+    name: str
+    verdicts: int
+    """Verdicts that were read."""
+    unread: Mapping[str, int]
+    """Verdicts that were tried and are not there, by reason."""
+    weighted: Estimate
+    """Mean score of its verdicts, each response counted once."""
+    evidence: Evidence
+    usage: Usage | None
+
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything that a run's files say, aggregated."""
+    """Everything that a run's files say, aggregated; likewise for a results file, as far as it says it."""
 
     path: str
-    manifest: Manifest
-    case_count: int
-    """Triggers that were ever asked for."""
-    group_count: int
-    """Scenarios among them."""
+    benchmark: str
+    model: str
+    judges: tuple[str, ...]
+    strata: tuple[str, ...]
+    labels: tuple[str, ...]
+    """From best to worst; the first is a full pass."""
+    embedded: bool
+    """Whether a stand-in that measures nothing took part."""
     outcomes: tuple[Outcome, ...]
     """One a trigger and epoch."""
-    evidence_checked: int
-    """Verdicts that quote, or had to."""
-    evidence_verified: int
-    """Those of them with a quote that stands in the response."""
-    truncated: int
-    """Responses that were cut at the token limit; they are judged."""
-    tried_again: int
+    usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
+    """By role; empty where it is not known."""
+    judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
+    """By judge."""
+    tried_again: int = 0
     """Stages that had failed and were asked for once more."""
-    usage: dict[str, Usage]
-    """By role."""
+    manifest: Manifest | None = None
+    """Of a run; None for a results file."""
+
+    @property
+    def judge(self) -> str:
+        """The judges by name."""
+        return " + ".join(self.judges)
 
     @property
     def complete(self) -> bool:
-        """Whether nothing is pending."""
-        return not self.count("pending")
+        """Whether nothing is pending, and no further verdict is awaited."""
+        return not self.count("pending") and not self.awaited
+
+    @cached_property
+    def case_count(self) -> int:
+        """Triggers that were ever asked for."""
+        return len({outcome.key for outcome in self.outcomes})
+
+    @cached_property
+    def group_count(self) -> int:
+        """Scenarios among them."""
+        return len({outcome.group for outcome in self.outcomes})
+
+    @cached_property
+    def verdicts(self) -> tuple[GivenVerdict, ...]:
+        """Every verdict that was read."""
+        return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
+
+    @property
+    def evidence_checked(self) -> int:
+        """Verdicts that quote, or had to."""
+        return Evidence.of(self.verdicts).checked
+
+    @property
+    def evidence_verified(self) -> int:
+        """Those of them with a quote that stands in the response."""
+        return Evidence.of(self.verdicts).verified
+
+    @property
+    def truncated(self) -> int:
+        """Responses that were cut at the token limit; they are judged."""
+        return sum(outcome.truncated for outcome in self.outcomes)
 
     def count(self, state: State) -> int:
         """Outcomes in a state."""
@@ -99,17 +148,21 @@ class Summary:
 
     def scores(self, stratum: str) -> Scores:
         """The scores of one stratum."""
-        return self._scores(self.of_stratum(stratum), _plain_mean)
+        return self.scores_of(self.of_stratum(stratum))
+
+    def scores_of(self, outcomes: Sequence[Outcome]) -> Scores:
+        """The scores of some of the outcomes, every one weighted equally."""
+        return self._scores(outcomes, _plain_mean)
 
     @cached_property
     def micro(self) -> Scores:
         """Every trigger weighted equally."""
-        return self._scores(self.outcomes, _plain_mean)
+        return self.scores_of(self.outcomes)
 
     @cached_property
     def macro(self) -> Scores:
         """Every stratum weighted equally."""
-        order = self.manifest.strata
+        order = self.strata
 
         def mean(scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
             groups, strata = [o.group for o in outcomes], [o.stratum for o in outcomes]
@@ -117,10 +170,70 @@ class Summary:
 
         return self._scores(self.outcomes, mean)
 
+    def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
+        """Outcomes and scores by a grouping key of the cases, such as `life_domain` or `turn`; groups in order.
+
+        Raises:
+            UsageError: The cases have no such key.
+        """
+        known = sorted({name for outcome in self.outcomes for name in outcome.meta} - UNGROUPED)
+        if key not in known:
+            raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")
+        groups: dict[str | int, list[Outcome]] = {}
+        for outcome in self.outcomes:
+            groups.setdefault(outcome.meta.get(key, ""), []).append(outcome)
+        ordered = sorted(groups, key=lambda group: (isinstance(group, str), group))
+        return {str(group): (groups[group], self.scores_of(groups[group])) for group in ordered}
+
+    @cached_property
+    def graders(self) -> tuple[Grader, ...]:
+        """What each judge said, in the order of the manifest."""
+        return tuple(self._grader(name) for name in self.judges)
+
+    @property
+    def judged_severally(self) -> bool:
+        """Whether more than one verdict on a response was asked for."""
+        return len(self.judges) > 1 or (self.manifest is not None and self.manifest.judge_epochs > 1)
+
+    @property
+    def awaited(self) -> int:
+        """Further verdicts that were asked for and not tried yet."""
+        return sum(outcome.awaited for outcome in self.outcomes)
+
+    @cached_property
+    def judged_again(self) -> tuple[int, int]:
+        """Responses with several verdicts, and those of them whose verdicts agree."""
+        several = [outcome.verdicts for outcome in self.outcomes if len(outcome.verdicts) > 1]
+        return len(several), sum(len({verdict.label for verdict in verdicts}) == 1 for verdicts in several)
+
+    @cached_property
+    def repeats(self) -> Repeats | None:
+        """Where the scores vary, when anything was asked more than once."""
+        scored = [outcome for outcome in self.outcomes if outcome.state == "scored"]
+        if not self.judged_again[0] and len({outcome.key for outcome in scored}) == len(scored):
+            return None
+        rows = [(outcome, verdict.score) for outcome in scored for verdict in outcome.verdicts]
+        return repeats(
+            [score for _, score in rows],
+            [outcome.key for outcome, _ in rows],
+            [outcome.epoch for outcome, _ in rows],
+            [outcome.group for outcome, _ in rows],
+        )
+
+    def _grader(self, name: str) -> Grader:
+        by_outcome = [(outcome, [v for v in outcome.verdicts if v.judge == name]) for outcome in self.outcomes]
+        given = [(outcome, verdicts) for outcome, verdicts in by_outcome if verdicts]
+        means = [sum(verdict.score for verdict in verdicts) / len(verdicts) for _, verdicts in given]
+        weighted = cluster_mean(means, [outcome.group for outcome, _ in given])
+        all_given = [verdict for _, verdicts in given for verdict in verdicts]
+        unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
+        evidence = Evidence.of(all_given)
+        return Grader(name, len(all_given), dict(unread), weighted, evidence, self.judge_usage.get(name))
+
     def _scores(
         self, outcomes: Sequence[Outcome], mean: Callable[[list[float], Sequence[Outcome]], Estimate]
     ) -> Scores:
-        top = self.manifest.labels[0]
+        top = self.labels[0]
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]
         scored = [outcome for outcome in tried if outcome.state == "scored"]
         return Scores(
@@ -131,40 +244,38 @@ class Summary:
         )
 
 
+def is_small(outcomes: Iterable[Outcome]) -> bool:
+    """Whether there are too few triggers to make much of a group."""
+    return len({outcome.key for outcome in outcomes}) < SMALL
+
+
+UNGROUPED = frozenset({"curated_response"})
+"""Keys of a case that are text and no group."""
+
+
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
     manifest, cases, events = folder.manifest(), folder.cases(), folder.events()
-    latest_of = latest(events)
-    ended = {(key.case, key.epoch, key.stage): event for key, event in latest_of.items()}
-    outcomes = tuple(
-        _outcome(
-            case.stratum, case.group, ended.get((case.key, epoch, "response")), ended.get((case.key, epoch, "verdict"))
-        )
-        for epoch in range(1, manifest.epochs + 1)
-        for case in cases
-    )
-    checks = [event.grade.verified for event in ended.values() if event.grade and event.grade.verified is not None]
+    identity, latest_of = manifest.identity, latest(events)
+    judge_usage = {
+        name: _usage("judge", [event for event in events if event.key.judge == name], price)
+        for name, price in manifest.judge_prices.items()
+    }
+    judges = list(judge_usage.values())
     return Summary(
         path=str(folder.path),
-        manifest=manifest,
-        case_count=len(cases),
-        group_count=len({case.group for case in cases}),
-        outcomes=outcomes,
-        evidence_checked=len(checks),
-        evidence_verified=sum(checks),
-        truncated=sum(bool(event.answer and event.answer.get("truncated")) for event in ended.values()),
+        benchmark=identity.benchmark,
+        model=identity.assistant.model,
+        judges=tuple(judge.model for judge in identity.judges),
+        strata=manifest.strata,
+        labels=manifest.labels,
+        embedded=manifest.embedded,
+        outcomes=outcomes_of(manifest, cases, events),
         tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
-        usage={role: _usage(role, events, price) for role, price in manifest.prices.items()},
+        usage={"assistant": _usage("assistant", events, manifest.assistant_price), "judge": sum(judges[1:], judges[0])},
+        judge_usage=judge_usage,
+        manifest=manifest,
     )
-
-
-def _outcome(stratum: str, group: str, response: Event | None, verdict: Event | None) -> Outcome:
-    if verdict and verdict.grade:
-        return Outcome(stratum, group, "scored", label=verdict.grade.label, score=verdict.grade.score)
-    for event in (response, verdict):
-        if event and event.failure:
-            return Outcome(stratum, group, "unscored", reason=f"{event.key.stage}: {event.failure.reason}")
-    return Outcome(stratum, group, "pending")
 
 
 def _usage(role: str, events: Iterable[Event], price: PricePerToken) -> Usage:

@@ -1,10 +1,11 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no ProactBench."""
 
 from dspy_proact.runs.benchmark import Benchmark, Case, Scored
+from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
 from dspy_proact.runs.interrupt import orderly_interrupt
-from dspy_proact.runs.ledger import Ledger, Work
+from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, PricePerToken, RoleIdentity
 from dspy_proact.runs.observer import Observer
 from dspy_proact.runs.runner import Runner
@@ -18,6 +19,7 @@ __all__ = [
     "Event",
     "Failure",
     "GradeRecord",
+    "Grading",
     "Identity",
     "Ledger",
     "Manifest",
@@ -30,6 +32,7 @@ __all__ = [
     "Scored",
     "StageKey",
     "Work",
+    "consensus",
     "latest",
     "orderly_interrupt",
     "select_cases",

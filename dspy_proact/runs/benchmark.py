@@ -48,6 +48,8 @@ class Benchmark(Protocol[Answer, Detail]):
     """Every stratum, in the order of reports."""
     labels: Sequence[str]
     """Every label, from best to worst; the first is a full pass."""
+    judges: Sequence[str]
+    """Names of the graders; each grades every answer."""
     answer_type: type[Answer]
     detail_type: type[Detail]
 
@@ -59,6 +61,6 @@ class Benchmark(Protocol[Answer, Detail]):
         """Call the program under test; raises a `StageError` when there is no answer."""
         ...
 
-    async def grade(self, case: Case, answer: Answer) -> Scored[Detail]:
-        """Grade an answer; raises a `StageError` when there is no grade."""
+    async def grade(self, case: Case, answer: Answer, judge: str) -> Scored[Detail]:
+        """Have one of the judges grade an answer; raises a `StageError` when there is no grade."""
         ...

@@ -38,6 +38,8 @@ class StageKey(Frozen):
     stage: Stage
     judge: str | None = None
     """The judge's model for a verdict."""
+    judge_epoch: int = 1
+    """Which of this judge's verdicts on the response, counted from 1."""
 
 
 class Event(Frozen):

@@ -45,6 +45,13 @@ class RunFolder:
         """Whether a run was begun here."""
         return self._manifest.is_file()
 
+    @property
+    def unused(self) -> bool:
+        """Whether nothing is in the folder, or only what a run leaves that was killed before it was begun."""
+        left = {self._manifest.name, "manifest.json.new", "lock"}
+        empty = {path.name for path in (self._cases, self._events) if path.is_file() and not path.stat().st_size}
+        return {path.name for path in self.path.iterdir()} <= left | empty
+
     def manifest(self) -> Manifest:
         """The manifest; raises `RunError` when there is none or it is damaged."""
         try:
@@ -54,6 +61,9 @@ class RunFolder:
         except OSError as error:
             raise RunError(f"{self._manifest}: cannot be read: {error.strerror}") from error
         except ValidationError as error:
+            if error.errors()[0]["loc"] == ("format",):
+                other = "made by another version of dspy-proact; read it with that one, or begin a new run elsewhere"
+                raise RunError(f"{self._manifest}: field 'format': {other}") from error
             raise RunError(f"{self._manifest}: {_first(error)}") from error
 
     def require(self, identity: Identity) -> Manifest:
@@ -166,7 +176,7 @@ class RunWriter(RunFolder):
     def _locked(self) -> filelock.BaseFileLock:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            if not self.exists and not self._unused():
+            if not self.exists and not self.unused:
                 raise RunError(f"{self.path}: not empty and not a run; name another folder with --out")
             lock = filelock.FileLock(self.path / "lock", timeout=0)
             lock.acquire()
@@ -176,16 +186,11 @@ class RunWriter(RunFolder):
             raise _unwritable(self.path, error) from error
         return lock
 
-    def _unused(self) -> bool:
-        """Whether nothing is here, or only what a run leaves that was killed before it was begun."""
-        left = {self._manifest.name, "manifest.json.new", "lock"}
-        empty = {path.name for path in (self._cases, self._events) if path.is_file() and not path.stat().st_size}
-        return {path.name for path in self.path.iterdir()} <= left | empty
-
     def _begin(self, manifest: Manifest) -> None:
         if self.exists:
             before = self.require(manifest.identity)
-            manifest = before.model_copy(update={"epochs": max(before.epochs, manifest.epochs)})
+            most = {name: max(getattr(before, name), getattr(manifest, name)) for name in ("epochs", "judge_epochs")}
+            manifest = before.model_copy(update=most)
         for path in (self._cases, self._events):
             _cut_torn_line(path)
         temporary = self.path / "manifest.json.new"

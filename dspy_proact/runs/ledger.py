@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dspy_proact.runs.benchmark import Case
-from dspy_proact.runs.event import Event, Stage, StageKey
+from dspy_proact.runs.event import Event, StageKey
 from dspy_proact.runs.folder import latest
 
 
@@ -16,6 +16,24 @@ class Work:
     epoch: int
 
 
+@dataclass(frozen=True)
+class Grading:
+    """Who grades every response, and how often."""
+
+    judges: Sequence[str]
+    """Names under which verdicts are kept."""
+    epochs: int = 1
+    """Verdicts of each judge on a response."""
+
+    def keys(self, case: str, epoch: int) -> list[StageKey]:
+        """The verdicts on the response of one case in one epoch: every judge once, then every judge again."""
+        return [
+            StageKey(case=case, epoch=epoch, stage="verdict", judge=judge, judge_epoch=again)
+            for again in range(1, self.epochs + 1)
+            for judge in self.judges
+        ]
+
+
 class Ledger:
     """The stages that have ended.
 
@@ -24,12 +42,13 @@ class Ledger:
 
     Args:
         events: Of the run so far.
-        judge: Name under which verdicts are kept.
+        grading: Who grades.
         retry_content: Whether stages that failed for their content are open too.
+        copied: Whether the responses are another run's: none is ever open.
     """
 
-    def __init__(self, events: Iterable[Event], judge: str, retry_content: bool = False):
-        self.judge, self.retry_content = judge, retry_content
+    def __init__(self, events: Iterable[Event], grading: Grading, retry_content: bool = False, copied: bool = False):
+        self.grading, self.retry_content, self.copied = grading, retry_content, copied
         self._ended = latest(events)
         self._tried: set[StageKey] = set()
 
@@ -38,22 +57,26 @@ class Ledger:
         self._ended[event.key] = event
         self._tried.add(event.key)
 
-    def key(self, work: Work, stage: Stage) -> StageKey:
-        """The key of a stage."""
-        judge = self.judge if stage == "verdict" else None
-        return StageKey(case=work.case.key, epoch=work.epoch, stage=stage, judge=judge)
+    def stages(self, work: Work) -> list[StageKey]:
+        """The stages of a case in an epoch, in the order in which they are done."""
+        return [_response(work.case.key, work.epoch), *self.grading.keys(work.case.key, work.epoch)]
 
-    def result(self, work: Work, stage: Stage) -> Event | None:
+    def result(self, key: StageKey) -> Event | None:
         """The event of a stage that ended with a result."""
-        ended = self._ended.get(self.key(work, stage))
+        ended = self._ended.get(key)
         return ended if ended and (ended.answer is not None or ended.grade is not None) else None
 
-    def is_open(self, work: Work, stage: Stage) -> bool:
+    def response(self, work: Work) -> Event | None:
+        """The event of a response that is there."""
+        return self.result(_response(work.case.key, work.epoch))
+
+    def is_open(self, key: StageKey) -> bool:
         """Whether a stage is to be done now."""
-        key = self.key(work, stage)
-        if key in self._tried or (stage == "verdict" and self.result(work, "response") is None):
+        if key in self._tried or self.result(key) is not None:
             return False
-        if self.result(work, stage) is not None:
+        if key.stage == "response" and self.copied:
+            return False
+        if key.stage == "verdict" and self.result(_response(key.case, key.epoch)) is None:
             return False
         ended = self._ended.get(key)
         content = ended is not None and ended.failure is not None and ended.failure.kind == "content"
@@ -62,10 +85,21 @@ class Ledger:
     def open_work(self, cases: Sequence[Case], epochs: int) -> list[Work]:
         """Cases x epochs with a stage to do, in the order of the cases."""
         asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
-        return [work for work in asked if self.is_open(work, "response") or self.is_open(work, "verdict")]
+        return [work for work in asked if any(map(self.is_open, self.stages(work)))]
 
     def unscored(self, cases: Sequence[Case], epochs: int) -> int:
         """How many of these cases x epochs were tried and have no grade."""
-        keys = {(case.key, epoch) for case in cases for epoch in range(1, epochs + 1)}
-        failed = {(key.case, key.epoch) for key, event in self._ended.items() if event.failure}
-        return len(keys & failed)
+        asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
+        return sum(self._is_unscored(work) for work in asked)
+
+    def _is_unscored(self, work: Work) -> bool:
+        response, *verdicts = self.stages(work)
+        return self._failed(response) or all(map(self._failed, verdicts))
+
+    def _failed(self, key: StageKey) -> bool:
+        ended = self._ended.get(key)
+        return ended is not None and ended.failure is not None
+
+
+def _response(case: str, epoch: int) -> StageKey:
+    return StageKey(case=case, epoch=epoch, stage="response")

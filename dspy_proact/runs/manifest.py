@@ -4,6 +4,8 @@ import hashlib
 import json
 from typing import Any, Literal, cast
 
+from pydantic import Field
+
 from dspy_proact.types import Frozen
 
 
@@ -11,12 +13,18 @@ class RoleIdentity(Frozen):
     """What decides the answers of one role."""
 
     model: str
+    program: str = "default"
+    """Name of the program that speaks: `bare` or `unknown` for an assistant; `default`, `official` or `compiled:` with
+    the hash of its file for a judge."""
     prompt: str
     """sha256 of the program's rendered prompt."""
     decoding: dict[str, Any]
     """The parameters that are sent."""
     endpoint: str | None = None
     """Without user, password or query; None for the provider's own."""
+    cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
+    """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
+    ...) the second worst label begins, and the best; empty where the commonest label decides."""
 
 
 class Identity(Frozen):
@@ -24,20 +32,32 @@ class Identity(Frozen):
 
     benchmark: str
     assistant: RoleIdentity
-    judge: RoleIdentity
+    judges: tuple[RoleIdentity, ...]
+    """One, or those of a jury, in the order in which they were named; no two have one model."""
     corpus: str
     """sha256 of the validated cases."""
+    parent: str | None = None
+    """Whose responses are judged again: digest of a run's identity, or sha256 of a results file."""
+
+    @property
+    def judge_name(self) -> str:
+        """The judges by name."""
+        return " + ".join(judge.model for judge in self.judges)
 
     def digest(self) -> str:
         """sha256 in hexadecimal."""
         return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
 
-    def differences(self, other: "Identity") -> list[str]:
-        """Dotted names of the fields in which two identities differ."""
-        mine, theirs = _leaves(self.model_dump(mode="json")), _leaves(other.model_dump(mode="json"))
+    def differences(self, other: "Identity") -> dict[str, tuple[str | None, str | None]]:
+        """The fields in which two identities differ, by dotted name: JSON of this one's value and of the other's.
+
+        A judge is `judge` where both have one, and `judges.1` and so on in a jury. None stands for a missing value.
+        """
+        jury = max(len(self.judges), len(other.judges)) > 1
+        mine, theirs = _leaves(_named(self, jury)), _leaves(_named(other, jury))
         paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
         inner = {path[:length] for path in paths for length in range(len(path))}
-        return [".".join(path) for path in paths if path not in inner]
+        return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
 
 
 class PricePerToken(Frozen):
@@ -63,7 +83,7 @@ class CorpusRecord(Frozen):
 class Manifest(Frozen):
     """`manifest.json`: everything about a run but its cases and events."""
 
-    format: Literal[1] = 1
+    format: Literal[2] = 2
     identity: Identity
     strata: tuple[str, ...]
     labels: tuple[str, ...]
@@ -72,12 +92,25 @@ class Manifest(Frozen):
     """Whether a stand-in that measures nothing took part."""
     epochs: int
     """The most that were asked for."""
+    judge_epochs: int = 1
+    """Verdicts of each judge on a response; the most that were asked for."""
     corpus: CorpusRecord
-    prices: dict[str, PricePerToken]
+    assistant_price: PricePerToken
+    judge_prices: dict[str, PricePerToken]
+    """By the judge's model."""
+    overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
+    """Decoding parameters that are not the preset's, by role."""
     backend: str
     versions: dict[str, str]
     created: str
     """When the run was begun, ISO 8601, UTC."""
+
+
+def _named(identity: Identity, jury: bool) -> dict[str, Any]:
+    fields = identity.model_dump(mode="json")
+    judges = fields.pop("judges")
+    numbered = {str(number): judge for number, judge in enumerate(judges, start=1)}
+    return fields | ({"judges": numbered} if jury else {"judge": numbered.get("1")})
 
 
 def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:

@@ -9,8 +9,8 @@ class Observer:
     def started(self, todo: int, asked: int) -> None:
         """A run begins, with `todo` of the `asked` triggers x epochs still to do."""
 
-    def ended(self, event: Event) -> None:
-        """A stage ended and was kept."""
+    def ended(self, event: Event, last: bool) -> None:
+        """A stage ended and was kept; `last` when nothing more is to be done for its trigger and epoch."""
 
     def interrupted(self) -> None:
         """The person asked to stop; what is in flight is still awaited."""

@@ -1,7 +1,7 @@
 """Doing a benchmark: every stage that has no result yet, in parallel, each kept on disk as it ends.
 
-A worker takes a case and epoch, has it answered, then graded; it has at most one request in flight, so the number of
-workers is the limit in flight of all roles together. A result on disk is never asked for again.
+A worker takes a case and epoch, has it answered, then graded by every judge; it has at most one request in flight, so
+the number of workers is the limit in flight of all roles together. A result on disk is never asked for again.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pydantic import BaseModel
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import Benchmark, Case
-from dspy_proact.runs.event import Event, Failure, GradeRecord, Stage
+from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
 from dspy_proact.runs.observer import Observer
@@ -67,34 +67,35 @@ class Runner:
         try:
             while queue and self.switch.halt is None:
                 work = queue.popleft()
-                for stage in ("response", "verdict"):
-                    if self.switch.halt is None and self.ledger.is_open(work, stage):
-                        await self._do(work, stage)
+                for key in self.ledger.stages(work):
+                    if self.switch.halt is None and self.ledger.is_open(key):
+                        await self._do(work, key)
         except Halt as halt:
             self.switch.pull(halt)
 
-    async def _do(self, work: Work, stage: Stage) -> None:
+    async def _do(self, work: Work, key: StageKey) -> None:
         with collect_calls() as calls:
             try:
-                outcome = await self._outcome(work, stage)
+                outcome = await self._outcome(work, key)
             except Halt:
                 if calls:
-                    self._keep(work, stage, calls, {})
+                    self._keep(key, calls, {})
                 raise
-        self.observer.ended(self._keep(work, stage, calls, outcome))
+        event = self._keep(key, calls, outcome)
         self.stages += 1
+        self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
-    async def _outcome(self, work: Work, stage: Stage) -> dict[str, Any]:
+    async def _outcome(self, work: Work, key: StageKey) -> dict[str, Any]:
         try:
-            return await (self._answered if stage == "response" else self._graded)(work)
+            return await (self._graded(work, key.judge) if key.judge else self._answered(work))
         except StageError as error:
             return {"failure": Failure(kind=error.kind, reason=error.reason, detail=error.detail)}
         except Exception as error:  # the one border at which whatever befalls a case becomes its row
             failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
             return {"failure": failure}
 
-    def _keep(self, work: Work, stage: Stage, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
-        event = Event(key=self.ledger.key(work, stage), calls=tuple(calls), time=time.time(), **outcome)
+    def _keep(self, key: StageKey, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
+        event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)
         self.folder.record(event)
         self.ledger.add(event)
         return event
@@ -103,10 +104,13 @@ class Runner:
         answer = await self.benchmark.answer(work.case)
         return {"answer": _as_kept(answer)}
 
-    async def _graded(self, work: Work) -> dict[str, Any]:
-        kept = self.ledger.result(work, "response")
+    async def _graded(self, work: Work, judge: str) -> dict[str, Any]:
+        kept = self.ledger.response(work)
         assert kept is not None, "a verdict is open only after its response"
-        scored = await self.benchmark.grade(work.case, self.benchmark.answer_type.model_validate(kept.answer))
+        answer = self.benchmark.answer_type.model_validate(kept.answer)
+        scored = await self.benchmark.grade(work.case, answer, judge)
+        if scored.label not in self.benchmark.labels:
+            raise ValueError(f"the label {scored.label!r} is none of {self.benchmark.name}")
         detail = _as_kept(scored.detail)
         grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)
         return {"grade": grade}

@@ -15,7 +15,7 @@ from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
 from dspy_proact.programs import assistant, judge
 from dspy_proact.report import summarize
-from dspy_proact.runs import Event, Observer, RunFolder
+from dspy_proact.runs import Event, Observer, PricePerToken, RunFolder
 from dspy_proact.types import Phase
 
 HERE = "http://127.0.0.1:9/v1"
@@ -71,7 +71,7 @@ def test_routers_in_the_names_of_models_make_no_folders(here: Path):
 def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[str, Any], differing: list[str]):
     read = corpus(here)
     one, other = real(read), real(read, **change)
-    assert one.manifest.identity.differences(other.manifest.identity) == differing
+    assert list(one.manifest.identity.differences(other.manifest.identity)) == differing
     assert one.default_folder != other.default_folder
 
 
@@ -93,7 +93,7 @@ def test_prompts_are_identity(
     read = corpus(here)
     before = real(read)
     patch(monkeypatch)
-    assert before.manifest.identity.differences(real(read).manifest.identity) == [differing]
+    assert list(before.manifest.identity.differences(real(read).manifest.identity)) == [differing]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_prompts_are_identity(
 )
 def test_the_corpus_is_identity(here: Path, changed: dict[str, Any]):
     one, other = real(corpus(here, row())), real(corpus(here, changed, name="other.jsonl"))
-    assert one.manifest.identity.differences(other.manifest.identity) == ["corpus"]
+    assert list(one.manifest.identity.differences(other.manifest.identity)) == ["corpus"]
 
 
 def test_where_a_corpus_lies_and_what_is_hidden_in_it_is_no_identity(here: Path):
@@ -143,7 +143,8 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
     assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
     assert manifest.corpus.ignored_fields == {"colour": 1}
-    assert list(manifest.prices) == ["assistant", "judge"]
+    free = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
+    assert (manifest.assistant_price, manifest.judge_prices) == (free, {"embedded": free})
     assert set(manifest.versions) == {"dspy-proact", "dspy", "litellm", "pydantic", "python"}
 
 
@@ -221,8 +222,9 @@ def test_the_observer_is_told_of_every_event(here: Path):
         def __init__(self) -> None:
             self.events: list[Event] = []
 
-        def ended(self, event: Event) -> None:
+        def ended(self, event: Event, last: bool) -> None:
             self.events.append(event)
+            assert last is (event.key.stage == "verdict")
 
     observer = Count()
     finished = Evaluation(corpus(here)).run(observer=observer)

@@ -11,25 +11,8 @@ import pytest
 from rows import jsonl, row, rubric, trigger_point, without
 from server import Answer, Server, error, healthy
 
-from dspy_proact import cli
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
-
-
-@pytest.fixture
-def proact(monkeypatch, capsys, tmp_path):
-    """Run the command line in an empty folder: exit status, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dspy-proact", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        out, err = capsys.readouterr()
-        assert "Traceback" not in err
-        return end.value.code, out, err
-
-    return call
 
 
 def corpus(folder, *each):
@@ -38,9 +21,9 @@ def corpus(folder, *each):
     return path
 
 
-def against(server, *more):
+def against(server, *more, model="hosted_vllm/any", judge="openai/any"):
     bases = ["--model-api-base", server.assistant, "--judge-api-base", server.judge]
-    return ["eval", "--model", "hosted_vllm/any", "--judge", "openai/any", *bases, "--retries", 0, *more]
+    return ["eval", "--model", model, "--judge", judge, *bases, "--retries", 0, *more]
 
 
 def test_a_run_prints_scores_marked_as_stand_in_and_the_next_step(proact, tmp_path):
@@ -114,7 +97,7 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
     each = [row(unique_id_eval=f"d{number}") for number in range(20)]
     server.script = lambda sent: error(401, "bad key") if sent.role == role else healthy(sent)
-    command = against(server, "--corpus", corpus(tmp_path, *each), "--model", "openai/any", "--concurrency", 4)
+    command = against(server, "--corpus", corpus(tmp_path, *each), "--concurrency", 4, model="openai/any")
     status, _, err = proact(*command)
     assert status == 2
     assert len([sent for sent in server.sent if sent.role == role]) <= 4
@@ -160,18 +143,19 @@ def test_an_unknown_provider_is_a_usage_error(proact, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "named"),
+    ("more", "models", "named"),
     [
-        (["--model-param", "temperature=0"], "assistant.decoding.temperature"),
-        (["--judge-param", "max_tokens=9"], "judge.decoding.max_tokens"),
-        (["--judge", "openai/other"], "judge.model"),
+        (["--model-param", "temperature=0"], {}, "assistant.decoding.temperature"),
+        (["--judge-param", "max_tokens=9"], {}, "judge.decoding.max_tokens"),
+        ([], {"judge": "openai/other"}, "judge.model"),
+        ([], {"model": "openai/any"}, "assistant.model"),
     ],
 )
-def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_path, server, changes, named):
-    command = against(server, "--corpus", corpus(tmp_path), "--out", "run")
-    proact(*command)
+def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_path, server, more, models, named):
+    command = ["--corpus", corpus(tmp_path), "--out", "run"]
+    proact(*against(server, *command))
     calls = len(server.sent)
-    status, _, err = proact(*command, *changes)
+    status, _, err = proact(*against(server, *command, *more, **models))
     assert (status, len(server.sent)) == (2, calls)
     assert f"run: holds another run, which differs in {named};" in err
 
@@ -230,6 +214,8 @@ def test_a_corpus_that_is_no_file_is_refused(proact, name, said):
         ["--limit", "99999999999999"],
         ["--epochs", "0"],
         ["--epochs", "1000000"],
+        ["--judge-epochs", "0"],
+        ["--judge-epochs", "1000000"],
         ["--concurrency", "0"],
         ["--timeout", "0"],
         ["--timeout", "nan"],

@@ -26,7 +26,10 @@ def modules(*arguments):
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["eval", "--help"], ["report", "--help"], ["--version"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], *([verb, "--help"] for verb in ("eval", "rejudge", "report", "compare", "export"))],
+)
 def test_help_imports_nothing_slow(arguments):
     assert not modules(*arguments) & (SLOW | {"numpy", "pydantic"})
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import answered, call, case, failed, failed_call, graded, identity, manifest, price, written
+from toy import JUDGE, answered, call, case, failed, failed_call, graded, identity, manifest, price, written
 
 from dspy_proact.report import document, summarize
 from dspy_proact.runs import Case, CorpusRecord, Event
@@ -90,8 +90,11 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
         failed("c2", "response", "provider", "server"),
         failed("c2", "response", "content", "empty"),
     ]
-    prices = {"assistant": price(2e-6, 1e-5, 5e-7), "judge": price(None, None, reason="not in the list")}
-    found = documented(tmp_path, cases, events, prices=prices)
+    prices = {
+        "assistant_price": price(2e-6, 1e-5, 5e-7),
+        "judge_prices": {JUDGE: price(None, None, reason="not in the list")},
+    }
+    found = documented(tmp_path, cases, events, **prices)
 
     def estimate(value: float | None, reason: str = "one scenario") -> dict[str, Any]:
         return {"value": value, "low": None, "high": None, "reason": reason}
@@ -102,15 +105,19 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
     expected = {
         "run": {
             "path": str(tmp_path),
-            "id": identity(benchmark="proactbench").digest()[:8],
             "benchmark": "proactbench",
             "model": "traveller",
             "judge": "sphinx",
-            "embedded": False,
-            "created": "2026-01-02T03:04:05+00:00",
-            "epochs": 1,
             "triggers": 5,
             "truncated": 0,
+            "embedded": False,
+            "id": identity(benchmark="proactbench").digest()[:8],
+            "judges": ["sphinx"],
+            "judge_prompt": "default",
+            "parent": None,
+            "created": "2026-01-02T03:04:05+00:00",
+            "epochs": 1,
+            "judge_epochs": 1,
             "tried_again": 1,
             "corpus": {
                 "name": "sample",

@@ -1,14 +1,16 @@
 """What a run says: counts, scores, evidence and usage, each worked by hand on a run of riddles."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from toy import answered, call, case, cases, failed, failed_call, graded, manifest, price, written
+from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
 
 from dspy_proact.calls import Call
-from dspy_proact.errors import RunError
-from dspy_proact.report import Outcome, Scores, Summary, Usage, summarize
+from dspy_proact.errors import RunError, UsageError
+from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, Usage, document, summarize
 from dspy_proact.runs import Case, Event, Manifest, RunFolder
 from dspy_proact.stats import cluster_mean
 
@@ -59,23 +61,37 @@ def test_every_trigger_in_every_epoch_has_one_state(summary: Summary):
     assert not summary.complete
 
 
+RIVER = '{"words": "a river"}'
+"""The response of every case: JSON, since the sphinx' answers have no field of text."""
+
+
+def outcome(key: str, epoch: int, *state: Any, verified: bool | None = None, **rest: Any) -> Outcome:
+    """The outcome of one of `CASES`, with the river for a response and a verdict where it is scored."""
+    stratum, group = {"r": "RHYME", "n": "NUMBER"}[key[0]], f"g{key[1]}"
+    whole = Outcome(stratum, group, *state, key=key, epoch=epoch, view={"text": f"What is {key}?"}, **rest)
+    if whole.label is None:
+        return whole
+    verdict = GivenVerdict("sphinx", 1, whole.label, whole.score, verified, {"remark": "hm"})
+    return replace(whole, response=RIVER, verdicts=(verdict,))
+
+
 def test_an_outcome_tells_label_and_score_or_the_reason_why_there_is_none(summary: Summary):
     first, second = summary.outcomes[:6], summary.outcomes[6:]
     assert first == (
-        Outcome("RHYME", "g1", "scored", "SOLVED", 1.0),
-        Outcome("RHYME", "g2", "scored", "CLOSE", 0.4),
-        Outcome("RHYME", "g3", "unscored", reason="response: empty"),
-        Outcome("NUMBER", "g1", "scored", "LOST", 0.0),
-        Outcome("NUMBER", "g2", "unscored", reason="verdict: rate_limit"),
-        Outcome("NUMBER", "g3", "scored", "SOLVED", 1.0),
+        outcome("r1", 1, "scored", "SOLVED", 1.0, verified=True),
+        outcome("r2", 1, "scored", "CLOSE", 0.4, verified=False),
+        outcome("r3", 1, "unscored", reason="response: empty"),
+        outcome("n1", 1, "scored", "LOST", 0.0),
+        outcome("n2", 1, "unscored", reason="verdict: rate_limit", response=RIVER, unread=(("sphinx", "rate_limit"),)),
+        outcome("n3", 1, "scored", "SOLVED", 1.0, verified=True),
     )
     assert second == (
-        Outcome("RHYME", "g1", "scored", "LOST", 0.0),
-        Outcome("RHYME", "g2", "pending"),
-        Outcome("RHYME", "g3", "scored", "CLOSE", 0.4),
-        Outcome("NUMBER", "g1", "pending"),
-        Outcome("NUMBER", "g2", "unscored", reason="verdict: unreadable"),
-        Outcome("NUMBER", "g3", "unscored", reason="response: server"),
+        outcome("r1", 2, "scored", "LOST", 0.0),
+        outcome("r2", 2, "pending"),
+        outcome("r3", 2, "scored", "CLOSE", 0.4, verified=True),
+        outcome("n1", 2, "pending", response=RIVER),
+        outcome("n2", 2, "unscored", reason="verdict: unreadable", response=RIVER, unread=(("sphinx", "unreadable"),)),
+        outcome("n3", 2, "unscored", reason="response: server"),
     )
 
 
@@ -162,12 +178,12 @@ def test_only_unscored_triggers_have_a_strict_score_of_zero_and_no_other(tmp_pat
 
 def used(path: Path, *calls: Call, **prices: float | None) -> Usage:
     """The assistant's usage when a response took these calls."""
-    of = manifest(prices={"assistant": price(**prices), "judge": price(None, None, reason="not in the list")})
+    of = manifest(assistant_price=price(**prices), judge_prices={JUDGE: price(None, None, reason="not in the list")})
     return summarized(path, [answered("a", *calls)], cases("a"), of).usage["assistant"]
 
 
 def test_usage_adds_up_every_attempt_of_a_role_whatever_became_of_its_stage(tmp_path: Path):
-    of = manifest(epochs=2, prices={"assistant": price(2e-6, 8e-6, 5e-7), "judge": price(1e-6, 3e-6)})
+    of = manifest(epochs=2, assistant_price=price(2e-6, 8e-6, 5e-7), judge_prices={JUDGE: price(1e-6, 3e-6)})
     events = [
         answered("a", failed_call(), call(prompt_tokens=100, completion_tokens=20)),
         failed("a", "verdict", "provider", "server", call("judge", prompt_tokens=50, completion_tokens=1)),
@@ -215,6 +231,53 @@ def test_attempts_that_were_not_answered_cost_nothing(tmp_path: Path):
 
 def test_without_calls_nothing_was_spent(tmp_path: Path):
     assert used(tmp_path, prompt=1e-6, completion=1e-6) == Usage(0, 0, 0, 0, 0.0, None)
+
+
+def test_a_breakdown_groups_outcomes_by_a_key_of_their_cases(tmp_path: Path):
+    pages = {"a": 10, "b": 9, "c": 9, "d": 9}
+    asked = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
+    events = [answered(key) for key in "abc"]
+    events += [graded(key, label) for key, label in (("a", "SOLVED"), ("b", "CLOSE"), ("c", "LOST"))]
+    events += [failed("d", "response", "content", "empty")]
+    broken_down = summarized(tmp_path, events, asked).breakdown("page")
+    assert list(broken_down) == ["9", "10"]  # as numbers, not as words
+    (nine, of_nine), (ten, of_ten) = broken_down.values()
+    assert ([each.key for each in nine], [each.key for each in ten]) == (["b", "c", "d"], ["a"])
+    assert values(of_nine) == pytest.approx([0.0, 0.2, 0.0, 0.4 / 3])
+    assert values(of_ten) == [1.0] * 4
+
+
+def test_a_case_without_the_key_is_in_a_group_without_a_name(tmp_path: Path):
+    asked = [case("a", "g1", author="Anon"), case("b", "g2"), case("c", "g3", author="Bede")]
+    broken_down = summarized(tmp_path, [], asked).breakdown("author")
+    assert {name: [each.key for each in outcomes] for name, (outcomes, _) in broken_down.items()} == {
+        "": ["b"],
+        "Anon": ["a"],
+        "Bede": ["c"],
+    }
+
+
+def test_words_and_numbers_under_one_key_are_each_in_order_and_numbers_come_first(tmp_path: Path):
+    asked = [case(key, "g", style=style) for key, style in (("a", "late"), ("b", 2), ("c", "early"), ("d", 10))]
+    assert list(summarized(tmp_path, [], asked).breakdown("style")) == ["2", "10", "early", "late"]
+
+
+def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path: Path):
+    asked = [case("a", "g", page=1, author="Anon", curated_response="long")]
+    summary = summarized(tmp_path, [], asked)
+    for key in ("colour", "curated_response"):
+        with pytest.raises(UsageError, match=f"nothing to group by '{key}'; the keys are author, page$"):
+            summary.breakdown(key)
+    with pytest.raises(UsageError, match=r"nothing to group by 'page'; the keys are none$"):
+        summarized(tmp_path / "bare", [], cases("a")).breakdown("page")
+
+
+def test_a_group_is_small_by_its_triggers_and_not_by_how_often_they_were_asked(tmp_path: Path):
+    """Nine triggers at two epochs are eighteen outcomes of a small group; ten at one epoch are not small."""
+    asked = [case(f"{page}/{number}", "g", page=page) for page, many in ((1, 9), (2, 10)) for number in range(many)]
+    found = document(summarized(tmp_path, [], asked, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
+    assert (found["1"]["total"], found["1"]["small"]) == (18, True)
+    assert (found["2"]["total"], "small" in found["2"]) == (20, False)
 
 
 def test_a_run_is_summarized_while_it_is_written_and_with_a_torn_last_line(tmp_path: Path):

@@ -30,12 +30,8 @@ def summarized(path: Path, asked: list[Case], events: Iterable[Event] = (), **ch
 
 def named(model: str, judge: str = JUDGE) -> dict[str, Any]:
     """The change of a manifest that gives the models these names."""
-    roles = {"assistant": model, "judge": judge}
-    return {
-        "identity": identity(
-            **{role: RoleIdentity(model=name, prompt="p", decoding={}) for role, name in roles.items()}
-        )
-    }
+    assistant, grader = (RoleIdentity(model=name, prompt="p", decoding={}) for name in (model, judge))
+    return {"identity": identity(assistant=assistant, judges=(grader,)), "judge_prices": {judge: price()}}
 
 
 def large(share: dict[str, int]) -> Summary:
@@ -44,12 +40,11 @@ def large(share: dict[str, int]) -> Summary:
     grades = [label for label, count in share.items() for _ in range(count)]
     score = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
     outcomes = tuple(
-        Outcome(phase, f"scenario {number * 7 % 25}", "scored", label, score[label])
+        Outcome(phase, f"scenario {number * 7 % 25}", "scored", label, score[label], key=f"{phase} {number}")
         for phase in PHASES
         for number, label in enumerate(grades)
     )
-    of = manifest(identity=identity(benchmark="proactbench"), strata=PHASES, labels=LABELS)
-    return Summary("run", of, 639, 25, outcomes, 0, 0, 0, 0, {})
+    return Summary("run", "proactbench", "traveller", (JUDGE,), PHASES, LABELS, embedded=False, outcomes=outcomes)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +106,8 @@ def test_hostile_strata_labels_and_reasons_of_a_file_are_printed_as_they_are_and
     stratum, label, reason, unpriced = (f"{what} {name}" for what in ("stratum", "label", "reason", "unpriced"))
     asked = [case("a", stratum=stratum), case("b", stratum=stratum)]
     events = [failed("a", "response", "content", reason), answered("b", call()), graded("b", label, score=0.5)]
-    prices = {"assistant": price(None, None, reason=unpriced)}
-    text = printed(summarized(tmp_path, asked, events, strata=(stratum,), labels=(label,), prices=prices), width=300)
+    of = {"strata": (stratum,), "labels": (label,), "assistant_price": price(None, None, reason=unpriced)}
+    text = printed(summarized(tmp_path, asked, events, **of), width=300)
     assert not set(text) & {"\x1b", "\x07", "\u202e"}
     assert f"\n{printable(stratum)} " in text.replace("\n ", "\n")
     assert f" {printable(label.lower())} " in text
@@ -161,8 +156,11 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
         answered("c"),
         graded("c", "SOLVED", verified=False),
     ]
-    prices = {"assistant": price(1e-3, 1e-2), "judge": price(None, None, reason="not in the list")}
-    text = printed(summarized(tmp_path, asked, events, epochs=2, prices=prices))
+    prices = {
+        "assistant_price": price(1e-3, 1e-2),
+        "judge_prices": {JUDGE: price(None, None, reason="not in the list")},
+    }
+    text = printed(summarized(tmp_path, asked, events, epochs=2, **prices))
     assert "3 triggers x 2 epochs in 2 scenarios" in text
     assert "unscored 1: response: empty 1." in text
     assert "pending 3: the run is not complete." in text

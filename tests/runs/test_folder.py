@@ -1,5 +1,6 @@
 """A run on disk: what is written is read again, whatever kills the writer."""
 
+import json
 import os
 import resource
 import subprocess
@@ -12,7 +13,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import answered, call, case, cases, failed, failed_call, graded, identity, manifest, written
+from toy import answered, as_format_one, call, case, cases, failed, failed_call, graded, identity, manifest, written
 
 from dspy_proact.errors import RunError
 from dspy_proact.runs import Event, RoleIdentity, RunFolder, RunWriter, latest
@@ -155,6 +156,16 @@ def test_a_damaged_manifest_is_named_and_the_run_not_begun_anew(folder: Path, co
     assert contents(folder) == before
 
 
+def test_a_run_of_an_older_format_is_refused_by_its_field_and_left_alone(folder: Path):
+    raw = json.loads((folder / "manifest.json").read_bytes())
+    (folder / "manifest.json").write_text(json.dumps(as_format_one(raw)), encoding="utf-8")
+    before = contents(folder)
+    for use in (lambda: RunFolder(folder).manifest(), lambda: RunWriter(folder, manifest())):
+        with pytest.raises(RunError, match=r"manifest\.json: field 'format': "):
+            use()
+    assert contents(folder) == before
+
+
 def test_a_run_of_another_identity_is_refused_naming_every_difference_and_touching_nothing(folder: Path):
     with (folder / "events.jsonl").open("ab") as file:
         file.write(b'{"torn')
@@ -176,11 +187,18 @@ def test_what_is_not_identity_may_change_and_the_first_record_of_it_is_kept(fold
     assert RunFolder(folder).manifest() == manifest()
 
 
+@pytest.mark.parametrize("name", ["epochs", "judge_epochs"])
 @pytest.mark.parametrize(("first", "second", "kept"), [(1, 3, 3), (3, 1, 3), (2, 2, 2)])
-def test_epochs_widen_and_never_shrink(tmp_path: Path, first: int, second: int, kept: int):
+def test_epochs_widen_and_never_shrink(tmp_path: Path, name: str, first: int, second: int, kept: int):
     for epochs in (first, second):
-        written(tmp_path / "run", manifest(epochs=epochs))
-    assert RunFolder(tmp_path / "run").manifest().epochs == kept
+        written(tmp_path / "run", manifest(**{name: epochs}))
+    assert RunFolder(tmp_path / "run").manifest() == manifest(**{name: kept})
+
+
+def test_epochs_and_judge_epochs_widen_each_for_itself(tmp_path: Path):
+    written(tmp_path / "run", manifest(epochs=3, judge_epochs=1))
+    written(tmp_path / "run", manifest(epochs=1, judge_epochs=2))
+    assert RunFolder(tmp_path / "run").manifest() == manifest(epochs=3, judge_epochs=2)
 
 
 def test_only_new_cases_are_added_in_the_order_of_asking(folder: Path):

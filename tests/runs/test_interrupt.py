@@ -17,7 +17,7 @@ import pytest
 from toy import JUDGE, Guess, Riddles, cases, guess, manifest, run
 
 from dspy_proact.errors import Halt, SetupFault
-from dspy_proact.runs import Case, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
+from dspy_proact.runs import Case, Grading, Ledger, Observer, RunFolder, Runner, RunWriter, orderly_interrupt
 from dspy_proact.switch import Switch
 
 PATIENCE = 60.0
@@ -45,8 +45,7 @@ class Child:
         benchmark = Riddles(cases("a", "b", "c", "d"), self.answer)
         with RunWriter(self.path, manifest()) as folder, orderly_interrupt(self.switch, self.stopping):
             folder.add_cases(benchmark.cases())
-            ledger = Ledger(folder.events(), JUDGE)
-            ledger = Ledger(folder.events(), JUDGE)
+            ledger = Ledger(folder.events(), Grading([JUDGE]))
             await Runner(benchmark, folder, ledger, self.switch, Observer()).run(benchmark.cases(), 1, concurrency=2)
 
     def stopping(self) -> None:

@@ -16,12 +16,14 @@ ROLE = {"model": "traveller", "prompt": "aa", "decoding": {"temperature": 0.5, "
 CHANGES = [
     ("benchmark", "puzzles"),
     ("corpus", "dd"),
+    ("parent", "ee"),
     *[
         (f"{role}.{field}", value)
         for role in ("assistant", "judge")
         for field, value in [
             ("model", "oracle"),
             ("prompt", "zz"),
+            ("program", "official"),
             ("endpoint", "http://b"),
             ("endpoint", None),
             ("decoding.temperature", 0.6),
@@ -39,7 +41,7 @@ DECODINGS = st.dictionaries(st.sampled_from(["a", "b", "a.b"]), JSON, max_size=3
 
 
 def fields() -> dict[str, Any]:
-    return {"benchmark": "riddles", "assistant": ROLE, "judge": ROLE, "corpus": "cc"}
+    return {"benchmark": "riddles", "assistant": ROLE, "judges": [ROLE], "corpus": "cc", "parent": None}
 
 
 def changed(name: str, value: Any) -> Identity:
@@ -47,6 +49,8 @@ def changed(name: str, value: Any) -> Identity:
     raw = json.loads(json.dumps(fields()))
     *path, last = name.split(".")
     inner = raw
+    if path[:1] == ["judge"]:
+        inner, path = raw["judges"][0], path[1:]
     for step in path:
         inner = inner[step]
     inner[last] = value
@@ -70,34 +74,47 @@ def test_the_digest_is_sha256_in_hexadecimal_and_does_not_depend_on_the_order_of
     assert one.digest() == other.digest()
     assert len(one.digest()) == 64
     assert set(one.digest()) <= set("0123456789abcdef")
-    assert one.differences(other) == []
+    assert not one.differences(other)
 
 
 def test_every_field_of_an_identity_is_in_the_table_of_changes():
     tried = {name.split(".")[0] for name, _ in CHANGES} | {name.split(".")[1] for name, _ in CHANGES if "." in name}
-    assert tried == {*Identity.model_fields, *RoleIdentity.model_fields}
+    assert {"judges" if name == "judge" else name for name in tried} == {
+        *Identity.model_fields,
+        *RoleIdentity.model_fields,
+    }
 
 
 @pytest.mark.parametrize(("name", "value"), CHANGES)
 def test_each_field_makes_another_run_and_is_named(name: str, value: Any):
     one, other = Identity.model_validate(fields()), changed(name, value)
     assert one.digest() != other.digest()
-    assert one.differences(other) == [name]
-    assert other.differences(one) == [name]
+    assert list(one.differences(other)) == [name]
+    assert list(other.differences(one)) == [name]
 
 
 def test_all_differences_are_named_in_order():
     other = identity(
-        corpus="dd", judge=RoleIdentity(model="oracle", prompt="bb", decoding={"seed": 1}, endpoint="http://thebes/v1")
+        corpus="dd",
+        judges=(RoleIdentity(model="oracle", prompt="bb", decoding={"seed": 1}, endpoint="http://thebes/v1"),),
     )
-    assert identity().differences(other) == ["corpus", "judge.decoding.seed", "judge.model"]
+    assert list(identity().differences(other)) == ["corpus", "judge.decoding.seed", "judge.model"]
+
+
+def test_the_judges_of_a_jury_are_numbered_and_a_lone_one_is_not():
+    sphinx, oracle = (RoleIdentity(model=name, prompt="p", decoding={}) for name in ("sphinx", "oracle"))
+    lone, jury = identity(judges=(sphinx,)), identity(judges=(sphinx, oracle))
+    assert identity(judges=(oracle,)).differences(lone) == {"judge.model": ('"oracle"', '"sphinx"')}
+    assert list(identity(judges=(oracle, sphinx)).differences(jury)) == ["judges.1.model", "judges.2.model"]
+    assert lone.digest() != jury.digest()
+    assert [name for name in lone.differences(jury) if not name.startswith("judges.2")] == []
 
 
 def test_the_roles_are_not_interchangeable():
     one, other = RoleIdentity(model="a", prompt="p", decoding={}), RoleIdentity(model="b", prompt="p", decoding={})
-    here, there = identity(assistant=one, judge=other), identity(assistant=other, judge=one)
+    here, there = identity(assistant=one, judges=(other,)), identity(assistant=other, judges=(one,))
     assert here.digest() != there.digest()
-    assert here.differences(there) == ["assistant.model", "judge.model"]
+    assert list(here.differences(there)) == ["assistant.model", "judge.model"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +141,7 @@ def test_digest_and_differences_agree_on_any_decoding(one: dict[str, Any], other
 @given(decoding=DECODINGS)
 def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
     there = Identity.model_validate_json(decoded(decoding).model_dump_json())
-    assert there.differences(decoded(decoding)) == []
+    assert not there.differences(decoded(decoding))
     assert there.digest() == decoded(decoding).digest()
 
 
@@ -133,7 +150,10 @@ def test_a_manifest_is_read_as_it_was_written():
         corpus=CorpusRecord(
             name="riddles", revision="0" * 40, dialogues=2, triggers=4, ignored_fields={"colour": 2, "näme": 1}
         ),
-        prices={"assistant": price(1e-6, 2.5e-06, 1e-7), "judge": price(None, None, reason="not in the list")},
+        assistant_price=price(1e-6, 2.5e-06, 1e-7),
+        judge_prices={"sphinx": price(None, None, reason="not in the list")},
+        judge_epochs=3,
+        overrides={"judge": ("seed",)},
         embedded=True,
         epochs=7,
     )

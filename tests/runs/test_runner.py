@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any, Literal
 
 import pytest
@@ -30,12 +31,13 @@ from toy import (
     outcomes,
     run,
     run_async,
+    verdict_key,
     written,
 )
 
 from dspy_proact.calls import record_call
 from dspy_proact.errors import Halt, Interrupted, SetupFault
-from dspy_proact.runs import Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored
+from dspy_proact.runs import Case, Event, Failure, GradeRecord, Observer, RunFolder, Scored, StageKey, latest
 from dspy_proact.switch import Switch
 
 KINDS = ["content", "provider"]
@@ -81,6 +83,61 @@ def test_verdicts_are_kept_under_the_judge_and_responses_under_none(tmp_path: Pa
         ("response", None),
         ("verdict", JUDGE),
     ]
+
+
+class Court(Riddles):
+    """Two judges who grade apart: `sphinx` is lenient and `oracle` is not; notes in which order they are asked."""
+
+    def __init__(self, *keys: str, failing: Mapping[str, Exception] = MappingProxyType({})):
+        super().__init__(cases(*keys), judges=("sphinx", "oracle"))
+        self.asked: list[tuple[str, str]] = []
+        self._failing = failing
+
+    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+        self.asked.append((case.key, judge))
+        if error := self._failing.get(judge):
+            raise error
+        return marked({"sphinx": "SOLVED", "oracle": "LOST"}[judge], f"{judge} on {answer.words}")
+
+
+def test_every_judge_grades_once_and_then_every_judge_again_and_each_verdict_is_kept_under_its_own(tmp_path: Path):
+    court = Court("a", "b")
+    assert run(court, tmp_path, judge_epochs=2, concurrency=1).stages == 10  # 2 cases x (1 response + 2 x 2 verdicts)
+    assert court.asked == [(key, judge) for key in "ab" for _ in "12" for judge in ("sphinx", "oracle")]
+    kept = {event.key: event.grade for event in RunFolder(tmp_path).events() if event.grade}
+    assert {key: (grade.label, grade.detail) for key, grade in kept.items()} == {
+        verdict_key(case, judge=judge, judge_epoch=again): (label, {"remark": f"{judge} on guess at {case}"})
+        for case in "ab"
+        for judge, label in (("sphinx", "SOLVED"), ("oracle", "LOST"))
+        for again in (1, 2)
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_judge_that_fails_leaves_the_others_verdict_which_is_enough(tmp_path: Path, kind: str):
+    runner = run(Court("a", "b", failing={"sphinx": failure(kind)}), tmp_path, judge_epochs=2)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 0
+    again = Court("a", "b")
+    run(again, tmp_path, judge_epochs=2)
+    # Only what failed for the provider's sake is asked again, of the judge who failed.
+    assert Counter(again.asked) == ({("a", "sphinx"): 2, ("b", "sphinx"): 2} if kind == "provider" else {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_response_that_no_judge_could_grade_is_unscored(tmp_path: Path, kind: str):
+    failing = {judge: failure(kind) for judge in ("sphinx", "oracle")}
+    runner = run(Court("a", "b", failing=failing), tmp_path)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 2
+
+
+def test_more_judge_epochs_ask_for_the_new_verdicts_and_nothing_else(tmp_path: Path):
+    run(Court("a", "b"), tmp_path, judge_epochs=1)
+    wider = Court("a", "b")
+    assert run(wider, tmp_path, judge_epochs=3, concurrency=1).stages == 8  # 2 cases x 2 judges x 2 more
+    assert wider.begun == []  # no response
+    assert wider.asked == [(key, judge) for key in "ab" for _ in "23" for judge in ("sphinx", "oracle")]
+    assert run(Court("a", "b"), tmp_path, judge_epochs=2).stages == 0
+    assert RunFolder(tmp_path).manifest().judge_epochs == 3
 
 
 def test_the_whole_grade_is_kept(tmp_path: Path):
@@ -389,12 +446,15 @@ class Diary(Observer):
 
     def __init__(self) -> None:
         self.told: list[Any] = []
+        self.done: list[tuple[str, int]] = []
 
     def started(self, todo: int, asked: int) -> None:
         self.told.append((todo, asked))
 
-    def ended(self, event: Event) -> None:
+    def ended(self, event: Event, last: bool) -> None:
         self.told.append(event)
+        if last:
+            self.done.append((event.key.case, event.key.epoch))
 
 
 def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Path):
@@ -406,12 +466,35 @@ def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Pat
     assert first == (5, 6)
     assert events == list(RunFolder(tmp_path).events()[3:])
     assert len(events) == 9  # 4 x 2 stages, and the verdict of b
+    assert sorted(diary.done) == [("a", 2), ("b", 1), ("b", 2), ("c", 1), ("c", 2)]
+
+
+@pytest.mark.parametrize(
+    "failing", [(), ("sphinx",), ("oracle",), ("sphinx", "oracle")], ids=lambda judges: "+".join(judges) or "none"
+)
+def test_a_case_in_an_epoch_is_said_to_be_done_once_after_its_last_verdict_whoever_fails(
+    tmp_path: Path, failing: tuple[str, ...]
+):
+    diary, errors = Diary(), {judge: failure("provider") for judge in failing}
+    run(Court("a", "b", failing=errors), tmp_path, observer=diary, epochs=2, judge_epochs=2)
+    assert sorted(diary.done) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+    ended = [event.key for event in diary.told[1:]]
+    for key, epoch in diary.done:
+        of_work = [each for each in ended if (each.case, each.epoch) == (key, epoch)]
+        assert of_work[-1] == verdict_key(key, epoch, "oracle", 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_without_an_answer_is_said_to_be_done_at_once(tmp_path: Path, kind: str):
+    diary = Diary()
+    run(Riddles(cases("a", "b"), answer=raising(failure(kind))), tmp_path, observer=diary)
+    assert sorted(diary.done) == [("a", 1), ("b", 1)]
 
 
 class Broken(Observer):
     """Fails at the first event."""
 
-    def ended(self, event: Event) -> None:
+    def ended(self, event: Event, last: bool) -> None:
         raise BrokenPipeError
 
 
@@ -437,7 +520,10 @@ class Plan:
     """What happens to each case, and how the stages take turns."""
 
     fates: list[str]
+    """Kind of failure, and the stage that fails: `answer`, or the name of a judge."""
     epochs: int
+    judges: tuple[str, ...]
+    judge_epochs: int
     concurrency: int
     pauses: list[int]
     """How often the n-th stage lets others go on before it ends, in a cycle."""
@@ -456,7 +542,7 @@ class Fated(Riddles):
 
     def __init__(self, plan: Plan, stop: Stop | None):
         asked = [case(f"{number} {fate}") for number, fate in enumerate(plan.fates)]
-        super().__init__(asked, self._fated_answer, self._fated_grade)
+        super().__init__(asked, self._fated_answer, judges=plan.judges)
         self.plan, self.stop, self.switch = plan, stop, Switch()
 
     def run(self, path: Path) -> None:
@@ -464,16 +550,18 @@ class Fated(Riddles):
 
     async def _run(self, path: Path) -> None:
         self.task = asyncio.current_task()
-        options = {"epochs": self.plan.epochs, "concurrency": self.plan.concurrency, "switch": self.switch}
-        await run_async(self, path, **options)
+        plan = self.plan
+        options = {"epochs": plan.epochs, "judge_epochs": plan.judge_epochs, "concurrency": plan.concurrency}
+        await run_async(self, path, switch=self.switch, **options)
+
+    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+        with self._flight("verdict", case):
+            await self._strike(f"{case.key} {judge}")
+            return await mark(case, answer)
 
     async def _fated_answer(self, case: Case) -> Guess:
         await self._strike(f"{case.key} answer")
         return await guess(case)
-
-    async def _fated_grade(self, case: Case, answer: Guess) -> Scored[Marking]:
-        await self._strike(f"{case.key} grade")
-        return await mark(case, answer)
 
     async def _strike(self, stage: str) -> None:
         count = len(self.begun)
@@ -497,14 +585,20 @@ class Fated(Riddles):
 
 def attempt(path: Path, plan: Plan, stop: Stop | None = None) -> None:
     """Run once, perhaps stopped, and check that nothing was begun that was closed on disk."""
-    ended = outcomes(path).items()
-    closed = Counter((stage, key) for (key, _, stage), outcome in ended if not of_provider(outcome))
+    closed = Counter((key.stage, key.case) for key, outcome in ends(path).items() if not of_provider(outcome))
     benchmark = Fated(plan, stop)
     try:
         benchmark.run(path)
     except (Halt, asyncio.CancelledError):
         assert stop
-    assert all(count <= plan.epochs - closed[stage] for stage, count in Counter(benchmark.begun).items())
+    asked = {"response": plan.epochs, "verdict": plan.epochs * len(plan.judges) * plan.judge_epochs}
+    assert all(count <= asked[stage[0]] - closed[stage] for stage, count in Counter(benchmark.begun).items())
+
+
+def ends(path: Path) -> dict[StageKey, Any]:
+    """What counts for each stage on disk, without times and calls."""
+    ended = latest(RunFolder(path).events()).items()
+    return {key: event.answer or event.grade or event.failure for key, event in ended}
 
 
 def of_provider(outcome: Any) -> bool:
@@ -514,15 +608,19 @@ def of_provider(outcome: Any) -> bool:
 PLANS = st.builds(
     Plan,
     fates=st.lists(
-        st.sampled_from(["scored x", "content answer", "provider answer", "content grade", "provider grade"]),
+        st.sampled_from(
+            ["scored x", *(f"{kind} {stage}" for kind in KINDS for stage in ("answer", "sphinx", "oracle"))]
+        ),
         min_size=1,
         max_size=6,
     ),
     epochs=st.integers(1, 2),
+    judges=st.sampled_from([("sphinx",), ("oracle",), ("sphinx", "oracle")]),
+    judge_epochs=st.integers(1, 2),
     concurrency=st.integers(1, 4),
     pauses=st.lists(st.integers(0, 3), min_size=1, max_size=5),
 )
-STOPS = st.builds(Stop, stage=st.integers(1, 12), by=st.sampled_from(["halt", "pull", "cancel"]))
+STOPS = st.builds(Stop, stage=st.integers(1, 20), by=st.sampled_from(["halt", "pull", "cancel"]))
 
 
 @given(plan=PLANS, stops=st.lists(STOPS, max_size=3), lost=st.integers(0, 300))
@@ -537,6 +635,6 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_resu
             content = (pieces / "events.jsonl").read_bytes()
             (pieces / "events.jsonl").write_bytes(content[: max(0, len(content) - lost)])  # as a crash loses the end
         attempt(pieces, plan)
-        assert outcomes(pieces) == outcomes(whole)
+        assert ends(pieces) == ends(whole)
         events = RunFolder(pieces).events()
         assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}

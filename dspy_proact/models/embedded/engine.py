@@ -12,12 +12,13 @@ from dspy.lm15 import Message, Request, Response, Usage
 from dspy.lm15 import TextPart as Text
 
 from dspy_proact.models.decoding import Role
-from dspy_proact.models.embedded import assistant, judge
+from dspy_proact.models.embedded import assistant, judge, proposer
 
 EMBEDDED = "embedded"
 _ANSWERS: dict[Role, Callable[[str, list[tuple[str, str]]], str]] = {
     "assistant": assistant.answer,
     "judge": judge.answer,
+    "proposer": proposer.answer,
 }
 
 

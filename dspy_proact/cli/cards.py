@@ -1,0 +1,121 @@
+"""The card of a compiled program, and what a compile will take, as a person reads them."""
+
+import dataclasses
+import json
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.compile.estimate import CompileEstimate
+from dspy_proact.programs import Artefact, CardNumber, CardUsage
+from dspy_proact.report import STAND_IN, cell, coefficient, probability
+from dspy_proact.stats import Estimate
+
+_PLAIN = (0.5, 1.5)
+"""Cuts that round the mean level of several verdicts to the nearest grade."""
+
+
+def print_card(artefact: Artefact) -> None:
+    """Print what a compile showed, out of fold, with what it was made."""
+    console, card = Console(soft_wrap=False), artefact.card
+    optimizer = ", ".join(f"{name} {value}" for name, value in card.optimizer.items())
+    console.print(cell(f"judge {card.judge.get('model')} tuned to {card.ratings.get('name')}: {optimizer}"))
+    if card.embedded:
+        console.print(cell(STAND_IN))
+    console.print(cell(f"{card.statement}."))
+    console.print(_gains(artefact))
+    console.print(_beside(artefact))
+    for line in _notes(artefact):
+        console.print(cell(line))
+
+
+def show_compile_plan(plan: CompileEstimate, as_json: bool) -> None:
+    """Print what a compile takes at most."""
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(plan), indent=2))
+        return
+    price = "price unknown" if plan.usd is None else f"USD {plan.usd:.2f}"
+    click.echo(f"At most {plan.judge_calls:,} verdicts and about {plan.proposer_calls:,} proposals. None is made now.")
+    click.echo(f"judge: {plan.prompt_tokens:,} tokens in without demos, {plan.completion_tokens:,} out, {price}")
+    if plan.smallest_gain is None:
+        click.echo(f"{plan.labels} labels are too few for any claim: 60 in 10 scenarios are the least.")
+    else:
+        gain = f"{plan.smallest_gain:.2f}"
+        click.echo(f"{plan.labels} labels show a gain of {gain} in kappa in four compiles of five, where raters agree.")
+
+
+def _gains(artefact: Artefact) -> Table:
+    card = artefact.card
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("kappa", no_wrap=True)
+    for heading in ("labels", "before", "after", "gain", "p"):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    rows = {"average": card.overall, **{str(phase): gain for phase, gain in card.phases.items()}}
+    for name, gain in rows.items():
+        numbers = [_number(gain.before), _number(gain.after), _number(gain.difference)]
+        table.add_row(*map(cell, [name, str(gain.labels), *numbers, probability(gain.p)]))
+    return table
+
+
+def _beside(artefact: Artefact) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("exact, in %", no_wrap=True)
+    for heading in ("before", "after", "commonest", "one human", "best", "bias before", "after"):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    for phase, gain in artefact.card.phases.items():
+        exact = [_share(number) for number in (gain.exact_before, gain.exact_after, gain.exact_commonest)]
+        kappas = [_value(number) for number in (gain.one_human, gain.best_attainable)]
+        bias = [_value(number) for number in (gain.bias_before, gain.bias_after)]
+        table.add_row(*map(cell, [str(phase), *exact, *kappas, *bias]))
+    return table
+
+
+def _notes(artefact: Artefact) -> list[str]:
+    card, state = artefact.card, artefact.state
+    low = "-" if card.overall.low98 is None else f"{card.overall.low98:+.2f}"
+    cuts = ", ".join(
+        f"{phase} {cut.partial:g}/{cut.full:g}"
+        for phase, cut in artefact.cuts.items()
+        if (cut.partial, cut.full) != (0.5, 1.5)
+    )
+    before, after = card.evidence_before, card.evidence_after
+    return [
+        "kappa: quadratic, against the shares of people's grades, within phases. Each response was graded by a program "
+        "that never saw its persona or scenario; the program in this file was compiled on all labels and has no score "
+        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low}.",
+        "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
+        "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
+        "people's; a change of it is a change of strictness, not of agreement.",
+        f"{card.raters} raters, {card.scenarios} scenarios, {card.folds} folds; {card.unread} responses left out "
+        "because a verdict on them could not be read.",
+        f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
+        f"{after[1]} after.",
+        f"1,000 verdicts: {_usage(card.usage_before)} before, {_usage(card.usage_after)} after.",
+        f"{len(state.demos)} demos, {artefact.votes} vote{'s' if artefact.votes > 1 else ''}, cuts on the mean level: "
+        f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in a "
+        "labelled item.",
+        f"made {card.created} with {', '.join(f'{name} {number}' for name, number in card.versions.items())}; "
+        f"proposer {card.proposer}; ratings {str(card.ratings.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
+    ]
+
+
+def _number(number: CardNumber) -> str:
+    reason = number.reason or ("none given" if number.low is None else None)
+    return coefficient(Estimate(number.value, number.low, number.high, reason))
+
+
+def _share(number: CardNumber) -> str:
+    return "-" if number.value is None else f"{100 * number.value:.0f}"
+
+
+def _value(number: CardNumber) -> str:
+    return "-" if number.value is None else f"{number.value:+.2f}".replace("+0.", ".").replace("-0.", "-.")
+
+
+def _usage(usage: CardUsage) -> str:
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return "not known"
+    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
+    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"

@@ -1,0 +1,33 @@
+"""`dspy-proact leaderboard`: the published models, and one's own runs."""
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
+def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
+    """Print the 16 published models in their order, with the dropped triggers left out and counted, and each RUN.
+
+    A run of the full corpus is ranked among them if it was made as they were: judge gpt-5.4 at its provider's own
+    endpoint with --judge-prompt official, the preset decoding, one answer and one verdict a trigger. Any other run,
+    and a results file, stands below the line, with what was done otherwise.
+    """
+    from rich.console import Console
+
+    from dspy_proact.cli.report import summary_of
+    from dspy_proact.cli.saying import say
+    from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard
+
+    board = leaderboard([summary_of(run) for run in runs])
+    if as_json:
+        click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
+        return
+    print_leaderboard(board, Console(soft_wrap=False))
+    if runs:
+        say(f"Next: dspy-proact report {runs[0]}")
+    else:
+        say("Next: dspy-proact eval --model MODEL --judge-prompt official, then dspy-proact leaderboard RUN")

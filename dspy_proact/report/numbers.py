@@ -1,0 +1,63 @@
+"""Numbers as the terminal shows them."""
+
+from rich.text import Text
+
+from dspy_proact.plain_text import printable
+from dspy_proact.stats import Estimate, Paired, whole_points
+
+STAND_IN = "embedded stand-in: shows how this works, measures no real model"
+
+
+def cell(text: str) -> Text:
+    """Text of a file as it is: one line, no markup, nothing that a terminal obeys."""
+    return Text(printable(text).replace("\n", "\\n"))
+
+
+def percent(estimate: Estimate) -> str:
+    """A share with its interval, in percent."""
+    if estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{100 * estimate.value:.1f}"
+    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}–{100 * estimate.high:.1f}]"
+
+
+def points(paired: Paired) -> str:
+    """A difference with its interval, in points of a hundred, signed."""
+    difference = paired.difference
+    if difference.value is None:
+        return "-"
+    if difference.low is None or difference.high is None:
+        return _signed(difference.value)
+    return f"{_signed(difference.value)} [{_signed(difference.low)}, {_signed(difference.high)}]"
+
+
+def coefficient(estimate: Estimate) -> str:
+    """A kappa or correlation with its interval."""
+    if estimate.value is None:
+        return "-"
+    if estimate.low is None or estimate.high is None:
+        return f"{estimate.value:.2f}"
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def seen_from(paired: Paired) -> int | None:
+    """Smallest detectable difference in whole points; None where none could be shown, or its size cannot be told."""
+    if paired.detectable is None or paired.detectable > 1 or paired.reason:
+        return None
+    return whole_points(paired.detectable)
+
+
+def probability(p: float | None) -> str:
+    """A p-value."""
+    return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _signed(share: float) -> str:
+    # Adding 0.0 makes the zero of a rounded negative number a plain one.
+    return f"{round(100 * share, 1) + 0.0:+.1f}" if round(100 * share, 1) else "0.0"

@@ -1,0 +1,100 @@
+"""Whether the intervals cover and the tests keep their level: simulated scores whose truth is known.
+
+    python eval/interval_coverage.py
+
+Means: how often the interval holds the true mean. Pairs: how often runs alike give a false alarm (p at most 0.05), how
+often the interval holds the true difference, and the power where the runs lie apart, about the same mean, by the mean
+smallest detectable difference that runs alike reported. Each cell has its own seed. Exits 1 when a cell is out of band.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from dataclasses import dataclass
+from itertools import product
+from statistics import fmean
+
+import numpy as np
+
+from dspy_proact.stats import Cuts, Effects, Estimate, cluster_mean, paired_difference, simulate_pair, simulate_run
+
+LIKENESS = {"little": Effects(scenario=0.05, dialogue=0.05), "much": Effects(scenario=0.20, dialogue=0.10)}
+# Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
+COVERAGE = {25: (0.93, 0.97), 8: (0.93, 1.0)}
+ALARMS, POWER = {25: (0.03, 0.07), 8: (0.0, 0.07)}, {25: (0.75, 0.85)}
+MEANS = "scenarios | mean | likeness | covered"
+PAIRS = "scenarios | mean | run effect | false alarms | covered at 0 | covered apart | power | wrong sign | detectable"
+FULL = ((0.05, 0.27, 0.5, 0.95), tuple(LIKENESS)), ((0.25, 0.5, 0.75), (0.0, 0.05, 0.15))
+QUICK = ((0.27,), ("much",)), ((0.5,), (0.05,))
+
+
+@dataclass(frozen=True)
+class Cell:
+    scenarios: int
+    mean: float
+    likeness: str | float
+    data_sets: int
+    slack: float
+    seed: tuple[int, int]
+
+    def judged(self, share: float, bands: dict[int, tuple[float, float]]) -> str:
+        if self.scenarios not in bands:
+            return f"{100 * share:.1f}"
+        low, high = bands[self.scenarios]
+        return f"{100 * share:.1f} {'within' if low - self.slack <= share <= high + self.slack else 'OUT'}"
+
+
+def covers(estimate: Estimate, truth: float) -> bool:
+    """An interval that is not given does not cover."""
+    return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
+
+
+def mean_row(cell: Cell) -> str:
+    rng, cuts = np.random.default_rng(cell.seed), Cuts.of_mean(cell.mean)
+    runs = (simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
+    return cell.judged(fmean(covers(cluster_mean(run.scores, run.clusters), run.mean) for run in runs), COVERAGE)
+
+
+def shares(cell: Cell, difference: float) -> list[float]:
+    """Share of data sets with p at most 0.05, likewise with the wrong sign, and covered; and the mean detectable."""
+    rng, found = np.random.default_rng((*cell.seed, int(difference != 0))), []
+    cuts = Cuts.of_mean(cell.mean).raised(-difference / 2)
+    for _ in range(cell.data_sets):
+        pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
+        paired = paired_difference(pair.a, pair.b, pair.clusters)
+        significant = paired.p is not None and paired.p <= 0.05
+        wrong = significant and (paired.difference.value or 0) * difference < 0
+        found.append([significant, wrong, covers(paired.difference, pair.difference), paired.detectable or np.nan])
+    return np.nanmean(found, axis=0).tolist()
+
+
+def pair_row(cell: Cell) -> str:
+    alarms, _, alike, detectable = shares(cell, 0)
+    power, wrong, apart, _ = shares(cell, detectable)
+    judged = [(alarms, ALARMS), (alike, COVERAGE), (apart, COVERAGE), (power, POWER)]
+    return " | ".join(cell.judged(*each) for each in judged) + f" | {100 * wrong:.2f} | {100 * detectable:.1f}"
+
+
+def table(row, cells: list[Cell], heads: str) -> str:
+    with multiprocessing.Pool() as pool:
+        rows = zip(cells, pool.map(row, cells, chunksize=1), strict=True)
+    lines = [f"{cell.scenarios} | {cell.mean} | {cell.likeness} | {found}" for cell, found in rows]
+    return "".join(f"| {line} |\n" for line in [heads, "---" + " | ---" * heads.count("|"), *lines])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", type=int, default=2000, help="data sets in each cell")
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--quick", action="store_true", help="150 data sets in four cells, bands wider by 10 points")
+    asked = parser.parse_args()
+    count, slack = (150, 0.10) if asked.quick else (asked.datasets, 0.0)
+    means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
+    cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
+    said = table(mean_row, cells[: len(means)], MEANS) + "\n" + table(pair_row, cells[len(means) :], PAIRS)
+    print(f"{count:,} data sets a cell, seed {asked.seed}, in %\n\n{said}\n{said.count('OUT')} out of band")
+    sys.exit(int("OUT" in said))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""The published leaderboard of ProactBench (arXiv 2605.09228), as published and with the dropped triggers counted.
+
+    python eval/leaderboard.py
+
+Prints a Markdown table, made from the bundled counts of the study's judge, GPT-5.4. Lenient scores are over the
+triggers with a grade, which is what the study published; strict ones are over all 624, a dropped trigger counting 0.
+"""
+
+import argparse
+
+from dspy_proact.report import leaderboard
+
+HEADINGS = ("rank", "range", "strict rank", "model", "scored", "lenient", "strict", "dropped (E, C, R)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+
+    print(line(*HEADINGS), line(*["---"] * len(HEADINGS)), sep="\n")
+    board = leaderboard()
+    for entry in board.entries:
+        low, high = entry.rank_range or (None, None)
+        lenient, strict = entry.scores.weighted.value, entry.scores.strict_weighted.value
+        dropped = ", ".join(str(phase.tried.unscored) for phase in entry.phases.values())
+        scored = f"{entry.tried.scored}/{entry.tried.total}"
+        ranks = (entry.rank_lenient, f"{low}–{high}", entry.rank_strict)
+        print(line(*ranks, entry.model, scored, f"{lenient:.4f}", f"{strict:.4f}", dropped))
+
+
+def line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,381 @@
+"""Several judges, each asked several times: who is called how often, what is kept, and what one of them can spoil.
+
+Over real HTTP; `kind` and `strict` are models of one server, told apart by the name in the request.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows import jsonl, row
+from server import Answer, Sent, Server, error, healthy, verdict
+
+from dspy_proact.benchmarks import Evaluation, folder_name
+from dspy_proact.corpus import Corpus, read_jsonl
+from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
+from dspy_proact.models import Limits, Price
+from dspy_proact.report import document, summarize
+from dspy_proact.runs import Event, GradeRecord, RunFolder, StageKey, latest
+
+KIND, STRICT = "openai/kind", "openai/strict"
+JURY = (KIND, STRICT)
+QUOTE = "label the boxes today"
+
+
+def corpus(folder: Path, dialogues: int = 1) -> Corpus:
+    """Dialogues with three triggers each."""
+    rows = [row(unique_id_eval=f"d{number}") for number in range(dialogues)]
+    (folder / "corpus.jsonl").write_text(jsonl(*rows), encoding="utf-8")
+    return read_jsonl(folder / "corpus.jsonl")
+
+
+def evaluation(server: Server, read: Corpus, judge: Any = JURY, **changes: Any) -> Evaluation:
+    bases = {"model_api_base": server.assistant, "judge_api_base": server.judge}
+    return Evaluation(read, "hosted_vllm/any", judge, **({"retries": 0} | bases | changes))
+
+
+def judges(**scripts: Callable[[Sent], Answer]) -> Callable[[Sent], Answer]:
+    """A script for the judges by their names; any other is healthy."""
+    return lambda sent: scripts.get(sent.body["model"], healthy)(sent)
+
+
+def grading(grade: str) -> Callable[[Sent], Answer]:
+    return lambda sent: Answer(verdict(grade, [QUOTE]))
+
+
+def broken(sent: Sent) -> Answer:
+    return error(500)
+
+
+def prose(sent: Sent) -> Answer:
+    return Answer("I would say that it passes.")
+
+
+def asked(server: Server) -> Counter[str]:
+    """Requests of each judge."""
+    return Counter(f"openai/{sent.body['model']}" for sent in server.of("judge"))
+
+
+def ends(path: Path) -> dict[StageKey, Any]:
+    """What counts for each stage on disk, without times and calls."""
+    ended = latest(RunFolder(path).events()).items()
+    return {key: event.answer or event.grade or event.failure for key, event in ended}
+
+
+def grades(path: Path) -> dict[StageKey, GradeRecord]:
+    return {event.key: event.grade for event in RunFolder(path).events() if event.grade}
+
+
+def test_every_judge_grades_every_response_as_often_as_asked(server: Server, tmp_path: Path):
+    finished = evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    assert (finished.stages, finished.unscored) == (15, 0)  # 3 triggers x (1 response + 2 judges x 2 verdicts)
+    assert len(server.of("assistant")) == 3
+    assert asked(server) == {KIND: 6, STRICT: 6}
+    triggers = [case.key for case in RunFolder(tmp_path / "run").cases()]
+    assert grades(tmp_path / "run").keys() == {
+        StageKey(case=trigger, epoch=1, stage="verdict", judge=judge, judge_epoch=again)
+        for trigger in triggers
+        for judge in JURY
+        for again in (1, 2)
+    }
+
+
+def test_the_same_question_is_asked_of_each_judge_each_time_and_answered_anew(server: Server, tmp_path: Path):
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=3)
+    questions = Counter(json.dumps(sent.messages) for sent in server.of("judge"))
+    # 3 responses, each put to 2 judges 3 times: nothing is answered from a cache, nobody is asked otherwise.
+    assert sorted(questions.values()) == [6, 6, 6]
+
+
+def test_each_verdict_is_kept_under_its_judge_and_judge_epoch(server: Server, tmp_path: Path):
+    count: Counter[tuple[str, str]] = Counter()
+
+    def numbered(grade: str) -> Callable[[Sent], Answer]:
+        def script(sent: Sent) -> Answer:
+            question = (sent.body["model"], json.dumps(sent.messages))
+            count[question] += 1
+            return Answer(verdict(grade, [QUOTE], f"{sent.body['model']} for the time {count[question]}"))
+
+        return script
+
+    server.script_roles(judge=judges(kind=numbered("PASS"), strict=numbered("FAIL")))
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    kept = grades(tmp_path / "run")
+    assert len(kept) == 12
+    for key, grade in kept.items():
+        name = folder_name(key.judge or "").removeprefix("openai_")
+        assert grade.label == {"kind": "PASS", "strict": "FAIL"}[name]
+        assert grade.detail["reasoning"] == f"{name} for the time {key.judge_epoch}"
+
+
+def test_the_grade_is_the_majoritys_with_ties_to_the_lower_and_the_score_is_the_mean(server: Server, tmp_path: Path):
+    server.script_roles(judge=judges(kind=grading("PASS"), strict=grading("PARTIAL")))
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    (outcome, *_) = outcomes = summarize(RunFolder(tmp_path / "run")).outcomes
+    # Two PASS and two PARTIAL tie; (1 + 1 + 0.5 + 0.5) / 4.
+    assert {(each.state, each.label, each.score) for each in outcomes} == {("scored", "PARTIAL", 0.75)}
+    given = {(each.judge, each.judge_epoch, each.label) for each in outcome.verdicts}
+    assert given == {(judge, n, label) for judge, label in zip(JURY, ("PASS", "PARTIAL"), strict=True) for n in (1, 2)}
+
+
+def test_a_finished_jury_is_paid_for_nothing_again(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path))
+    jury.run(tmp_path / "run", judge_epochs=2)
+    before, calls = (tmp_path / "run" / "events.jsonl").read_bytes(), len(server.sent)
+    assert jury.run(tmp_path / "run", judge_epochs=2).stages == 0
+    assert jury.run(tmp_path / "run", judge_epochs=1).stages == 0
+    assert len(server.sent) == calls
+    assert (tmp_path / "run" / "events.jsonl").read_bytes() == before
+
+
+def test_more_judge_epochs_are_paid_for_by_the_new_verdicts_alone(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path))
+    jury.run(tmp_path / "run")
+    server.sent.clear()
+    jury.run(tmp_path / "run", judge_epochs=3)
+    assert server.of("assistant") == []
+    assert asked(server) == {KIND: 6, STRICT: 6}  # 3 responses x 2 more
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (summary.complete, len(summary.verdicts)) == (True, 18)
+
+
+def test_epochs_and_judge_epochs_multiply(server: Server, tmp_path: Path):
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", epochs=2, judge_epochs=2)
+    assert len(server.of("assistant")) == 6  # 3 triggers x 2 epochs
+    assert asked(server) == {KIND: 12, STRICT: 12}  # 6 responses x 2
+    found = document(summarize(RunFolder(tmp_path / "run")))
+    assert (found["triggers"]["total"], found["run"]["triggers"]) == (6, 3)
+    assert (found["run"]["epochs"], found["run"]["judge_epochs"]) == (2, 2)
+
+
+@pytest.mark.parametrize(("fault", "calls"), [(broken, 3), (prose, 6)], ids=["provider", "content"])
+@pytest.mark.parametrize("failing", JURY)
+def test_a_judge_that_fails_leaves_the_others_verdict_and_the_trigger_is_scored(
+    server: Server, tmp_path: Path, failing: str, fault: Callable[[Sent], Answer], calls: int
+):
+    (standing,) = set(JURY) - {failing}
+    scripts = {folder_name(failing).removeprefix("openai_"): fault}
+    server.script_roles(judge=judges(**({"kind": grading("PASS"), "strict": grading("PARTIAL")} | scripts)))
+    finished = evaluation(server, corpus(tmp_path)).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (finished.unscored, summary.count("scored"), summary.complete) == (0, 3, True)
+    label, score = {KIND: ("PASS", 1.0), STRICT: ("PARTIAL", 0.5)}[standing]
+    assert {(each.label, each.score) for each in summary.outcomes} == {(label, score)}
+    assert {each.judge for each in summary.verdicts} == {standing}
+    # An unreadable verdict costs its repair too.
+    assert asked(server) == {standing: 3, failing: calls}
+
+
+def test_a_judges_failure_of_the_provider_is_mended_without_asking_anybody_else_again(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path))
+    server.script_roles(judge=judges(strict=broken))
+    jury.run(tmp_path / "run", judge_epochs=2)
+    server.script = healthy
+    server.sent.clear()
+    jury.run(tmp_path / "run", judge_epochs=2)
+    assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 6})
+    assert len(summarize(RunFolder(tmp_path / "run")).verdicts) == 12
+
+
+def test_a_judges_unreadable_verdict_is_asked_for_again_only_when_that_is_said(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path))
+    server.script_roles(judge=judges(strict=prose))
+    jury.run(tmp_path / "run")
+    server.script = healthy
+    server.sent.clear()
+    assert jury.run(tmp_path / "run").stages == 0
+    jury.run(tmp_path / "run", retry_unscored=True)
+    assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 3})
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (len(summary.verdicts), summary.tried_again) == (6, 3)
+
+
+def test_a_trigger_that_no_judge_could_grade_is_unscored_and_never_a_fail(server: Server, tmp_path: Path):
+    server.script_roles(judge=judges(kind=prose, strict=broken))
+    finished = evaluation(server, corpus(tmp_path)).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (finished.unscored, summary.count("unscored"), summary.complete) == (3, 3, True)
+    assert summary.unscored_reasons == {"verdict: unreadable": 3}  # the first judge's
+    found = document(summary)
+    assert [found["phases"][phase]["fail"] for phase in found["phases"]] == [0, 0, 0]
+    assert found["overall"]["micro"]["weighted"]["value"] is None
+    assert found["overall"]["micro"]["strict_weighted"]["value"] == 0.0
+
+
+@pytest.mark.parametrize("calls", [1, 3, 7, 14])
+def test_a_jury_that_a_limit_stopped_goes_on_and_ends_like_an_uninterrupted_one(
+    server: Server, tmp_path: Path, calls: int
+):
+    read = corpus(tmp_path)
+    evaluation(server, read).run(tmp_path / "whole", judge_epochs=2)
+    server.sent.clear()
+    with pytest.raises(LimitReached, match=f"--max-calls {calls}"):
+        evaluation(server, read, limits=Limits(calls=calls)).run(tmp_path / "pieces", judge_epochs=2)
+    assert len(server.sent) == calls
+    assert not summarize(RunFolder(tmp_path / "pieces")).complete
+    evaluation(server, read).run(tmp_path / "pieces", judge_epochs=2)
+    assert len(server.sent) == 15  # 3 x (1 + 2 x 2), as if it had not been stopped
+    assert ends(tmp_path / "pieces") == ends(tmp_path / "whole")
+
+
+def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path), concurrency=1)
+    jury.run(tmp_path / "run", judge_epochs=2)
+    whole, events = ends(tmp_path / "run"), (tmp_path / "run" / "events.jsonl").read_bytes()
+    lines = events.splitlines(keepends=True)
+    for kept in (1, 2, 4, 8, 14):
+        # The killed writer was in the middle of the next line.
+        (tmp_path / "run" / "events.jsonl").write_bytes(b"".join(lines[:kept]) + lines[kept][:30])
+        server.sent.clear()
+        jury.run(tmp_path / "run", judge_epochs=2)
+        assert len(server.sent) == 15 - kept
+        assert ends(tmp_path / "run") == whole
+
+
+def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
+    server.script_roles(judge=judges(strict=broken))
+    jury = evaluation(server, corpus(tmp_path, dialogues=10), concurrency=2)
+    with pytest.raises(ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed for good") as end:
+        jury.run(tmp_path / "run")
+    assert end.value.exit_status == 5
+    assert 10 <= asked(server)[STRICT] <= 11  # the patience, and what was in flight
+    assert len(server.of("assistant")) < 30
+    server.script = healthy
+    jury.run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (summary.count("scored"), len(summary.verdicts)) == (30, 60)
+    assert len(grades(tmp_path / "run")) == 60
+
+
+def test_failures_of_two_judges_by_turns_are_not_one_providers(server: Server, tmp_path: Path):
+    count: Counter[str] = Counter()
+
+    def now_and_then(sent: Sent) -> Answer:
+        count[sent.body["model"]] += 1
+        return error(500) if count[sent.body["model"]] % 6 else healthy(sent)
+
+    server.script_roles(judge=now_and_then)
+    # Each judge fails five times in a row, together they fail ten times; nobody is down.
+    evaluation(server, corpus(tmp_path, dialogues=4), concurrency=1).run(tmp_path / "run")
+    assert asked(server) == {KIND: 12, STRICT: 12}
+
+
+def test_a_jury_is_another_run_than_each_of_its_judges(server: Server, tmp_path: Path):
+    read = corpus(tmp_path)
+    jury, *lone = (evaluation(server, read, judge) for judge in (JURY, KIND, STRICT))
+    digests = {each.manifest.identity.digest() for each in (jury, *lone)}
+    assert len(digests) == 3
+    assert [judge.model for judge in jury.manifest.identity.judges] == list(JURY)
+    assert jury.manifest.identity.judge_name == f"{KIND} + {STRICT}"
+    assert jury.default_folder.name.startswith("hosted_vllm_any--openai_kind+openai_strict--")
+    jury.run(tmp_path / "run")
+    for each in lone:
+        with pytest.raises(RunError, match=r"holds another run, which differs in judges\."):
+            each.run(tmp_path / "run")
+
+
+def test_a_judge_alone_is_the_same_run_by_name_and_in_a_list(server: Server, tmp_path: Path):
+    read = corpus(tmp_path)
+    one, other = evaluation(server, read, KIND), evaluation(server, read, [KIND])
+    assert one.manifest.identity == other.manifest.identity
+    assert one.default_folder == other.default_folder
+
+
+def test_the_order_in_which_judges_are_named_says_nothing(server: Server, tmp_path: Path):
+    read = corpus(tmp_path)
+    one, other = evaluation(server, read, (KIND, STRICT)), evaluation(server, read, (STRICT, KIND))
+    assert one.manifest.identity == other.manifest.identity
+    one.run(tmp_path / "run")
+    server.sent.clear()
+    assert other.run(tmp_path / "run").stages == 0
+    assert server.sent == []
+
+
+@pytest.mark.parametrize("names", [(KIND, KIND), (KIND, STRICT, KIND), ()])
+def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path: Path, names: tuple[str, ...]):
+    with pytest.raises(UsageError, match=r"name each judge once; --judge-epochs N has each of them grade"):
+        evaluation(server, corpus(tmp_path), names)
+
+
+def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp_path: Path):
+    with pytest.raises(UsageError, match="'nonsense/judge'"):
+        evaluation(server, corpus(tmp_path), (KIND, "nonsense/judge"))
+    with pytest.raises(UsageError, match="--judge openai/strict: no key"):
+        evaluation(server, corpus(tmp_path), ("embedded", STRICT), judge_api_base=None)
+    assert server.sent == []
+
+
+def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server: Server, tmp_path: Path):
+    jury = evaluation(
+        server, corpus(tmp_path), (KIND, "openai/gpt-5.4"), judge_params={"seed": 7, "max_tokens": 20_000}
+    )
+    jury.run(tmp_path / "run", limit=1)
+    bodies = {sent.body["model"]: sent.body for sent in server.of("judge")}
+    assert [bodies[name]["seed"] for name in ("kind", "gpt-5.4")] == [7, 7]
+    assert [bodies[name]["temperature"] for name in ("kind", "gpt-5.4")] == [0.7, 1.0]
+    assert bodies["kind"]["max_tokens"] == bodies["gpt-5.4"]["max_completion_tokens"] == 20_000
+    assert [judge.decoding["seed"] for judge in jury.manifest.identity.judges] == [7, 7]
+    assert jury.manifest.overrides == {"assistant": (), "judge": ("max_tokens", "seed")}
+
+
+def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):
+    jury = evaluation(server, corpus(tmp_path), judge_price=Price(prompt=1e-6, completion=1e-5, reason="given"))
+    jury.run(tmp_path / "run", judge_epochs=2)
+    found = document(summarize(RunFolder(tmp_path / "run")))
+    # The server counts 11 tokens in and 7 out: 6 x (11 x 1e-6 + 7 x 1e-5) = 6 x 8.1e-5
+    used = {"calls": 6, "prompt_tokens": 66, "completion_tokens": 42, "cached_tokens": 0, "usd": pytest.approx(4.86e-4)}
+    assert [each["usage"] for each in found["several_verdicts"]["judges"].values()] == [used, used]
+    total = {name: 2 * used[name] for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")}
+    assert found["usage"]["judge"] == total | {"usd": pytest.approx(9.72e-4)}
+
+
+def test_a_stand_in_among_the_judges_marks_the_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
+    read = corpus(tmp_path)
+    assert evaluation(server, read, (KIND, "embedded"), judge_api_base=None).manifest.embedded
+    assert not evaluation(server, read, JURY, judge_api_base=None).manifest.embedded
+
+
+@pytest.mark.parametrize(("epochs", "judge_epochs"), [(1, 1), (2, 3)])
+def test_the_plan_of_a_jury_counts_every_call_and_what_is_left_of_them(
+    server: Server, tmp_path: Path, epochs: int, judge_epochs: int
+):
+    jury, times = evaluation(server, corpus(tmp_path)), {"epochs": epochs, "judge_epochs": judge_epochs}
+    plan = jury.plan(tmp_path / "run", **times)
+    assert (plan.assistant.calls, plan.judge.calls) == (3 * epochs, 3 * epochs * 2 * judge_epochs)
+    jury.run(tmp_path / "run", limit=1)
+    calls = len(server.sent)
+    left = jury.plan(tmp_path / "run", **times)
+    assert left.calls == plan.calls - 3  # one response and its two verdicts are there
+    jury.run(tmp_path / "run", **times)
+    assert len(server.sent) - calls == left.calls
+    assert jury.plan(tmp_path / "run", **times).calls == 0
+
+
+def test_the_plan_of_a_jury_knows_its_price_where_it_knows_every_judges(server: Server, tmp_path: Path):
+    read, price = corpus(tmp_path), Price(prompt=1e-6, completion=1e-5, reason="given")
+    one, jury = (evaluation(server, read, judge, judge_price=price).plan() for judge in (KIND, JURY))
+    assert jury.judge.prompt_tokens == 2 * one.judge.prompt_tokens
+    assert jury.judge.usd == pytest.approx([2 * usd for usd in one.judge.usd])
+    assert evaluation(server, read, (KIND, "openai/gpt-4o")).plan().judge.usd is None  # `kind` has no list price
+    assert evaluation(server, read, "openai/gpt-4o").plan().judge.usd is not None
+
+
+def test_nothing_of_one_judges_verdict_reaches_another(server: Server, tmp_path: Path):
+    def telling(sent: Sent) -> Answer:
+        return Answer(verdict("PASS", [QUOTE], f"canary of {sent.body['model']}"))
+
+    server.script_roles(judge=telling)
+    evaluation(server, corpus(tmp_path), concurrency=1).run(tmp_path / "run", judge_epochs=2)
+    assert not [sent for sent in server.sent if "canary" in sent.text]
+
+
+def test_every_call_is_in_the_event_of_its_verdict(server: Server, tmp_path: Path):
+    server.script_roles(judge=judges(strict=prose))
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run")
+    events: tuple[Event, ...] = RunFolder(tmp_path / "run").events()
+    calls = Counter((event.key.judge, call.role) for event in events for call in event.calls)
+    assert calls == {(None, "assistant"): 3, (KIND, "judge"): 3, (STRICT, "judge"): 6}

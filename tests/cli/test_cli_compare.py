@@ -1,0 +1,198 @@
+"""`dspy-proact compare`: two runs or results files as a person compares them, and every refusal with its message."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from proact_run import PHASES, failed, manifest, run_of, trigger, written
+from results_rows import result_point, result_row
+from rows import jsonl, row
+
+
+def spread(scenarios=8):
+    """A trigger a scenario and phase."""
+    return [
+        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number}")
+        for turn, phase in enumerate(PHASES, start=1)
+        for number in range(scenarios)
+    ]
+
+
+@pytest.fixture
+def two(tmp_path):
+    """Run `a` fails everywhere, run `b` passes in EMERGENT only."""
+    cases = spread()
+    run_of(tmp_path / "a", [(case, "FAIL") for case in cases])
+    run_of(tmp_path / "b", [(case, "PASS" if case.stratum == "EMERGENT" else "FAIL") for case in cases], "openai/k")
+
+
+def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
+    status, out, err = proact("compare", "a", "a")
+    assert status == 0
+    assert "changed: nothing that is recorded" in out
+    assert "No difference shown in any phase." in out
+    assert "Next: dspy-proact compare a a --json" in err
+    document = json.loads(proact("compare", "a", "a", "--json")[1])
+    rows = [*document["phases"].values(), *document["overall"].values()]
+    assert all((row[of]["value"], row[of]["p"]) == (0, 1) for row in rows for of in ("weighted", "pass_rate"))
+    assert document["judges"]["exact"]["value"] == 1
+
+
+@pytest.mark.parametrize(("order", "sign"), [(("a", "b"), 1), (("b", "a"), -1)])
+def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two, order, sign):
+    status, out, _ = proact("compare", *order)
+    assert status == 0
+    assert f"Shown at 5 %, adjusted: EMERGENT {'up' if sign > 0 else 'down'}." in out
+    document = json.loads(proact("compare", *order, "--json")[1])
+    differences = {phase: row["weighted"]["value"] for phase, row in document["phases"].items()}
+    assert differences == {"EMERGENT": sign, "CRITICAL": 0, "RECOVERY": 0}
+    assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 6 / 256  # 2 of 2^8 flips, times 3 phases
+    assert document["overall"]["macro"]["weighted"]["value"] == pytest.approx(sign / 3)
+    changed = {change["field"]: (change["a"], change["b"]) for change in document["changed"]}
+    assert changed == {"judge.model": ("openai/j", "openai/k")[::sign]}
+
+
+def test_the_judges_of_the_same_responses_are_compared(proact, two):
+    _, out, _ = proact("compare", "a", "b")
+    text = " ".join(out.split())
+    assert "The responses are the same, so what differs is the judging:" in text
+    assert "openai/j and openai/k on 24 responses: same grade 66.7" in text  # 16 of 24
+    assert "flips from the first to the second: FAIL -> PASS 8." in text
+
+
+def test_a_run_and_its_export_do_not_differ(proact, two):
+    proact("export", "b", "--format", "proactbench")
+    status, out, _ = proact("compare", "b", "b.jsonl")
+    assert status == 0
+    assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())
+    document = json.loads(proact("compare", "b", "b.jsonl", "--json")[1])
+    assert document["triggers"] == {"shared": 24, "compared": 24, "worded_otherwise": 0}
+    assert document["overall"]["micro"]["weighted"]["value"] == 0
+
+
+def test_two_results_files_are_compared(proact, tmp_path):
+    worse = result_row(
+        trigger_points=[result_point(turn, phase, score="FAIL") for turn, phase in zip((2, 3, 5), PHASES, strict=True)]
+    )
+    (tmp_path / "a.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(jsonl(worse), encoding="utf-8")
+    document = json.loads(proact("compare", "a.jsonl", "b.jsonl", "--json")[1])
+    differences = [row["weighted"]["value"] for row in document["phases"].values()]
+    assert differences == [-1.0, -0.5, 0.0]  # PASS, PARTIAL and FAIL, each to FAIL
+    assert document["phases"]["EMERGENT"]["weighted"]["p_reason"] == "one scenario"
+
+
+def test_a_file_with_stray_grades_is_compared_by_what_they_say(proact, tmp_path):
+    points = [
+        result_point(2, score="pass"),
+        result_point(3, "CRITICAL", score="EXCELLENT"),
+        result_point(5, "RECOVERY", None),
+    ]
+    (tmp_path / "a.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
+    (tmp_path / "b.jsonl").write_text(jsonl(result_row(trigger_points=points)), encoding="utf-8")
+    status, out, _ = proact("compare", "a.jsonl", "b.jsonl")
+    assert status == 0
+    assert "1 trigger scored in both, of 3 shared; left out: 2 of a, 2 of b." in " ".join(out.split())
+
+
+def test_what_cannot_be_known_is_null_with_its_reason_and_never_nan(proact, tmp_path):
+    cases = spread(1)
+    run_of(tmp_path / "a", [(case, "PASS") for case in cases[:1]] + [(case, None) for case in cases[1:]])
+    run_of(tmp_path / "b", [(case, "FAIL") for case in cases])
+    status, out, _ = proact("compare", "a", "b", "--json")
+    assert status == 0
+    assert "NaN" not in out
+    assert "Infinity" not in out
+    document = json.loads(out)
+    assert document["phases"]["EMERGENT"]["weighted"]["reason"] == "one scenario"
+    assert document["phases"]["RECOVERY"]["weighted"]["reason"] == "no pairs"
+    assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in CRITICAL, RECOVERY"
+    status, out, _ = proact("compare", "a", "b")
+    assert status == 0
+    assert "nan" not in out.lower().split()
+
+
+def test_runs_in_which_nothing_is_scored_are_compared_without_a_crash(proact, tmp_path):
+    cases = spread(2)
+    for name in ("a", "b"):
+        written(tmp_path / name, manifest(), cases, [failed(case, "empty") for case in cases])
+    status, out, _ = proact("compare", "a", "b")
+    assert status == 0
+    assert "0 triggers scored in both, of 6 shared; left out: 6 of a, 6 of b." in " ".join(out.split())
+
+
+def test_runs_of_two_corpora_without_a_common_trigger_are_refused_by_name(proact, tmp_path):
+    run_of(tmp_path / "a", [(trigger("x"), "PASS")])
+    run_of(tmp_path / "b", [(trigger("y"), "PASS")], corpus_sha256="dd")
+    status, out, err = proact("compare", "a", "b")
+    assert (status, out) == (2, "")
+    assert "Error: a and b: no trigger in common, so there is nothing to compare; are they of one corpus?" in err
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("missing", "no run here"),
+        ("empty", "no run here"),
+        ("corpus.jsonl", "corpus"),
+        ("rubbish.jsonl", "not JSON"),
+        ("nothing.jsonl", "empty"),
+        ("doubled.jsonl", "line 1"),
+    ],
+)
+def test_what_is_neither_run_nor_results_file_is_refused_by_name(proact, two, tmp_path, name, said, place):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
+    (tmp_path / "rubbish.jsonl").write_text("{nope\n")
+    (tmp_path / "nothing.jsonl").write_text("\n")
+    (tmp_path / "doubled.jsonl").write_text(jsonl(result_row(), result_row()), encoding="utf-8")
+    given = ["a", "a"]
+    given[place] = name
+    status, out, err = proact("compare", *given)
+    assert (status, out) == (2, "")
+    assert err.startswith(f"Error: {name}")
+    assert said in err
+
+
+def test_long_names_of_models_and_folders_fit_eighty_columns(proact, tmp_path):
+    long = "openrouter/vendor/" + "very-" * 30 + "long"
+    cases = [trigger(f"{'d' * 100}{n}", scenario=f"{'S' * 100}{n}", domain=f"{'x' * 100}{n % 2}") for n in range(6)]
+    grades = ["PASS", "FAIL", "PARTIAL"] * 2
+    for name, judge, given in (("a" * 90, f"{long}-j", grades), ("b" * 90, f"{long}-k", grades[::-1])):
+        run_of(tmp_path / name, zip(cases, given, strict=True), judge, model=f"{long}-{name[0]}")
+    status, out, _ = proact("compare", "a" * 90, "b" * 90)
+    assert status == 0
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_reporting_and_comparing_import_neither_dspy_nor_litellm(two, tmp_path):
+    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
+    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
+    commands = [
+        ["report", "a"],
+        ["report", "a", "--json", "--by", "turn"],
+        ["report", "results.jsonl", "--corpus", "corpus.jsonl"],
+        ["compare", "a", "b"],
+        ["compare", "a", "b", "--json"],
+        ["compare", "results.jsonl", "results.jsonl"],
+        ["export", "a", "--format", "proactbench"],
+        ["export", "a", "--format", "csv"],
+    ]
+    program = (
+        "import json, sys\n"
+        "from dspy_proact import cli\n"
+        "for arguments in json.loads(sys.stdin.read()):\n"
+        "    sys.argv = ['dspy-proact', *arguments]\n"
+        "    try:\n"
+        "        cli.main()\n"
+        "    except SystemExit as end:\n"
+        "        assert end.code == 0, arguments\n"
+        "found = {name.partition('.')[0] for name in sys.modules} & {'dspy', 'litellm', 'datasets', 'openai'}\n"
+        "assert not found, found\n"
+    )
+    command, given = [sys.executable, "-c", program], json.dumps(commands)
+    ended = subprocess.run(command, check=False, input=given, cwd=tmp_path, capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr.count("Error")) == (0, 0), ended.stderr

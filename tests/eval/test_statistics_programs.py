@@ -1,0 +1,123 @@
+"""The programs of eval/ on statistics: what they print, and that they can fail."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = Path(__file__).parents[2] / "eval"
+
+
+def program(name, *arguments, folder):
+    command = [sys.executable, PROGRAMS / name, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded  # its dataclasses look it up
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines() if line[:1] == "|"]
+
+
+def test_coverage_and_power_hold_in_a_small_part(tmp_path):
+    done = program("interval_coverage.py", "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Two tables of heads, a rule, and a row with 25 and with 8 scenarios.
+    assert [row[0] for row in rows(done.stdout)] == ["scenarios", "---", "25", "8"] * 2
+    # One coverage each, then alarms and two coverages each, and one power that is judged.
+    assert done.stdout.count("within") == 2 + 2 * 3 + 1
+    assert "0 out of band" in done.stdout
+
+
+def test_a_cell_that_is_out_of_its_band_is_said_to_be():
+    coverage = module("interval_coverage")
+    cell = coverage.Cell(25, 0.5, 0.05, data_sets=2000, slack=0.0, seed=(1, 1))
+    assert cell.judged(0.95, coverage.COVERAGE) == "95.0 within"
+    assert cell.judged(0.929, coverage.COVERAGE) == "92.9 OUT"
+    assert cell.judged(0.971, coverage.COVERAGE) == "97.1 OUT"
+    few = coverage.Cell(8, 0.5, 0.05, data_sets=2000, slack=0.0, seed=(1, 1))
+    assert few.judged(0.99, coverage.COVERAGE) == "99.0 within"
+    assert few.judged(0.40, coverage.POWER) == "40.0"
+
+
+def test_an_interval_that_is_too_narrow_ends_in_failure(monkeypatch, capsys):
+    """Triggers taken for scenarios: the intervals of a grid of 25 scenarios no longer cover."""
+    coverage = module("interval_coverage")
+    honest = coverage.cluster_mean
+    monkeypatch.setattr(coverage, "cluster_mean", lambda scores, clusters: honest(scores, range(len(scores))))
+    monkeypatch.setattr(coverage, "table", lambda row, cells, heads: "".join(map(row, cells)))
+    monkeypatch.setattr(coverage, "pair_row", lambda cell: "")
+    monkeypatch.setattr(sys, "argv", ["interval_coverage.py", "--quick"])
+    with pytest.raises(SystemExit) as end:
+        coverage.main()
+    assert end.value.code == 1
+    assert "OUT" in capsys.readouterr().out
+
+
+def test_phases_correlate_as_published(tmp_path):
+    done = program("benchmark_correlation.py", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    heads, _, *found = rows(done.stdout)
+    assert heads == ["pair", "models", "Spearman [95 %]", "p", "Pearson [95 %], assumes normal", "p"]
+    assert [row[:3] for row in found] == [
+        ["EMERGENT - CRITICAL", "16", "0.86 [0.58, 0.96]"],
+        ["EMERGENT - RECOVERY", "16", "0.62 [0.12, 0.86]"],
+        ["CRITICAL - RECOVERY", "16", "0.63 [0.15, 0.87]"],
+    ]
+    # With 14 degrees of freedom t = 6.3, 3.0 and 3.1: p of .00002, .011 and .008, and never below 1 in 10,000.
+    assert [float(row[3]) for row in found] == pytest.approx([0.0001, 0.011, 0.009], abs=0.005)
+
+
+def test_another_benchmark_is_joined_by_model(tmp_path):
+    text = (
+        "model,MMLU,Arena\ngpt-4o,70,1200\nunheard-of,99,1\nkimi-k2.6,80,\ngpt-5.5,90,1400\no4-mini-2025-04-16,85,1\n"
+    )
+    (tmp_path / "scores.csv").write_text("\ufeff" + text, encoding="utf-8")
+    done = program("benchmark_correlation.py", "--scores", "scores.csv", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    found = {row[0]: row[1:] for row in rows(done.stdout)}
+    # 3 phases and 2 benchmarks: 10 pairs.
+    assert len(found) == 2 + 10
+    assert found["EMERGENT - MMLU"][0] == "4"
+    assert "(fewer than 5 pairs)" in found["EMERGENT - MMLU"][1]
+    # Joined with each other, the blank cell left out: 70, 90, 85 and 1200, 1400, 1: ranks 1 3 2 and 2 3 1, rho .5.
+    assert found["MMLU - Arena"][:2] == ["3", "0.50 (fewer than 5 pairs)"]
+    assert "Not published models, left out: unheard-of" in done.stdout
+    blank = next(line for line in done.stdout.splitlines() if line.startswith("Without a score in Arena: "))
+    # 16 published, 3 of them with a score.
+    assert len(blank.split(", ")) == 13
+    assert "kimi-k2.6" in blank
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the first line must be 'model'"),
+        ("name,MMLU\n", "the first line must be 'model'"),
+        ("model\ngpt-4o\n", "the first line must be 'model'"),
+        ("model,MMLU,MMLU\n", "the first line must be 'model'"),
+        ("model,MMLU\ngpt-4o,1,2\n", "each model has one line"),
+        ("model,MMLU\ngpt-4o,1\ngpt-4o,2\n", "each model has one line"),
+        ("model,MMLU\ngpt-4o,high\n", "could not convert"),
+        ("model,MMLU\ngpt-4o,nan\n", "a finite number"),
+        ("model,RECOVERY\ngpt-4o,1\n", "another name than a phase"),
+        ("model,MMLU\ngpt-4o,\x1b[31m\n", "could not convert"),
+        (None, "No such file"),
+    ],
+)
+def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, said):
+    if text is not None:
+        (tmp_path / "scores.csv").write_text(text, encoding="utf-8")
+    done = program("benchmark_correlation.py", "--scores", "scores.csv", folder=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "\x1b" not in done.stderr

@@ -1,0 +1,156 @@
+"""Runs of ProactBench on disk, made without a model: who answered and graded what is said by the test."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.calls import Call
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.report import Summary, summarize
+from dspy_proact.runs import (
+    Case,
+    CorpusRecord,
+    Event,
+    Failure,
+    GradeRecord,
+    Identity,
+    Manifest,
+    PricePerToken,
+    RoleIdentity,
+    RunFolder,
+    RunWriter,
+    StageKey,
+)
+from dspy_proact.types import Grade, Origin, Phase, Response, Rubric, Turn, Verdict
+from dspy_proact.views import JudgeView
+
+JUDGE = "openai/j"
+MODEL = "openai/m"
+PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
+RESPONSE = "Label the boxes today. Then call Ann."
+QUOTE = "Label the boxes today."
+FREE = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="a list")
+
+
+def trigger(
+    dialogue: str = "d1",
+    phase: str = "EMERGENT",
+    *,
+    turn: int = 2,
+    scenario: str = "TRAVEL_07",
+    domain: str = "travel",
+    user: str = "Any boxes?",
+    curated: str = "None that I know of.",
+    criterion: str = "Plans.",
+) -> Case:
+    """A trigger as a run has it; its first turn is always the same."""
+    origin = Origin(
+        dialogue=dialogue,
+        persona="0123456789abcdef",
+        scenario_id=scenario,
+        blueprint="BP_TRAVEL_07_EVA",
+        life_domain=domain,
+        style=3,
+        source_model="curator-1",
+    )
+    rubric = Rubric(
+        phase=Phase(phase), pass_criteria=criterion, partial_criteria="Hints.", fail_criteria="Does nothing."
+    )
+    conversation = (Turn(user="I move on Friday.", assistant="Good luck."), Turn(user=user, assistant=None))
+    return Case(
+        key=f"{dialogue}__t{turn}",
+        group=origin.scenario,
+        stratum=phase,
+        view=JudgeView(conversation=conversation, turn=turn, rubric=rubric),
+        meta={**origin.model_dump(), "turn": turn, "curated_response": curated},
+    )
+
+
+def answered(case: Case, text: str = RESPONSE, *calls: Call, epoch: int = 1, truncated: bool = False) -> Event:
+    """A response that is there."""
+    answer = Response(text=text, truncated=truncated).model_dump()
+    return Event(key=_response(case, epoch), answer=answer, calls=calls, time=2.0)
+
+
+def graded(
+    case: Case,
+    grade: str = "PASS",
+    *calls: Call,
+    judge: str = JUDGE,
+    epoch: int = 1,
+    judge_epoch: int = 1,
+    reasoning: str = "because",
+    evidence: Sequence[str] = (QUOTE,),
+    response: str = RESPONSE,
+) -> Event:
+    """A verdict that is there, its quotes located in the response."""
+    verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(evidence, response), grade=Grade(grade))
+    record = GradeRecord(
+        score=verdict.grade.score,
+        label=verdict.grade,
+        verified=verdict.verified,
+        detail=verdict.model_dump(mode="json"),
+    )
+    key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge, judge_epoch=judge_epoch)
+    return Event(key=key, grade=record, calls=calls, time=3.0)
+
+
+def failed(case: Case, reason: str, *, judge: str | None = None, kind: Any = "content", epoch: int = 1) -> Event:
+    """A stage without a result: the response, or the verdict of the judge that is named."""
+    key = StageKey(case=case.key, epoch=epoch, stage="verdict", judge=judge) if judge else _response(case, epoch)
+    return Event(key=key, failure=Failure(kind=kind, reason=reason), calls=(), time=4.0)
+
+
+def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
+    """Of a run of these judges; changes are on top, `corpus_sha256` and `parent` among them."""
+    judges = judges or (JUDGE,)
+    identity = Identity(
+        benchmark="proactbench",
+        assistant=RoleIdentity(model=model, program="bare", prompt="aa", decoding={"temperature": 0.7}),
+        judges=tuple(RoleIdentity(model=judge, prompt="bb", decoding={}) for judge in judges),
+        corpus=changes.pop("corpus_sha256", "cc"),
+        parent=changes.pop("parent", None),
+    )
+    fields = {
+        "identity": identity,
+        "strata": PHASES,
+        "labels": tuple(Grade),
+        "embedded": False,
+        "epochs": 1,
+        "corpus": CorpusRecord(name="c.jsonl", revision=None, dialogues=1, triggers=1, ignored_fields={}),
+        "assistant_price": FREE,
+        "judge_prices": dict.fromkeys(judges, FREE),
+        "backend": "auto",
+        "versions": {"python": "3"},
+        "created": "2026-01-02T03:04:05+00:00",
+    }
+    return Manifest(**(fields | changes))
+
+
+def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[Event] = ()) -> RunFolder:
+    """A run on disk with these contents."""
+    with RunWriter(path, of) as folder:
+        folder.add_cases(cases)
+        for event in events:
+            folder.record(event)
+    return RunFolder(path)
+
+
+def run_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, **of: Any) -> RunFolder:
+    """A finished run, every trigger answered alike and graded so by the first judge; None: the response was empty."""
+    grades, judge = list(grades), (judges or (JUDGE,))[0]
+    events = [
+        event
+        for case, grade in grades
+        for event in ([answered(case), graded(case, grade, judge=judge)] if grade else [failed(case, "empty")])
+    ]
+    return written(path, manifest(*judges, **of), [case for case, _ in grades], events)
+
+
+def summary_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, **of: Any) -> Summary:
+    """The summary of such a run."""
+    return summarize(run_of(path, grades, *judges, **of))
+
+
+def _response(case: Case, epoch: int) -> StageKey:
+    return StageKey(case=case.key, epoch=epoch, stage="response")

@@ -1,0 +1,412 @@
+"""Several verdicts on one response and several responses to one trigger: each number worked by hand on riddles."""
+
+import io
+from collections.abc import Iterable
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
+
+from dspy_proact.report import GivenVerdict, Outcome, Summary, document, print_summary, summarize
+from dspy_proact.runs import Case, Event
+
+SPHINX, ORACLE = "sphinx", "oracle"
+LETTERS = {"S": "SOLVED", "C": "CLOSE", "L": "LOST"}
+FOUR = [case(f"r{number}", group=f"g{number}") for number in (1, 2, 3, 4)]
+"""One case in each of four groups."""
+
+
+def summarized(path: Path, asked: list[Case], events: Iterable[Event], *judges: str, **changes: Any) -> Summary:
+    of = manifest(**judged_by(*(judges or (SPHINX, ORACLE))), **changes)
+    return summarize(written(path, of, asked, events))
+
+
+def verdicts(key: str, judge: str, letters: str, epoch: int = 1, **more: Any) -> list[Event]:
+    """One judge's verdicts on a response, one a judge epoch: `S`, `C` or `L`; `-` is not there, `x` failed."""
+    of = {"judge": judge, "epoch": epoch, **more}
+    return [
+        failed(key, "verdict", "content", f"{judge}s fault", judge_epoch=again, **of)
+        if letter == "x"
+        else graded(key, LETTERS[letter], judge_epoch=again, **of)
+        for again, letter in enumerate(letters, start=1)
+        if letter != "-"
+    ]
+
+
+def of_one(path: Path, sphinx: str, oracle: str, **changes: Any) -> Outcome:
+    """What becomes of one response with these verdicts."""
+    events = [answered("a"), *verdicts("a", SPHINX, sphinx), *verdicts("a", ORACLE, oracle)]
+    changes = {"judge_epochs": len(sphinx)} | changes
+    (outcome,) = summarized(path, cases("a"), events, **changes).outcomes
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("sphinx", "oracle", "label", "score"),
+    [
+        # Agreed.
+        ("S", "S", "SOLVED", 1.0),
+        # Ties go to the lower grade, and the score is the mean whatever the grade.
+        ("S", "C", "CLOSE", 0.7),
+        ("C", "L", "LOST", 0.2),
+        ("S", "L", "LOST", 0.5),
+        ("SS", "CC", "CLOSE", 0.7),
+        # A majority over judges and judge epochs together: one judge may hold it against the other.
+        ("SS", "SL", "SOLVED", 0.75),
+        ("SSS", "LLC", "SOLVED", 3.4 / 6),
+        ("CL", "SL", "LOST", 0.35),
+        # What could not be read has no say.
+        ("x", "C", "CLOSE", 0.4),
+        ("Sx", "xL", "LOST", 0.5),
+        ("xx", "Sx", "SOLVED", 1.0),
+    ],
+)
+def test_the_grade_is_the_majoritys_and_the_score_the_mean_of_what_was_read(
+    tmp_path: Path, sphinx: str, oracle: str, label: str, score: float
+):
+    outcome = of_one(tmp_path, sphinx, oracle)
+    assert (outcome.state, outcome.label, outcome.score) == ("scored", label, pytest.approx(score))
+    assert len(outcome.verdicts) == sum(letter != "x" for letter in sphinx + oracle)
+
+
+@pytest.mark.parametrize(
+    ("sphinx", "oracle"), [("S", "-"), ("-", "S"), ("-", "-"), ("x", "-"), ("-", "x"), ("xx", "x-")]
+)
+def test_a_trigger_is_pending_while_a_judge_was_not_asked_or_none_could_be_read(
+    tmp_path: Path, sphinx: str, oracle: str
+):
+    outcome = of_one(tmp_path, sphinx, oracle)
+    assert (outcome.state, outcome.label, outcome.reason, outcome.verdicts) == ("pending", None, None, ())
+
+
+@pytest.mark.parametrize(("oracle", "score"), [("S-", 1.0), ("x-", 1.0), ("L-", 2 / 3)])
+def test_a_further_verdict_that_is_awaited_takes_nothing_away(tmp_path: Path, oracle: str, score: float):
+    outcome = of_one(tmp_path, "SS", oracle)
+    assert (outcome.state, outcome.label, outcome.awaited) == ("scored", "SOLVED", 1)
+    assert outcome.score == pytest.approx(score)
+
+
+def test_without_any_verdict_the_trigger_is_unscored_for_the_first_judges_reason(tmp_path: Path):
+    outcome = of_one(tmp_path, "xx", "xx")
+    assert (outcome.state, outcome.label, outcome.reason) == ("unscored", None, "verdict: sphinxs fault")
+
+
+def test_a_run_is_complete_when_every_verdict_was_tried(tmp_path: Path):
+    events = [answered("a"), *verdicts("a", SPHINX, "SS"), *verdicts("a", ORACLE, "S")]
+    assert not summarized(tmp_path, cases("a"), events, judge_epochs=2).complete
+    last = verdicts("a", ORACLE, "-x")
+    assert summarized(tmp_path, cases("a"), last, judge_epochs=2).complete
+
+
+def test_asking_for_more_judge_epochs_keeps_what_is_scored_and_says_what_is_awaited(tmp_path: Path):
+    events = [answered("a"), *verdicts("a", SPHINX, "S"), *verdicts("a", ORACLE, "S")]
+    assert summarized(tmp_path, cases("a"), events).count("scored") == 1
+    widened = summarized(tmp_path, cases("a"), [], judge_epochs=2)
+    assert (widened.count("scored"), widened.awaited, widened.complete) == (1, 2, False)
+    assert document(widened)["several_verdicts"]["awaited"] == 2
+
+
+def jury(path: Path) -> Summary:
+    """Four responses: sphinx says S S C L, oracle says S C C S."""
+    events = [event for each in FOUR for event in [answered(each.key)]]
+    quoted = {SPHINX: (True, False, None, True), ORACLE: (True, True, False, True)}
+    for judge, letters in ((SPHINX, "SSCL"), (ORACLE, "SCCS")):
+        for each, letter, verified in zip(FOUR, letters, quoted[judge], strict=True):
+            events += verdicts(each.key, judge, letter, verified=verified)
+    return summarized(path, FOUR, events)
+
+
+def test_the_scores_of_a_jury_are_those_of_its_grades_and_means(tmp_path: Path):
+    found = document(jury(tmp_path))["phases"]["RHYME"]
+    # SS SOLVED 1, SC CLOSE 0.7, CC CLOSE 0.4, LS LOST 0.5: one of four is solved, and 2.6 / 4.
+    assert [found[name] for name in ("total", "solved", "close", "lost", "unscored", "pending")] == [4, 1, 2, 1, 0, 0]
+    assert found["pass_rate"]["value"] == pytest.approx(1 / 4)
+    assert found["weighted"]["value"] == pytest.approx(0.65)
+
+
+def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
+    found = document(jury(tmp_path))["several_verdicts"]
+    assert list(found) == ["responses", "unanimous", "awaited", "judges", "agreement"]
+    assert (found["responses"], found["unanimous"]) == (4, 2)
+    sphinx, oracle = (found["judges"][name] for name in (SPHINX, ORACLE))
+    assert list(found["judges"]) == [SPHINX, ORACLE]
+    # (1 + 1 + 0.4 + 0) / 4 and (1 + 0.4 + 0.4 + 1) / 4
+    assert [each["weighted"]["value"] for each in (sphinx, oracle)] == pytest.approx([0.6, 0.7])
+    assert [each["verdicts"] for each in (sphinx, oracle)] == [4, 4]
+    assert [each["evidence"] for each in (sphinx, oracle)] == [
+        {"checked": 3, "verified": 2},
+        {"checked": 4, "verified": 3},
+    ]
+    (agreement,) = found["agreement"]
+    assert (agreement["first"], agreement["second"], agreement["responses"]) == (SPHINX, ORACLE, 4)
+    assert agreement["exact"]["value"] == pytest.approx(2 / 4)
+    # Quadratic weights of disagreement: a step 1/4, both 1. Observed: SC 1/4 and LS 1, together 5/4 of 4 responses.
+    # By chance: sphinx has S 2, C 1, L 1, oracle S 2, C 2; over 4, SC 2 x 2 / 4, CS 1 x 2 / 4, LS 1 x 2, LC 1 x 2 / 4
+    # = (1 + 0.5 + 2 + 0.5) / 4 = 1. So 1 - 1.25 / 1.
+    assert agreement["kappa_quadratic"]["value"] == pytest.approx(-0.25)
+    assert agreement["table"] == {
+        "SOLVED": {"SOLVED": 1, "CLOSE": 1, "LOST": 0},
+        "CLOSE": {"SOLVED": 0, "CLOSE": 1, "LOST": 0},
+        "LOST": {"SOLVED": 1, "CLOSE": 0, "LOST": 0},
+    }
+    difference = agreement["score_difference"]
+    assert (difference["pairs"], difference["scenarios"]) == (4, 4)
+    assert difference["value"] == pytest.approx(0.1)  # 0.7 - 0.6
+    # The differences are 0, -0.6, 0 and 1: no flip of signs has a sum nearer to 0 than their 0.4.
+    assert difference["p"] == pytest.approx(1.0)
+    assert agreement["evidence"] == {
+        "first": {"checked": 3, "verified": 2},
+        "second": {"checked": 4, "verified": 3},
+    }
+
+
+def test_agreement_is_between_each_judges_own_majority_and_mean(tmp_path: Path):
+    events = [answered("a"), *verdicts("a", SPHINX, "LSS"), *verdicts("a", ORACLE, "LCC")]
+    found = document(summarized(tmp_path, cases("a"), events, judge_epochs=3))["several_verdicts"]
+    (agreement,) = found["agreement"]
+    assert (agreement["responses"], agreement["table"]["SOLVED"]["CLOSE"]) == (1, 1)
+    # (0 + 0.4 + 0.4) / 3 - (0 + 1 + 1) / 3 = -1.2 / 3
+    assert agreement["score_difference"]["value"] == pytest.approx(-0.4)
+    assert [each["verdicts"] for each in found["judges"].values()] == [3, 3]
+    assert [each["weighted"]["value"] for each in found["judges"].values()] == pytest.approx([2 / 3, 0.8 / 3])
+
+
+def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
+    letters = {"r1": ("S", "S"), "r2": ("S", "x"), "r3": ("x", "L"), "r4": ("S", "L")}
+    events = [answered(key) for key in letters]
+    for key, (sphinx, oracle) in letters.items():
+        events += [*verdicts(key, SPHINX, sphinx), *verdicts(key, ORACLE, oracle)]
+    summary = summarized(tmp_path, FOUR, events)
+    found = document(summary)["several_verdicts"]
+    assert (found["responses"], found["unanimous"]) == (2, 1)
+    assert [each["verdicts"] for each in found["judges"].values()] == [3, 3]
+    (agreement,) = found["agreement"]
+    assert (agreement["responses"], agreement["exact"]["value"]) == (2, 0.5)
+    assert agreement["score_difference"]["value"] == pytest.approx(-0.5)  # (1 + 0) / 2 - (1 + 1) / 2
+    assert summary.count("scored") == 4
+
+
+def test_of_three_judges_every_two_are_compared_in_their_order(tmp_path: Path):
+    events = [answered("a"), *(event for judge in "zyx" for event in verdicts("a", judge, "S"))]
+    found = document(summarized(tmp_path, cases("a"), events, "z", "y", "x"))
+    pairs = [(each["first"], each["second"]) for each in found["several_verdicts"]["agreement"]]
+    assert pairs == [("z", "y"), ("z", "x"), ("y", "x")]
+    assert (found["run"]["judge"], found["run"]["judges"]) == ("z + y + x", ["z", "y", "x"])
+
+
+def test_one_judge_asked_again_has_nobody_to_agree_with(tmp_path: Path):
+    events = [answered("a"), *verdicts("a", SPHINX, "SL"), answered("b"), *verdicts("b", SPHINX, "CC")]
+    found = document(summarized(tmp_path, cases("a", "b"), events, SPHINX, judge_epochs=2))
+    assert (found["run"]["judge"], found["run"]["judge_epochs"]) == (SPHINX, 2)
+    judged = found["several_verdicts"]
+    assert (judged["responses"], judged["unanimous"], judged["agreement"]) == (2, 1, [])
+    assert judged["judges"][SPHINX]["verdicts"] == 4
+
+
+def test_where_everything_was_asked_once_there_is_neither_block(tmp_path: Path):
+    found = document(summarized(tmp_path, cases("a"), [answered("a"), *verdicts("a", SPHINX, "S")], SPHINX))
+    assert not {"several_verdicts", "repeats"} & found.keys()
+
+
+def test_the_use_of_each_judge_is_its_own_and_the_role_has_the_sum(tmp_path: Path):
+    prices = {SPHINX: price(1e-3, 1e-2), ORACLE: price(2e-3, 1e-2)}
+    events = [
+        answered("a"),
+        graded("a", "SOLVED", call("judge"), judge=SPHINX),
+        failed("a", "verdict", "content", "unreadable", call("judge"), call("judge"), judge=ORACLE),
+    ]
+    summary = summarize(
+        written(tmp_path, manifest(**(judged_by(SPHINX, ORACLE) | {"judge_prices": prices})), cases("a"), events)
+    )
+    # 10 tokens in and 5 out a call: 10 x 1e-3 + 5 x 1e-2, and twice 10 x 2e-3 + 5 x 1e-2
+    assert {name: (usage.calls, usage.usd) for name, usage in summary.judge_usage.items()} == {
+        SPHINX: (1, pytest.approx(0.06)),
+        ORACLE: (2, pytest.approx(0.14)),
+    }
+    total = summary.usage["judge"]
+    assert (total.calls, total.prompt_tokens, total.completion_tokens) == (3, 30, 15)
+    assert total.usd == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("unknown", [SPHINX, ORACLE])
+def test_where_one_judges_price_is_unknown_that_of_the_role_is_too(tmp_path: Path, unknown: str):
+    prices = {name: price(1e-3, 1e-2) for name in (SPHINX, ORACLE)} | {unknown: price(None, None, reason="no list")}
+    of = manifest(**(judged_by(SPHINX, ORACLE) | {"judge_prices": prices}))
+    events = [answered("a"), *(graded("a", "SOLVED", call("judge"), judge=name) for name in (SPHINX, ORACLE))]
+    summary = summarize(written(tmp_path, of, cases("a"), events))
+    assert (summary.usage["judge"].usd, summary.usage["judge"].reason) == (None, "no list")
+    known = {name: usage.usd for name, usage in summary.judge_usage.items()}
+    assert known == {SPHINX: pytest.approx(0.06), ORACLE: pytest.approx(0.06)} | {unknown: None}
+
+
+def test_the_variances_of_repeats_and_what_they_are_worth(tmp_path: Path):
+    """Three triggers, two responses to each, two verdicts on each, scored 0 or 1: a balanced nested analysis."""
+    scored = {"r1": ("SS", "SS"), "r2": ("SS", "LL"), "r3": ("LL", "LS")}
+    events = []
+    for key, responses in scored.items():
+        for epoch, letters in enumerate(responses, start=1):
+            events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letters, epoch)]
+    found = document(summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2, judge_epochs=2))["repeats"]
+    # Means of the responses 1 1, 1 0, 0 1/2; of the triggers 1, 1/2, 1/4; of all 7/12.
+    # Between verdicts: only the last response differs, 2 x (1/2)^2 over 12 - 6: 1/12.
+    # Between responses: 2 x 2 x (1/2)^2 + 2 x 2 x (1/4)^2 = 5/4 over 6 - 3: 5/12. Less 1/12, by 2 verdicts: 1/6.
+    # Between triggers: 4 x (5^2 + 1^2 + 4^2) / 144 = 7/6 over 3 - 1: 7/12. Less 5/12, by 4 verdicts: 1/24.
+    assert found == {
+        "trigger_variance": {"value": pytest.approx(1 / 24)},
+        "response_variance": {"value": pytest.approx(1 / 6)},
+        "judge_variance": {"value": pytest.approx(1 / 12)},
+        "within_variance": {"value": pytest.approx(1 / 4)},  # 1/6 + 1/12
+        "design_effect": {"value": pytest.approx(1.0)},  # each trigger is its own scenario
+        "epochs_worth": {"value": 54},  # 9 x (1/4) / (1/24)
+        "judge_epochs_worth": {"value": 4},  # 9 x (1/12) / (1/24 + 1/6) = 3.6
+    }
+
+
+def test_with_epochs_alone_the_judges_part_cannot_be_told_from_the_responses(tmp_path: Path):
+    events = []
+    for key, letters in {"r1": "SS", "r2": "SL", "r3": "LL"}.items():
+        for epoch, letter in enumerate(letters, start=1):
+            events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letter, epoch)]
+    summary = summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2)
+    found = document(summary)
+    assert "several_verdicts" not in found
+    repeats = found["repeats"]
+    # Within: 2 x (1/2)^2 over 6 - 3. Between: 2 x (1/4 + 0 + 1/4) over 2 = 1/2; less 1/6, by 2 responses: 1/6.
+    assert repeats["within_variance"] == {"value": pytest.approx(1 / 6)}
+    assert repeats["trigger_variance"] == {"value": pytest.approx(1 / 6)}
+    missing = {"value": None, "reason": "no repeated verdicts"}
+    assert (repeats["response_variance"], repeats["judge_variance"]) == (missing, missing)
+    assert repeats["epochs_worth"] == {"value": 9}  # 9 x (1/6) / (1/6)
+    assert repeats["judge_epochs_worth"] == missing
+
+
+def test_with_judge_epochs_alone_only_the_judges_variance_can_be_told(tmp_path: Path):
+    events = []
+    for key, letters in {"r1": "SS", "r2": "SL"}.items():
+        events += [answered(key), *verdicts(key, SPHINX, letters)]
+    repeats = document(summarized(tmp_path, FOUR[:2], events, SPHINX, judge_epochs=2))["repeats"]
+    assert repeats["judge_variance"] == {"value": pytest.approx(1 / 4)}  # 2 x (1/2)^2 over 4 - 2
+    missing = {"value": None, "reason": "no repeated responses"}
+    assert [repeats[name] for name in ("trigger_variance", "response_variance", "within_variance")] == [missing] * 3
+    assert (repeats["epochs_worth"], repeats["judge_epochs_worth"]) == (missing, missing)
+
+
+VERDICTS = st.lists(st.sampled_from("SCL"), min_size=2, max_size=2)
+
+
+@given(responses=st.lists(st.tuples(VERDICTS, VERDICTS), min_size=1, max_size=6))
+def test_a_jury_lies_between_its_judges_and_its_counts_add_up(responses: list[tuple[list[str], list[str]]]):
+    outcomes = tuple(
+        _graded(f"r{number}", {SPHINX: sphinx, ORACLE: oracle}) for number, (sphinx, oracle) in enumerate(responses)
+    )
+    summary = _of(outcomes)
+    found = document(summary)
+    judges = found["several_verdicts"]["judges"].values()
+    each = [judge["weighted"]["value"] for judge in judges]
+    # Every judge gave as many verdicts, so the mean of all is the mean of theirs.
+    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(sum(each) / 2)
+    assert sum(judge["verdicts"] for judge in judges) == len(summary.verdicts) == 4 * len(responses)
+    (agreement,) = found["several_verdicts"]["agreement"]
+    table = [agreement["table"][a][b] for a, b in product(LABELS, LABELS)]
+    assert sum(table) == agreement["responses"] == len(responses)
+    diagonal = sum(agreement["table"][label][label] for label in LABELS)
+    assert agreement["exact"]["value"] == pytest.approx(diagonal / len(responses))
+    assert agreement["score_difference"]["value"] == pytest.approx(each[1] - each[0])
+
+
+def _graded(key: str, letters: dict[str, Iterable[str]], stratum: str = "RHYME", **changes: Any) -> Outcome:
+    """A scored outcome; its grade is a stand-in, for only verdicts and scores are read."""
+    given = tuple(
+        GivenVerdict(judge, again, LETTERS[letter], SCORES[LETTERS[letter]], verified=True, detail={})
+        for judge, each in letters.items()
+        for again, letter in enumerate(each, start=1)
+    )
+    mean = sum(verdict.score for verdict in given) / len(given)
+    return Outcome(stratum, f"cave of {key}", "scored", "CLOSE", mean, key=key, verdicts=given, **changes)
+
+
+def _of(outcomes: tuple[Outcome, ...], judges: tuple[str, ...] = (SPHINX, ORACLE)) -> Summary:
+    of = ("run", "riddles", "traveller", judges, ("RHYME", "NUMBER"), LABELS)
+    return Summary(*of, embedded=False, outcomes=outcomes)
+
+
+def printed(summary: Summary, width: int = 300) -> str:
+    file = io.StringIO()
+    print_summary(summary, Console(file=file, width=width))
+    return file.getvalue()
+
+
+def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are_worth(tmp_path: Path):
+    lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
+    assert lines[0] == "riddles: traveller judged by sphinx + oracle"
+    rule = "Grade: the commonest, ties to the lower; weighted: their mean."
+    assert f"4 responses with several verdicts: 2 unanimous. {rule}" in lines
+    assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
+        "judge sphinx: 4 verdicts",
+        "judge oracle: 4 verdicts",
+    ]
+    (sphinx, oracle) = (line for line in lines if line.startswith("judge "))
+    assert "weighted 60.0 [" in sphinx
+    assert "2 of 3 quote the response" in sphinx
+    assert "weighted 70.0 [" in oracle
+    (agreement,) = (line for line in lines if line.startswith("sphinx and oracle"))
+    assert "on 4 responses: same grade 50.0 [" in agreement
+    assert "quadratic kappa -0.25 [" in agreement
+    (flips,) = (line for line in lines if line.startswith("flips "))
+    assert "SOLVED -> CLOSE 1, LOST -> SOLVED 1." in flips
+    assert "the second minus the first: +10.0 [" in flips
+    assert any(line.startswith("worth paying for: epochs unknown (no repeated responses)") for line in lines)
+
+
+def test_what_was_asked_once_is_not_called_several(tmp_path: Path):
+    text = printed(summarized(tmp_path, cases("a"), [answered("a"), *verdicts("a", SPHINX, "S")], SPHINX))
+    assert not [word for word in ("several", "unanimous", "variance", "worth") if word in text]
+
+
+@pytest.mark.parametrize("name", ["[red]x[/red]", "\x1b[31m", "\u202eoof", "a\nb"])
+def test_hostile_names_of_judges_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
+    events = [answered("a"), *verdicts("a", name, "S"), *verdicts("a", ORACLE, "L")]
+    text = printed(summarized(tmp_path, cases("a"), events, name, ORACLE))
+    assert not set(text) & {"\x1b", "\u202e"}
+    assert not any(line.startswith("b and oracle") for line in text.splitlines())
+    if name == "[red]x[/red]":
+        assert "judge [red]x[/red]: 1 verdict," in text
+
+
+def test_a_jury_of_long_names_over_several_epochs_fits_on_80_columns():
+    judges = tuple(f"openrouter/{'some-vendor' * 3}/a-model-with-a-long-name-{number}" for number in (1, 2))
+    outcomes = tuple(
+        _graded(
+            f"{stratum}{trigger}",
+            {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
+            stratum,
+            epoch=epoch,
+        )
+        for epoch in (1, 2, 3)
+        for stratum in ("RHYME", "NUMBER")
+        for trigger in range(400)
+    )
+    summary = _of(outcomes, judges)
+    wide, narrow = printed(summary), printed(summary, width=80)
+    assert "…" not in narrow
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert narrow.split() == wide.split()
+
+
+def test_a_table_with_counts_of_four_digits_fits_on_80_columns(tmp_path: Path):
+    outcomes = tuple(
+        Outcome(stratum, f"g{number % 25}", "scored", label, SCORES[label], key=f"{stratum}{number}")
+        for stratum in ("RHYME", "NUMBER")
+        for number in range(3000)
+        for label in [LABELS[number % 3]]
+    )
+    wide, narrow = (
+        [line.split() for line in printed(_of(outcomes), width).splitlines() if "/" in line] for width in (300, 80)
+    )
+    assert wide == narrow
+    assert wide[-1][:5] == ["micro", "6000/6000", "2000", "2000", "2000"]
