@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
-    from dspy_proact.corpus import Corpus, load_corpus, read_results
+    from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, open_model
     from dspy_proact.programs import Assistant, Judge
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         print_comparison,
         print_leaderboard,
         print_summary,
+        study,
         summarize,
         summarize_results,
     )
@@ -44,6 +45,7 @@ __all__ = [
     "JudgeView",
     "Phase",
     "ProactError",
+    "Ratings",
     "Rejudging",
     "Response",
     "Responses",
@@ -57,18 +59,20 @@ __all__ = [
     "document",
     "leaderboard",
     "load_corpus",
+    "load_ratings",
     "open_model",
     "print_comparison",
     "print_leaderboard",
     "print_summary",
     "read_results",
+    "study",
     "summarize",
     "summarize_results",
 ]
 
 _ROOMS = {
     "benchmarks": ["Evaluation", "Rejudging", "Responses"],
-    "corpus": ["Corpus", "load_corpus", "read_results"],
+    "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "open_model"],
     "programs": ["Assistant", "Judge"],
@@ -81,6 +85,7 @@ _ROOMS = {
         "print_comparison",
         "print_leaderboard",
         "print_summary",
+        "study",
         "summarize",
         "summarize_results",
     ],

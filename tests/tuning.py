@@ -4,15 +4,30 @@ import csv
 import hashlib
 import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from server import GRADES, Answer, Sent, verdict
 
-from dspy_proact.compile import Effort, JudgeCompile, Plan
+from dspy_proact.compile import Effort, JudgeCompile, Plan, labelled
+from dspy_proact.compile.gold import Gold
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.models.embedded.proposer import answer as propose
+from dspy_proact.programs import (
+    Artefact,
+    Card,
+    CardNumber,
+    CardUsage,
+    Cuts,
+    Gain,
+    GradeResponse,
+    Judge,
+    PhaseCard,
+    judge_state,
+    signature_hash,
+)
 from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.views import JudgeView
 
@@ -50,6 +65,7 @@ def item(number: int, persona: int, phase: Phase, scenario: str | None = None) -
         scenario=scenario or f"p{persona}/S{number % 2}",
         persona=f"p{persona}",
         view=view,
+        turn=view.turn,
         response=f"{QUOTE} {forward} Yours, {word}, {number}.",
     )
 
@@ -61,11 +77,9 @@ def study(personas: int = 4, each: int = 3) -> Ratings:
         made = item(number, number % personas, PHASES[number // personas % 3])
         items.append(made)
         for rater in range(2):
-            grade = tuple(Grade)[(number + rater * (number % 2)) % 3]
+            grade = tuple(Grade)[(number % personas + number // personas + rater * (number % 5 == 0)) % 3]
             reason = f"It is {grade}, says {token(number % personas)}."
-            ratings.append(
-                Rating(item=made.key, annotator=f"{RATER}{rater}", grade=grade, confidence=3, reason=reason)
-            )
+            ratings.append(Rating(item=made.key, annotator=f"{RATER}{rater}", grade=grade, confidence=3, reason=reason))
     source = RatingsSource(origin="here", files={"ratings.csv": "aa"})
     return Ratings(name="a study", items=tuple(items), ratings=tuple(ratings), source=source)
 
@@ -117,6 +131,21 @@ def models(sent: Sent) -> Answer:
     return Answer(verdict(GRADES[int(digest, 16) % 3], [QUOTE]))
 
 
+def taught(of: Ratings) -> Callable[[Sent], Answer]:
+    """Models of which the judge is wrong throughout, and right as soon as it has a demo or a rule of the proposer's."""
+    people = {each.response: each.consensus for each in labelled(of)}
+
+    def answer(sent: Sent) -> Answer:
+        if sent.role == "proposer":
+            return Answer(proposal(sent))
+        system, *demos, last = (str(message["content"]) for message in sent.messages)
+        (grade,) = (grade for response, grade in people.items() if response in last)
+        wrong = "PASS" if grade == "FAIL" else "FAIL"
+        return Answer(verdict(grade if demos or "when in doubt" in system else wrong, [QUOTE]))
+
+    return answer
+
+
 def proposal(sent: Sent) -> str:
     """What the embedded proposer answers to a request."""
     told = [(str(message["role"]), str(message["content"])) for message in sent.messages]
@@ -129,3 +158,58 @@ def lasting(file: Path) -> dict[str, Any]:
     content = json.loads(file.read_text(encoding="utf-8"))
     assert content["card"].pop("created")
     return content
+
+
+NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
+USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
+
+
+def card(**low: float | None) -> Card:
+    """A card by hand, with the lower bound of the kappa after in each phase."""
+    gain = {"labels": 20, "before": NUMBER, "difference": NUMBER, "low98": 0.1, "p": 0.01}
+    beside = ("exact_before", "exact_after", "exact_commonest", "one_human", "best_attainable")
+    phases = {
+        phase: PhaseCard(
+            **gain,
+            after=CardNumber(value=0.5, low=low.get(phase, 0.4), high=0.7),
+            **dict.fromkeys((*beside, "bias_before", "bias_after"), NUMBER),
+        )
+        for phase in Phase
+    }
+    return Card(
+        statement="improvement shown",
+        shown=True,
+        overall=Gain(**gain, after=NUMBER),
+        phases=phases,
+        scenarios=10,
+        raters=2,
+        unread=0,
+        evidence_before=(1, 2),
+        evidence_after=(2, 2),
+        usage_before=USAGE,
+        usage_after=USAGE,
+        folds=2,
+        fold_scores=(0.6, 0.7),
+        overlap=0.0,
+        judge={"model": "openai/any"},
+        proposer="openai/any",
+        optimizer={"name": "search"},
+        ratings={"name": "a study", "sha256": "ff"},
+        embedded=False,
+        versions={"dspy": "3"},
+        created="2026-01-02T03:04:05+00:00",
+    )
+
+
+def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None) -> Artefact:
+    """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
+    judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
+    judge.grade.demos = Gold({}).examples(labelled(study()))[:demos]
+    return Artefact(
+        program="judge",
+        signature=signature_hash(GradeResponse),
+        state=judge_state(judge),
+        votes=votes,
+        cuts=dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {},
+        card=card(**low),
+    )

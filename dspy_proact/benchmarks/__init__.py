@@ -6,6 +6,14 @@ from dspy_proact.benchmarks.jury import JudgePrompt
 from dspy_proact.benchmarks.proactbench import ProactBench, Seat, case_key, cases_of
 from dspy_proact.benchmarks.rejudging import Rejudging
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.benchmarks.synthetic import (
+    Step,
+    SyntheticItem,
+    permuted_within_phase,
+    rater_kappa,
+    synthetic_items,
+    synthetic_ratings,
+)
 
 __all__ = [
     "Evaluation",
@@ -16,8 +24,14 @@ __all__ = [
     "Rejudging",
     "Responses",
     "Seat",
+    "Step",
+    "SyntheticItem",
     "case_key",
     "cases_of",
     "folder_name",
+    "permuted_within_phase",
+    "rater_kappa",
     "run_name",
+    "synthetic_items",
+    "synthetic_ratings",
 ]

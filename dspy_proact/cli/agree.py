@@ -1,14 +1,13 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from dspy_proact.report import Study, Summary
+    from dspy_proact.report import Choices, Study, Summary
 
 
 @click.command()
@@ -73,18 +72,16 @@ def agree(
         say("Next: the same with --json")
 
 
-def _study(ratings: str, run: Path | None, items: Path | None, choices: Any) -> "Study":
-    from dspy_proact.corpus import load_ratings
+def _study(ratings: str, run: Path | None, items: Path | None, choices: "Choices") -> "Study":
+    from dspy_proact.cli.labels import load
     from dspy_proact.errors import UsageError
-    from dspy_proact.report import items_of, study
+    from dspy_proact.report import study
 
     if ratings == "published" and (run or items):
         flag = "--run" if run else "--items"
         raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
     summary = _summary(run)
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
-    given = load_ratings(ratings, items_of(summary) if summary else None, items_path=items, cache=cache)
-    return study(given, choices, embedded=summary is not None and summary.embedded)
+    return study(load(ratings, summary, items), choices, embedded=summary is not None and summary.embedded)
 
 
 def _template(run: Path | None, items: Path | None) -> str:

@@ -50,7 +50,7 @@ def _gains(artefact: Artefact) -> Table:
     card = artefact.card
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("kappa", no_wrap=True)
-    for heading in ("labels", "before", "after", "gain", "p"):
+    for heading in ("n", "before", "after", "gain", "p"):
         table.add_column(cell(heading), justify="right", no_wrap=True)
     rows = {"average": card.overall, **{str(phase): gain for phase, gain in card.phases.items()}}
     for name, gain in rows.items():

@@ -77,15 +77,16 @@ def judge(
     Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
     """
-    from dspy_proact.cli.agree import load
     from dspy_proact.cli.cards import print_card, show_compile_plan
+    from dspy_proact.cli.labels import load
+    from dspy_proact.cli.report import summary_of
     from dspy_proact.cli.saying import say
     from dspy_proact.compile import Effort, JudgeCompile, Plan
     from dspy_proact.errors import Halt
     from dspy_proact.models import Limits
 
     compiling = JudgeCompile(
-        load(ratings, run, items),
+        load(ratings, summary_of(run) if run else None, items),
         judge,
         proposer,
         plan=Plan(Effort(optimizer, trials, max_demos, seed), folds, votes),

@@ -62,8 +62,12 @@ class Record:
             raise RunError(f"{self.path.parent}: another process is compiling here") from None
         except OSError as error:
             raise RunError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        for answered in self._read():
-            self._kept[answered.request].append(answered)
+        try:
+            for answered in self._read():
+                self._kept[answered.request].append(answered)
+        except RunError:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

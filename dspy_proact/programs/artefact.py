@@ -59,6 +59,12 @@ class Cuts(Frozen):
     partial: float = Field(ge=0, le=2)
     full: float = Field(ge=0, le=2)
 
+    @model_validator(mode="after")
+    def _rise(self) -> Self:
+        if not self.partial < self.full:
+            raise ValueError(f"the cut of PASS, {self.full:g}, does not lie above that of PARTIAL, {self.partial:g}")
+        return self
+
 
 class Artefact(Frozen):
     """The file."""

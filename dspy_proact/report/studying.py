@@ -226,8 +226,8 @@ def _findings(study: Study) -> Iterator[str]:
     if study.balanced:
         yield (
             "The published items were drawn by the judge's grade, in about equal numbers: no rate on them, and no "
-            "leniency, is one in the corpus. They can show that the judge agrees with a person about as well as "
-            "another person does; they cannot rank judges, or show that one has improved."
+            "leniency, is one in the corpus. They can show that the judge agrees with a person at least as well as "
+            "another person does; they are too few to rank judges, or to show that one has improved."
         )
 
 
@@ -244,7 +244,7 @@ def _alternative(study: Study) -> Iterator[str]:
     if alternative.advantage.value is not None:
         yield (
             f"advantage: at {percent(alternative.advantage)} % of a rater's items the judge is at least as near to the "
-            f"others' grades as that rater; most of it can be ties ({percent(alternative.ties)} %)"
+            f"others' grades as that rater, counting ties, which are {percent(alternative.ties)} %"
         )
 
 

@@ -1,6 +1,5 @@
 """`JudgeCompile` from end to end: every optimizer, stopped and resumed, replayed, with votes, and what it refuses."""
 
-import hashlib
 import json
 import os
 import signal
@@ -8,11 +7,13 @@ import subprocess
 import sys
 from collections import Counter
 
+import dspy
 import pytest
 from server import GRADES, Answer, error, verdict
-from tuning import QUOTE, at, item, lasting, models, on_disk, plan, proposer_base, study
+from tuning import QUOTE, at, lasting, models, on_disk, plan, proposer_base, study
 
-from dspy_proact.compile import OPTIMIZERS, JudgeCompile
+from dspy_proact.compile import OPTIMIZERS, JudgeCompile, labelled
+from dspy_proact.corpus import load_ratings
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits
 from dspy_proact.programs import read_artefact
@@ -29,9 +30,12 @@ def test_a_compile_that_a_limit_stopped_goes_on_to_the_same_file_and_pays_for_no
     """So does a second compile from nothing, which the first two runs of this test are."""
     server.script = models
     ratings, how = study(), plan(optimizer)
-    whole = at(server, ratings, how).run(tmp_path / "whole")
+    compiling = at(server, ratings, how)
+    whole = compiling.run(tmp_path / "whole")
     asked = bodies(server.sent)
     assert whole.paid == len(server.sent)
+    assert len(server.of("judge")) <= compiling.estimate().judge_calls
+    assert len(server.of("proposer")) <= compiling.estimate().proposer_calls
     assert read_artefact(whole.path) == whole.artefact
 
     server.sent.clear()
@@ -44,10 +48,6 @@ def test_a_compile_that_a_limit_stopped_goes_on_to_the_same_file_and_pays_for_no
     assert resumed.paid == whole.paid - half
     assert bodies(server.sent) == asked
     assert lasting(resumed.path) == lasting(whole.path)
-    # And once more: everything stands in the record.
-    again = at(server, ratings, how).run(tmp_path / "parts")
-    assert (again.paid, len(server.sent)) == (0, whole.paid)
-    assert lasting(again.path) == lasting(whole.path)
 
 
 def test_a_compile_that_was_killed_pays_again_only_for_the_call_in_flight(tmp_path, server):
@@ -78,6 +78,154 @@ def test_a_compile_that_was_killed_pays_again_only_for_the_call_in_flight(tmp_pa
     resumed = at(server, ratings, how).run(tmp_path / "parts")
     assert resumed.paid == whole.paid - kill_at + 1
     assert bodies(server.sent) == asked + at_kill
-    assert lasting(resumed.path)["state"] == lasting(whole.path)["state"]
-    kept, made = (lasting(each.path) for each in (resumed, whole))
-    assert kept == made
+    assert lasting(resumed.path) == lasting(whole.path)
+
+
+# Votes
+
+
+def unequal(*grades):
+    """A judge that grades the same request otherwise every time, in turn."""
+    times = Counter()
+
+    def answer(sent):
+        if sent.role == "proposer":
+            return models(sent)
+        name = json.dumps(sent.body, sort_keys=True)
+        times[name] += 1
+        return Answer(verdict(grades[(times[name] - 1) % len(grades)], [QUOTE]))
+
+    return answer
+
+
+def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
+    server.script = unequal("PASS", "FAIL", "FAIL")
+    ratings = study()
+    finished = at(server, ratings, plan("labeled", votes=3)).run(tmp_path / "out")
+    assert finished.artefact.votes == 3
+    assert set(bodies(server.sent).values()) == {3}
+    # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
+    # of 0 and judges nothing.
+    assert finished.artefact.card.phases["EMERGENT"].after.value == pytest.approx(0.0)
+    partial = sum(each.consensus == "PARTIAL" for each in labelled(ratings)) / len(ratings.items)
+    exact = [phase.exact_before.value for phase in finished.artefact.card.phases.values()]
+    assert sum(exact) / 3 == pytest.approx(partial)
+
+
+def test_votes_are_replayed_in_their_order(tmp_path, server):
+    ratings, how = study(), plan("labeled", votes=2)
+    server.script = unequal(*GRADES)
+    whole = at(server, ratings, how).run(tmp_path / "whole")
+    first, server.script = len(server.sent), unequal(*GRADES)
+    with pytest.raises(LimitReached):
+        at(server, ratings, how, limits=Limits(calls=17)).run(tmp_path / "parts")  # the 9th item's first vote is there
+    resumed = at(server, ratings, how).run(tmp_path / "parts")
+    assert len(server.sent) == 2 * first
+    assert lasting(resumed.path) == lasting(whole.path)
+
+
+# What goes wrong on the way
+
+
+def test_a_provider_that_fails_for_good_stops_the_compile_and_the_same_call_goes_on(tmp_path, server):
+    ratings, how = study(), plan("bootstrap")
+    server.script = models
+    whole = at(server, ratings, how).run(tmp_path / "whole")
+    server.sent.clear()
+    server.script = lambda sent: error(500) if len(server.sent) > whole.paid // 2 else models(sent)
+    with pytest.raises(ProviderDown, match="cannot go round it"):
+        at(server, ratings, how).run(tmp_path / "parts")
+    assert len(server.sent) == whole.paid // 2 + 1
+    server.script = models
+    resumed = at(server, ratings, how).run(tmp_path / "parts")
+    assert resumed.paid == whole.paid - whole.paid // 2
+    assert lasting(resumed.path) == lasting(whole.path)
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2", "gepa", "search"])
+def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_path, server, optimizer):
+    unreadable = tuple(study().items[place].response for place in (1, 6))
+
+    def judge(sent):
+        lost = any(response in str(sent.messages[-1]["content"]) for response in unreadable)
+        return Answer("no object") if sent.role == "judge" and lost else models(sent)
+
+    server.script = judge
+    finished = at(server, study(), plan(optimizer)).run(tmp_path / "out")
+    assert finished.artefact.card.unread == 2
+    assert finished.artefact.card.overall.labels == 10
+
+
+def test_a_limit_on_money_needs_a_price_of_the_proposer_too(server):
+    with pytest.raises(UsageError, match="price"):
+        at(server, study(), plan(), limits=Limits(usd=1.0))
+
+
+# What is refused
+
+
+def test_fewer_personas_than_folds_are_refused_before_any_call(tmp_path, server):
+    with pytest.raises(UsageError, match="4 personas or scenarios cannot make 5 folds; give --folds between 2 and 4"):
+        at(server, study(), plan(folds=5)).run(tmp_path / "out")
+    assert server.sent == []
+
+
+def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_differs(tmp_path, server):
+    server.script = models
+    at(server, study(), plan()).run(tmp_path / "out")
+    calls = len(server.sent)
+    assert at(server, study(), plan()).run(tmp_path / "out").paid == 0  # everything stands in the record
+    for other, named in [
+        (at(server, study(), plan(seed=1)), "optimizer"),
+        (at(server, study(5), plan()), "ratings"),
+        (at(server, study(), plan(), judge_params={"temperature": 0.5}), "judge"),
+    ]:
+        with pytest.raises(RunError, match=f"holds another compile, which differs in {named};"):
+            other.run(tmp_path / "out")
+    assert len(server.sent) == calls
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", "null"])
+def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "compile.json").write_text(damaged, encoding="utf-8")
+    with pytest.raises(RunError, match=r"compile\.json"):
+        at(server, study(), plan()).run(tmp_path / "out")
+    assert server.sent == []
+
+
+def test_a_study_of_labels_only_is_refused():
+    with pytest.raises(UsageError, match="published: has labels without conversations and responses"):
+        JudgeCompile(load_ratings("published"), plan=plan())
+
+
+# Going on from a program
+
+
+def test_a_start_is_asked_first_and_keeps_what_it_learned(tmp_path, server):
+    server.script = models
+    first = at(server, study(), plan("labeled")).run(tmp_path / "first")
+    demos = first.artefact.state.demos
+    assert demos
+    server.sent.clear()
+    at(server, study(), plan("gepa"), start=first.path).run(tmp_path / "second")
+    for sent in server.sent[:12]:  # the judge as it is, on each response
+        shown = " ".join(str(message["content"]) for message in sent.messages[:-1])
+        assert all(str(demo["response"]) in shown for demo in demos)
+    assert at(server, study(), plan(), start=first.path).default_folder != at(server, study(), plan()).default_folder
+
+
+# The surroundings
+
+
+def test_dspys_memory_is_afterwards_what_it_was(tmp_path, server):
+    server.script = models
+    before = dspy.cache
+    at(server, study(), plan()).run(tmp_path / "out")
+    assert dspy.cache is before
+
+
+def test_nothing_is_printed(tmp_path, server, capfd):
+    server.script = models
+    at(server, study(), plan("bootstrap")).run(tmp_path / "out")
+    assert capfd.readouterr() == ("", "")

@@ -1,0 +1,87 @@
+"""Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import dspy
+
+from dspy_proact.corpus import RatedItem, Ratings
+from dspy_proact.errors import UsageError
+from dspy_proact.types import Grade, Phase, Rating
+from dspy_proact.views import JudgeView
+
+LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
+"""Grades in rising order; a level is a place in it."""
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """A response with people's grades."""
+
+    key: str
+    """Opaque; examples carry it and nothing else that is not a field of the judge's signature."""
+    phase: Phase
+    scenario: str
+    unit: str
+    """What folds keep together: the persona where it is known, else the scenario."""
+    view: JudgeView
+    response: str
+    ratings: tuple[Rating, ...]
+    """At least one."""
+
+    @property
+    def soft(self) -> tuple[float, float, float]:
+        """Share of the ratings at each level: FAIL, PARTIAL, PASS."""
+        counts = Counter(rating.grade for rating in self.ratings)
+        fail, partial, full = (counts[grade] / len(self.ratings) for grade in LEVELS)
+        return fail, partial, full
+
+    @property
+    def consensus(self) -> Grade:
+        """The commonest grade; ties by the published rule, PARTIAL before PASS before FAIL."""
+        counts = Counter(rating.grade for rating in self.ratings)
+        return max((Grade.PARTIAL, Grade.PASS, Grade.FAIL), key=lambda grade: counts[grade])
+
+    @property
+    def example(self) -> dspy.Example:
+        """The inputs of the judge, and the key."""
+        return dspy.Example(
+            key=self.key,
+            conversation=list(self.view.conversation),
+            turn=self.view.turn,
+            rubric=self.view.rubric,
+            response=self.response,
+        ).with_inputs("conversation", "turn", "rubric", "response")
+
+
+def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
+    """The items that somebody rated, in the order of the study.
+
+    Raises:
+        UsageError: No item has a rating, or the study has labels only, without conversations and responses.
+    """
+    by_item: defaultdict[str, list[Rating]] = defaultdict(list)
+    for rating in ratings.ratings:
+        by_item[rating.item].append(rating)
+    rated = [item for item in ratings.items if by_item[item.key]]
+    if not rated:
+        raise UsageError(f"{ratings.name}: nobody has rated anything in it")
+    if any(item.view is None or item.response is None for item in rated):
+        raise UsageError(
+            f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to it; "
+            "name a folder in the official layout, or your own ratings, with --ratings"
+        )
+    return tuple(_labelled(item, by_item[item.key]) for item in rated)
+
+
+def _labelled(item: RatedItem, ratings: Sequence[Rating]) -> Labelled:
+    assert item.view is not None, "checked before"
+    assert item.response is not None, "checked before"
+    unit = item.persona or item.scenario
+    return Labelled(item.key, item.phase, item.scenario, unit, item.view, item.response, tuple(ratings))
+
+
+def by_key(items: Sequence[Labelled]) -> Mapping[str, Labelled]:
+    """The items, to be looked up by what an example carries."""
+    return {item.key: item for item in items}

@@ -1,0 +1,93 @@
+"""What a judge is tuned to: agreement with people beyond what a constant answer earns."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from dspy_proact.compile.labels import LEVELS, Labelled, by_key
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.types import Grade, Phase
+
+Soft = tuple[float, float, float]
+"""Share of the ratings at each level: FAIL, PARTIAL, PASS."""
+
+
+class AgreementMetric:
+    """Score of one verdict against the labels of one training set.
+
+    The verdict's mean ordinal disagreement with the labels of the *other* items of its phase, minus that with its own
+    item's, mapped to [0, 1]: a judge that always answers alike scores 0.5 on average, whatever it answers.
+
+    Args:
+        items: The training set; labels of anything else are out of reach.
+        with_feedback: Whether a sentence for reflective optimizers comes with the score.
+    """
+
+    def __init__(self, items: Sequence[Labelled], with_feedback: bool = False):
+        self._items, self._with_feedback = by_key(items), with_feedback
+        self._sums: Mapping[Phase, Soft] = _sums(items)
+        self._counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
+
+    def __call__(
+        self,
+        example: dspy.Example,
+        prediction: dspy.Prediction,
+        trace: Any = None,
+        pred_name: str | None = None,  # noqa: ARG002 - GEPA gives it
+        pred_trace: Any = None,  # noqa: ARG002 - likewise
+    ) -> Any:
+        """The score in [0, 1], higher is better; for reflective optimizers a prediction with score and feedback.
+
+        Asked with a trace, as bootstrapping does, it says whether the verdict is worth a demo: nearer to its own label
+        than to those of others.
+        """
+        item = self.item(example)
+        score = self.score(item, Grade(prediction.grade))
+        if trace is not None and not self._with_feedback:
+            return score > 0.5
+        if not self._with_feedback:
+            return score
+        return dspy.Prediction(score=score, feedback=feedback(item, prediction))
+
+    def item(self, example: dspy.Example) -> Labelled:
+        """The labelled item behind an example."""
+        return self._items[example.key]
+
+    def score(self, item: Labelled, grade: Grade) -> float:
+        """The score of a grade for an item."""
+        level = LEVELS.index(grade)
+        others = self._counts[item.phase] - 1
+        if others < 1:
+            return 0.5
+        total, own = self._sums[item.phase], item.soft
+        rest = tuple((all_of - mine) / others for all_of, mine in zip(total, own, strict=True))
+        return 0.5 + (_disagreement(level, rest) - _disagreement(level, own)) / 2
+
+
+def feedback(item: Labelled, prediction: dspy.Prediction) -> str:
+    """What people said of a response, and what the judge said; never a word of the rubric's."""
+    counts = ", ".join(f"{sum(r.grade is grade for r in item.ratings)} {grade}" for grade in reversed(LEVELS))
+    reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in item.ratings if rating.reason.strip()]
+    found = any(quote.start is not None for quote in locate_quotes(prediction.evidence, item.response))
+    lines = [
+        f"People graded this response: {counts}.",
+        *(["Their reasons:", *reasons] if reasons else []),
+        f"The judge said {prediction.grade}: {prediction.reasoning}",
+        f"Its quote {'stands' if found else 'does not stand'} in the response.",
+    ]
+    return "\n".join(lines)
+
+
+def _sums(items: Sequence[Labelled]) -> dict[Phase, Soft]:
+    sums: defaultdict[Phase, Soft] = defaultdict(lambda: (0.0, 0.0, 0.0))
+    for item in items:
+        fail, partial, full = (a + b for a, b in zip(sums[item.phase], item.soft, strict=True))
+        sums[item.phase] = (fail, partial, full)
+    return sums
+
+
+def _disagreement(level: int, soft: Sequence[float]) -> float:
+    """Mean distance of a level from labels, in [0, 1]."""
+    return sum(share * abs(level - other) for other, share in enumerate(soft)) / (len(LEVELS) - 1)

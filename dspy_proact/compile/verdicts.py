@@ -1,0 +1,47 @@
+"""What a judge says of labelled responses, one verdict a vote."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import dspy
+
+from dspy_proact.compile.labels import LEVELS, Labelled
+from dspy_proact.errors import ContentError
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.programs import Judge
+from dspy_proact.types import Grade, Verdict
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The verdicts on one response."""
+
+    verdicts: tuple[Verdict | None, ...]
+    """One a vote; None where it could not be read."""
+
+    @property
+    def read(self) -> list[Verdict]:
+        """Those that could be read."""
+        return [verdict for verdict in self.verdicts if verdict is not None]
+
+    @property
+    def level(self) -> float | None:
+        """Mean level of the verdicts in [0, 2]: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
+        levels = [LEVELS.index(verdict.grade) for verdict in self.read]
+        return sum(levels) / len(levels) if levels else None
+
+
+def vote(judge: Judge, items: Sequence[Labelled], votes: int, lm: dspy.LM) -> Mapping[str, Votes]:
+    """A judge's verdicts on items, by key, in their order; each vote is asked for under a rollout of its own."""
+    lms = [lm if number == 0 else lm.copy(rollout_id=number) for number in range(votes)]
+    return {item.key: Votes(tuple(_verdict(judge, item, each) for each in lms)) for item in items}
+
+
+def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
+    try:
+        with dspy.context(lm=lm):
+            said = judge(**item.example.inputs())
+    except ContentError:
+        return None
+    evidence = locate_quotes(said.evidence, item.response)
+    return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))

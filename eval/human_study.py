@@ -1,0 +1,75 @@
+"""The published human study of ProactBench (arXiv 2605.09228), by its own rules, with our numbers beside them.
+
+    python eval/human_study.py
+
+Prints three Markdown tables from the bundled labels: 275 ratings of 59 items by 18 people, and the grades of the
+study's judge, GPT-5.4. The first sets the published figures beside the same rules applied here; their resamples are
+drawn by another generator, so that intervals differ a little. The second has our intervals for the same statistics.
+The third is what we report: the judge and another person, both against one person at a time.
+"""
+
+import argparse
+
+from dspy_proact import Estimate, load_ratings, study
+from dspy_proact.report import Study
+
+PUBLISHED = {
+    "EMERGENT": {"alpha": Estimate(0.1703, -0.0521, 0.3391), "kappa": Estimate(0.5455, 0.2565, 0.8347)},
+    "CRITICAL": {"alpha": Estimate(0.1576, -0.0285, 0.2873), "kappa": Estimate(0.2692, -0.0245, 0.5561)},
+    "RECOVERY": {"alpha": Estimate(0.2780, 0.0494, 0.4474), "kappa": Estimate(0.5522, 0.2278, 0.8413)},
+}
+"""Ordinal alpha of people; unweighted kappa of their commonest grade and the judge; percentile intervals over items."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.parse_args()
+
+    found = study(load_ratings("published"))
+    print(*reproduced(found), "", *beside(found), "", *against_one(found), sep="\n")
+
+
+def reproduced(found: Study) -> list[str]:
+    rows = [
+        line("phase", "items", "ratings", "alpha, published", "here", "kappa, published", "here"),
+        line(*["---"] * 7),
+    ]
+    for phase, part in found.phases.items():
+        rule, told = part.published, PUBLISHED[phase]
+        shown = map(exactly, (told["alpha"], rule.alpha, told["kappa"], rule.kappa))
+        rows.append(line(phase, rule.items, rule.ratings, *shown))
+    return rows
+
+
+def beside(found: Study) -> list[str]:
+    rows = [line("phase", "alpha", "kappa", "kappa, quadratic", "exact", "judge - people"), line(*["---"] * 6)]
+    for name, part in {**found.phases, "pooled": found.pooled}.items():
+        kappas = (part.kappa("none"), part.kappa("quadratic"))
+        rows.append(line(name, *map(shortly, (part.alpha("ordinal"), *kappas, part.exact, part.bias))))
+    return rows
+
+
+def against_one(found: Study) -> list[str]:
+    heads = ("phase", "items", "another person", "the judge", "judge - person", "best attainable")
+    rows = [line(*heads), line(*["---"] * len(heads))]
+    for name, part in {**found.phases, "pooled": found.pooled}.items():
+        told = part.reference
+        numbers = (told.one_human, told.judge, told.difference, told.best_attainable)
+        rows.append(line(name, told.items, *map(shortly, numbers)))
+    return rows
+
+
+def exactly(estimate: Estimate) -> str:
+    return f"{estimate.value:.4f} [{estimate.low:.3f}, {estimate.high:.3f}]"
+
+
+def shortly(estimate: Estimate) -> str:
+    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+
+
+def line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""A compiled program as a file: what is written is read back as it was, and all else is refused in a sentence."""
+
+import json
+import os
+import pickle
+from typing import Any
+
+import dspy
+import pytest
+from tuning import artefact, study
+
+from dspy_proact.compile import labelled
+from dspy_proact.compile.gold import Gold
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import (
+    GradeResponse,
+    Judge,
+    compiled_judge,
+    judge_state,
+    read_artefact,
+    signature_hash,
+    write_artefact,
+)
+
+TURN = dspy.InputField(desc=GradeResponse.fields["turn"].json_schema_extra["desc"])
+FROZEN_SIGNATURE = "1f9f58607a60a528d0e9d913c0e40133b1d899459ac9ba01fe65c3bc130da2d3"
+
+
+@pytest.fixture
+def content():
+    """A file's content, to be spoilt."""
+    return json.loads(artefact(votes=3, cuts=(0.5, 1.5)).model_dump_json())
+
+
+@pytest.fixture
+def refused(tmp_path):
+    """Read a file with these contents; the sentence with which it is refused."""
+
+    def read(contents: Any) -> str:
+        file = tmp_path / "judge.json"
+        file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
+        with pytest.raises(UsageError) as caught:
+            read_artefact(file)
+        said = str(caught.value)
+        assert said.startswith(f"{file}: ")
+        assert "\n" not in said
+        return said
+
+    return read
+
+
+def at(content: Any, path: str) -> Any:
+    for part in path.split(".") if path else []:
+        content = content[int(part)] if part.isdecimal() else content[part]
+    return content
+
+
+# Writing and reading
+
+
+def test_what_is_written_is_read_back(tmp_path):
+    for made in (artefact(), artefact(votes=3, cuts=(0.25, 1.75), demos=0)):
+        write_artefact(tmp_path / "deep" / "judge.json", made)
+        assert read_artefact(tmp_path / "deep" / "judge.json") == made
+    assert [file.name for file in (tmp_path / "deep").iterdir()] == ["judge.json"]
+
+
+def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
+    judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
+    items = labelled(study())
+    judge.grade.demos = Gold({}).examples(items)[:3]
+    made = artefact().model_copy(update={"state": judge_state(judge)})
+    write_artefact(tmp_path / "judge.json", made)
+    again = compiled_judge(read_artefact(tmp_path / "judge.json"), ask_quote_again=False)
+    for item in items:
+        assert again.messages(item.view, item.response) == judge.messages(item.view, item.response)
+    assert again.fingerprint() == judge.fingerprint() != Judge(ask_quote_again=False).fingerprint()
+
+
+def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_card():
+    plain = artefact()
+    named = compiled_judge(plain).name
+    assert named == f"compiled:{plain.digest[:12]}"
+    assert compiled_judge(artefact(EMERGENT=0.1)).name == named
+    others = (artefact(votes=2), artefact(cuts=(0.5, 1.25)), artefact(demos=2))
+    assert len({named, *(compiled_judge(other).name for other in others)}) == 4
+
+
+def test_a_demo_keeps_fields_of_the_signature_only():
+    judge = Judge()
+    (item, *_) = labelled(study())
+    demo = Gold({}).examples([item])[0]
+    judge.grade.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
+    (kept,) = judge_state(judge).demos
+    assert set(kept) == set(GradeResponse.fields)
+
+
+def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
+    """It is part of the file format: where it changes on purpose, every compiled judge is refused."""
+    assert signature_hash(GradeResponse) == FROZEN_SIGNATURE
+    assert signature_hash(GradeResponse.with_instructions("Else.")) == FROZEN_SIGNATURE
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        GradeResponse.with_updated_fields("response", desc="another description"),
+        GradeResponse.with_updated_fields("evidence", type_=str),
+        GradeResponse.append("more", dspy.OutputField(), str),
+        GradeResponse.delete("turn"),
+        GradeResponse.delete("turn").prepend("turn", TURN, int),
+    ],
+    ids=["description", "type", "one more", "one less", "order"],
+)
+def test_another_signature_has_another_hash(changed):
+    assert signature_hash(changed) != signature_hash(GradeResponse)
+
+
+def test_what_cannot_be_written_is_a_sentence(tmp_path):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    with pytest.raises(UsageError, match="cannot be written"):
+        write_artefact(tmp_path / "file" / "judge.json", artefact())
+
+
+# What is refused
+
+
+def test_a_program_of_another_signature_is_refused(refused, content):
+    content["signature"] = "0" * 64
+    assert "compiled for another signature of the judge" in refused(content)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "state", "state.signature", "state.signature.fields.0", "cuts.EMERGENT", "card", "card.phases.RECOVERY"],
+)
+def test_a_key_that_we_do_not_know_is_refused_naming_it(refused, content, path):
+    at(content, path)["forward"] = "x"
+    said = refused(content)
+    assert "not a compiled program of ours" in said
+    assert f"{path}.forward".lstrip(".") in said
+
+
+@pytest.mark.parametrize("path", ["state.demos", "state.signature", "signature", "votes", "card", "program"])
+def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
+    above, _, name = path.rpartition(".")
+    del at(content, above)[name]
+    assert path in refused(content)
+
+
+def test_a_demo_with_a_field_that_is_not_the_judges_is_refused(refused, content):
+    content["state"]["demos"][0]["label"] = "PASS"
+    assert "a demo has a field that is not the judge's: 'label'" in refused(content)
+
+
+@pytest.mark.parametrize("lm", [{"model": "openai/other"}, "openai/other", {}])
+def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
+    content["state"]["lm"] = lm
+    assert "state.lm" in refused(content)
+
+
+@pytest.mark.parametrize("name", ["traces", "train"])
+def test_a_program_with_traces_or_training_data_is_refused(refused, content, name):
+    content["state"][name] = [{"x": 1}]
+    assert f"state.{name}" in refused(content)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"format": 2}, "format"),
+        ({"program": "assistant"}, "program"),
+        ({"votes": 0}, "votes"),
+        ({"cuts": {"EMERGENT": {"partial": 0.5, "full": 3}}}, "cuts.EMERGENT.full"),
+        ({"cuts": {"EMERGENT": {"partial": float("nan"), "full": 1.0}}}, "cuts.EMERGENT.partial"),
+        ({"cuts": {"EMERGENT": {"partial": 1.5, "full": 0.5}}}, "cuts.EMERGENT"),
+        ({"cuts": {"LATER": {"partial": 0.5, "full": 1.5}}}, "cuts.LATER"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_naming_it(refused, content, change, named):
+    assert named in refused(content | change)
+
+
+def test_a_file_that_is_none_of_ours_is_refused(refused, content):
+    whole = json.dumps(content).encode()
+    for contents in (b"", b"{}", b"[]", b"null", whole[:-20], b"\xff\xfe" + whole, pickle.dumps({"lm": None})):
+        assert "not a compiled program of ours" in refused(contents)
+
+
+def test_a_pickle_is_not_loaded(tmp_path):
+    (tmp_path / "judge.pkl").write_bytes(pickle.dumps(Trap(str(tmp_path / "sprung"))))
+    with pytest.raises(UsageError, match="not a compiled program of ours"):
+        read_artefact(tmp_path / "judge.pkl")
+    assert not (tmp_path / "sprung").exists()
+
+
+class Trap:
+    """Makes a folder where it is unpickled."""
+
+    def __init__(self, path: str):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("name", ["missing.json", "folder"])
+def test_a_file_that_is_not_there_is_refused(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_artefact(tmp_path / name)
