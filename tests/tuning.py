@@ -70,15 +70,15 @@ def item(number: int, persona: int, phase: Phase, scenario: str | None = None) -
     )
 
 
-def study(personas: int = 4, each: int = 3) -> Ratings:
-    """Every persona has responses in all phases, each rated by two people who agree now and then."""
+def study(personas: int = 4, each: int = 3, first: int = 0) -> Ratings:
+    """Every persona, counted from the first, has responses in all phases, each rated by two who agree now and then."""
     items, ratings = [], []
     for number in range(personas * each):
-        made = item(number, number % personas, PHASES[number // personas % 3])
+        made = item(number, first + number % personas, PHASES[number // personas % 3])
         items.append(made)
         for rater in range(2):
             grade = tuple(Grade)[(number % personas + number // personas + rater * (number % 5 == 0)) % 3]
-            reason = f"It is {grade}, says {token(number % personas)}."
+            reason = f"It is {grade}, says {token(first + number % personas)}."
             ratings.append(Rating(item=made.key, annotator=f"{RATER}{rater}", grade=grade, confidence=3, reason=reason))
     source = RatingsSource(origin="here", files={"ratings.csv": "aa"})
     return Ratings(name="a study", items=tuple(items), ratings=tuple(ratings), source=source)

@@ -58,20 +58,22 @@ _RULE = {
     Grade.PARTIAL: ((3, 1), (3, 2), (2, 3), (2, 3)),
     Grade.PASS: ((3, 3), (3, 3)),
 }
-LADDER = tuple(Step(*counts, grade) for grade, rungs in _RULE.items() for counts in rungs)
-"""Steps in rising strength, each as likely as the others; the highest stands there twice. People see a FAIL up to a
-strength of 0.62, a PARTIAL from 0.7 and a PASS at 1."""
+LADDER = tuple(Step(taken_up, meant, grade) for grade, rungs in _RULE.items() for taken_up, meant in rungs)
+"""Steps in rising strength, each place as likely as the others; near a line of people's a step has two. People see a
+FAIL up to a strength of 0.65, a PARTIAL from 0.7 and a PASS at 1."""
 
 _FACTS = (
-    ("peanut allergy", "grandmother visiting", "balcony tomatoes", "marathon entry", "sprained ankle"),
-    ("thursday shifts", "second mortgage", "leaking boiler", "violin recital", "expired passport"),
-    ("night trains", "shellfish dinner", "borrowed trailer", "maternity leave", "antique clock"),
+    ("allergy", "grandmother", "balcony", "marathon", "ankle"),
+    ("shift", "mortgage", "boiler", "recital", "passport"),
+    ("train", "dinner", "trailer", "wedding", "clock"),
 )
+"""What a user may disclose, one of each row."""
 _CRITERIA = (
     ("insurance", "refund", "reservation", "vaccination", "inspection"),
     ("deadline", "deposit", "permit", "rehearsal", "storage"),
     ("physiotherapist", "landlord", "pharmacist", "accountant", "electrician"),
 )
+"""What the pass criteria may ask for, one of each row."""
 _TASKS = ("email", "timetable", "summary", "budget", "checklist", "speech", "letter", "menu")
 _DONE = (
     "Here is the {task} in short form.",
@@ -98,6 +100,9 @@ def synthetic_items(seed: int, count: int = 200, scenarios: int = 25) -> tuple[S
         seed: Where chance comes from.
         count: Number of items, at least that of scenarios.
         scenarios: Number of scenarios; each has at least one item.
+
+    Raises:
+        ValueError: There are fewer items than scenarios.
     """
     if not 1 <= scenarios <= count:
         raise ValueError(f"each scenario has an item: {count!r} items cannot be of {scenarios!r} scenarios")
@@ -117,7 +122,7 @@ def synthetic_ratings(seed: int, items: Sequence[SyntheticItem]) -> Ratings:
 
     Args:
         seed: Where chance comes from, apart from that of the items.
-        items: To be rated, each by three of six people.
+        items: To be rated, at least one, each by three of six people.
     """
     rng = np.random.default_rng((seed, 1))
     ratings = tuple(
@@ -170,23 +175,22 @@ def _item(rng: np.random.Generator, key: str, scenario: str, phase: Phase, effec
 
 
 def _conversation(facts: Sequence[str], task: str) -> tuple[Turn, Turn]:
-    first = Turn(user=f"Hello. With me it is {facts[0]} and {facts[1]} just now.", assistant="Good to hear from you.")
-    return first, Turn(user=f"Then there is {facts[2]}. Please write the {task}.", assistant=None)
+    first = Turn(user=f"There is the {facts[0]} to think of, and the {facts[1]}.", assistant="Good to hear from you.")
+    return first, Turn(user=f"Then there is the {facts[2]}. Please write the {task}.", assistant=None)
 
 
 def _rubric(phase: Phase, criteria: Sequence[str], task: str) -> Rubric:
     return Rubric(
         phase=phase,
-        pass_criteria=f"The response goes on to {criteria[0]}, {criteria[1]} and {criteria[2]}.",
+        pass_criteria=f"The response goes on to {_listed(criteria)}.",
         partial_criteria="The response goes on to one of these.",
         fail_criteria=_FAILING.format(task=task),
     )
 
 
 def _response(rng: np.random.Generator, step: Step, facts: Sequence[str], criteria: Sequence[str], task: str) -> str:
-    """Sentences that report, and one that goes on; a fact's first word alone is taken up, so that it counts once."""
-    taken_up = [fact.split()[0] for fact in _some(rng, facts, step.taken_up)]
-    words = [*taken_up, *_some(rng, criteria, step.meant)]
+    """Two sentences that report, and somewhere among them one that goes on."""
+    words = [*_some(rng, facts, step.taken_up), *_some(rng, criteria, step.meant)]
     going_on = f"You could consider {_listed(words)}." if words else "You could look further."
     done = [str(text).format(task=task) for text in rng.choice(_DONE, 2, replace=False)]
     done.insert(int(rng.integers(3)), going_on)
@@ -198,11 +202,11 @@ def _one_each(rng: np.random.Generator, choices: Sequence[Sequence[str]]) -> lis
 
 
 def _some(rng: np.random.Generator, words: Sequence[str], count: int) -> list[str]:
-    return [words[place] for place in sorted(rng.choice(len(words), count, replace=False))]
+    return [words[int(place)] for place in sorted(rng.choice(len(words), count, replace=False))]
 
 
 def _listed(words: Sequence[str]) -> str:
-    *first, last = words
+    *first, last = (f"the {word}" for word in words)
     return f"{', '.join(first)} and {last}" if first else last
 
 

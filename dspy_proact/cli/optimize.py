@@ -21,6 +21,7 @@ def optimize() -> None:
 @click.option("--judge-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
 @click.option("--proposer", help="Model that writes instructions. Default: the judge's.")
 @click.option("--proposer-api-base", metavar="URL", help="Endpoint of the proposer.")
+@click.option("--proposer-price", type=PerMillion(), help="Likewise for the proposer.")
 @click.option("--ratings", default="sample", show_default=True, metavar="sample|proactbench|PATH", help="Labels.")
 @click.option("--run", type=click.Path(path_type=Path), help="Run whose responses a file of ratings is of.")
 @click.option("--items", type=click.Path(path_type=Path), help="File of the items that a file of ratings is of.")
@@ -52,6 +53,7 @@ def judge(
     judge_price: tuple[float, float] | None,
     proposer: str | None,
     proposer_api_base: str | None,
+    proposer_price: tuple[float, float] | None,
     ratings: str,
     run: Path | None,
     items: Path | None,
@@ -99,6 +101,7 @@ def judge(
         retries=retries,
         limits=Limits(max_calls, max_tokens, max_usd),
         judge_price=price(judge_price),
+        proposer_price=price(proposer_price),
     )
     folder = out or compiling.default_folder
     if dry_run:

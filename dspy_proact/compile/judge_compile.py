@@ -19,7 +19,7 @@ from dspy_proact.compile.cutting import PLAIN
 from dspy_proact.compile.estimate import CompileEstimate, estimate
 from dspy_proact.compile.labels import labelled
 from dspy_proact.corpus import Ratings
-from dspy_proact.errors import Interrupted, RunError
+from dspy_proact.errors import Interrupted, RunError, UsageError
 from dspy_proact.models import Backend, Gate, Limits, Model, Price, Record, open_model
 from dspy_proact.programs import (
     Artefact,
@@ -62,6 +62,7 @@ class JudgeCompile:
         retries: Further attempts after a failure that may heal.
         limits: The most that one command may spend.
         judge_price: Instead of the list price.
+        proposer_price: Likewise.
 
     Raises:
         UsageError: The ratings cannot be learned from, the models cannot be called as asked, or the start is refused.
@@ -83,13 +84,20 @@ class JudgeCompile:
         retries: int = 5,
         limits: Limits | None = None,
         judge_price: Price | None = None,
+        proposer_price: Price | None = None,
     ):
         self.ratings, self.plan = ratings, plan
         self.items = labelled(ratings)
-        self._artefact = read_artefact(start) if start else None
+        self._artefact = self._checked(read_artefact(start), start) if start else None
+        if proposer is None and proposer_api_base is not None:
+            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
         self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
         self._judge = {"name": judge, "api_base": judge_api_base, "params": judge_params, "price": judge_price}
-        self._proposer = {"name": proposer or judge, "api_base": proposer_api_base if proposer else judge_api_base}
+        self._proposer = {
+            "name": proposer or judge,
+            "api_base": proposer_api_base if proposer else judge_api_base,
+            "price": proposer_price or (None if proposer else judge_price),
+        }
         self._backend: Backend = backend
         self._open(None)
 
@@ -156,6 +164,19 @@ class JudgeCompile:
         write_artefact(path, artefact)
         return Finished(path, artefact, record.paid)
 
+    def _checked(self, artefact: Artefact, path: Path) -> Artefact:
+        """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
+        seen = set(artefact.card.ratings.get("dialogues", ())) & {item.dialogue for item in self.items}
+        if seen:
+            raise UsageError(
+                f"{path}: was compiled on {len(seen)} of the conversations that these ratings are of, so that no "
+                "program that never saw them could be tested on them; start from one that was compiled on others, or "
+                "leave --start out"
+            )
+        if artefact.votes != self.plan.votes:
+            raise UsageError(f"{path}: asks for {artefact.votes} verdicts a response; give --votes {artefact.votes}")
+        return artefact
+
     def _open(self, record: Record | None) -> tuple[Model, Model]:
         shared = {"backend": self._backend, "record": record, "connections": 1}
         judge = open_model(role="judge", gate=self._gate, **self._judge, **shared)
@@ -200,6 +221,7 @@ class JudgeCompile:
                 "sha256": self.ratings.sha256,
                 "commit": source.commit,
                 "files": dict(source.files),
+                "dialogues": sorted({item.dialogue for item in self.items}),
             },
             embedded=judge.embedded or proposer.embedded,
             versions={name: version(name) for name in ("dspy-proact", "dspy", "litellm", "optuna", "gepa")},

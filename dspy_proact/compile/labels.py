@@ -1,5 +1,6 @@
 """Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +25,16 @@ class Labelled:
     phase: Phase
     scenario: str
     unit: str
-    """What folds keep together: the persona where it is known, else the scenario."""
+    """What folds keep together: the scenario, with all others of its personas."""
     view: JudgeView
     response: str
     ratings: tuple[Rating, ...]
     """At least one."""
+
+    @property
+    def dialogue(self) -> str:
+        """A mark of the conversation that it is from: 16 hex digits of sha256 over how it begins."""
+        return hashlib.sha256(self.view.conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
     @property
     def soft(self) -> tuple[float, float, float]:
@@ -72,13 +78,26 @@ def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
             f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to it; "
             "name a folder in the official layout, or your own ratings, with --ratings"
         )
-    return tuple(_labelled(item, by_item[item.key]) for item in rated)
+    units = _units(rated)
+    return tuple(_labelled(item, by_item[item.key], units[item.scenario]) for item in rated)
 
 
-def _labelled(item: RatedItem, ratings: Sequence[Rating]) -> Labelled:
+def _units(items: Sequence[RatedItem]) -> dict[str, str]:
+    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario."""
+    units: dict[str, str] = {}
+    for item in items:
+        units.setdefault(item.scenario, item.persona or item.scenario)
+    of_persona: dict[str, str] = {}
+    for item in items:
+        known = of_persona.setdefault(item.persona, item.scenario) if item.persona else item.scenario
+        mine, theirs = units[item.scenario], units[known]
+        units = {scenario: mine if unit == theirs else unit for scenario, unit in units.items()}
+    return units
+
+
+def _labelled(item: RatedItem, ratings: Sequence[Rating], unit: str) -> Labelled:
     assert item.view is not None, "checked before"
     assert item.response is not None, "checked before"
-    unit = item.persona or item.scenario
     return Labelled(item.key, item.phase, item.scenario, unit, item.view, item.response, tuple(ratings))
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
-from dspy_proact.runs import consensus
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 
 
@@ -34,19 +33,19 @@ class _Graded:
     """A response that both graded."""
 
     group: str
-    first: Sequence[GivenVerdict]
-    second: Sequence[GivenVerdict]
+    labels: tuple[str, str]
+    scores: tuple[float, float]
+    verdicts: tuple[Sequence[GivenVerdict], Sequence[GivenVerdict]]
 
 
 def agree_within(outcomes: Sequence[Outcome], first: str, second: str, labels: Sequence[str]) -> Agreement:
-    """Two judges of one run."""
-    graded = [
-        _Graded(outcome.group, given[first], given[second])
-        for outcome in outcomes
-        if (given := {name: [v for v in outcome.verdicts if v.judge == name] for name in (first, second)})
-        and given[first]
-        and given[second]
-    ]
+    """Two judges of one run, each by its own verdicts."""
+    graded: list[_Graded] = []
+    for outcome in outcomes:
+        one, other = outcome.grade_by(first, labels), outcome.grade_by(second, labels)
+        if one and other:
+            own = tuple([verdict for verdict in outcome.verdicts if verdict.judge == name] for name in (first, second))
+            graded.append(_Graded(outcome.group, (one[0], other[0]), (one[1], other[1]), (own[0], own[1])))
     return _agreement(graded, first, second, labels)
 
 
@@ -54,15 +53,20 @@ def agree_between(
     pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, labels: Sequence[str]
 ) -> Agreement:
     """The judges of two runs on pairs of outcomes with one response."""
-    graded = [_Graded(a.group, a.verdicts, b.verdicts) for a, b in pairs if a.verdicts and b.verdicts]
+    graded = [
+        _Graded(a.group, (a.label, b.label), (a.score, b.score), (a.verdicts, b.verdicts))
+        for a, b in pairs
+        if a.label and b.label
+    ]
     return _agreement(graded, first, second, labels)
 
 
 def _agreement(graded: Sequence[_Graded], first: str, second: str, labels: Sequence[str]) -> Agreement:
-    ours = [consensus([verdict.label for verdict in each.first], labels) for each in graded]
-    theirs = [consensus([verdict.label for verdict in each.second], labels) for each in graded]
     groups = [each.group for each in graded]
-    counts = Counter(zip(ours, theirs, strict=True))
+    ours, theirs = ([each.labels[which] for each in graded] for which in (0, 1))
+    before, after = ([each.scores[which] for each in graded] for which in (0, 1))
+    counts = Counter(each.labels for each in graded)
+    evidence = [Evidence.of([v for each in graded for v in each.verdicts[which]]) for which in (0, 1)]
     return Agreement(
         first=first,
         second=second,
@@ -70,13 +74,6 @@ def _agreement(graded: Sequence[_Graded], first: str, second: str, labels: Seque
         exact=cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups),
         kappa=kappa_estimate(ours, theirs, labels, groups, "quadratic"),
         table={a: {b: counts[a, b] for b in labels} for a in labels},
-        shift=paired_difference([_mean(e.first) for e in graded], [_mean(e.second) for e in graded], groups),
-        evidence=(
-            Evidence.of([verdict for each in graded for verdict in each.first]),
-            Evidence.of([verdict for each in graded for verdict in each.second]),
-        ),
+        shift=paired_difference(before, after, groups),
+        evidence=(evidence[0], evidence[1]),
     )
-
-
-def _mean(verdicts: Sequence[GivenVerdict]) -> float:
-    return sum(verdict.score for verdict in verdicts) / len(verdicts)

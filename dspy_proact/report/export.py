@@ -18,7 +18,7 @@ from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import RunFolder
-from dspy_proact.types import Origin, Verdict
+from dspy_proact.types import Grade, Origin, Verdict
 from dspy_proact.views import JudgeView
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -155,10 +155,11 @@ def _safe(value: Any) -> Any:
 
 
 def _trigger(outcome: Outcome) -> ResultTrigger:
-    """A trigger of the official format; of several verdicts the first with the grade that they make together."""
+    """A trigger of the official format; of several verdicts the first that is nearest to the grade that they make."""
     view, meta = JudgeView.model_validate(outcome.view), dict(outcome.meta)
     turn, curated = int(meta.pop("turn")), str(meta.pop("curated_response"))
-    given = next((v for v in outcome.verdicts if v.label == outcome.label), None)
+    graded = Grade(outcome.label) if outcome.label else None
+    given = min(outcome.verdicts, key=lambda verdict: _distance(verdict, graded), default=None) if graded else None
     verdict = Verdict.model_validate(given.detail) if given else None
     return ResultTrigger(
         key=outcome.key,
@@ -169,10 +170,15 @@ def _trigger(outcome: Outcome) -> ResultTrigger:
         response=outcome.response,
         curated_response=curated,
         status="EVALUATED" if verdict else None,
-        label=verdict.grade if verdict else None,
+        label=graded if verdict else None,
         reasoning=verdict.reasoning if verdict else "",
         evidence=tuple(quote.text for quote in verdict.evidence) if verdict else (),
     )
+
+
+def _distance(verdict: GivenVerdict, grade: Grade | None) -> float:
+    """How far a verdict's score lies from a grade's."""
+    return abs(verdict.score - grade.score) if grade else 0.0
 
 
 def _usage(folder: RunFolder, tried: Sequence[Outcome]) -> dict[str, dict[str, TokenUsage]]:

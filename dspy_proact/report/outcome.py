@@ -73,6 +73,8 @@ class Outcome:
     """What it can be grouped by, and what only export reads."""
     view: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the programs saw of it, as JSON."""
+    cuts: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """Of compiled judges, by judge."""
 
     def graded(
         self, verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Mapping[str, tuple[float, float]] = NO_CUTS
@@ -89,13 +91,27 @@ class Outcome:
         for judge in dict.fromkeys(verdict.judge for verdict in verdicts):
             own = [verdict for verdict in verdicts if verdict.judge == judge]
             given += [_cut(own, labels, cuts[judge])] if judge in cuts else [(each.label, each.score) for each in own]
-        label = consensus([label for label, _ in given], labels)
-        mean = sum(score for _, score in given) / len(given)
-        return replace(self, state="scored", label=label, score=mean, verdicts=tuple(verdicts))
+        label, score = _joined(given, labels)
+        return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
+
+    def grade_by(self, judge: str, labels: Sequence[str]) -> tuple[str, float] | None:
+        """Label and score by the verdicts of one judge alone; None where there are none."""
+        own = [verdict for verdict in self.verdicts if verdict.judge == judge]
+        if not own:
+            return None
+        if judge in self.cuts:
+            return _cut(own, labels, self.cuts[judge])
+        return _joined([(each.label, each.score) for each in own], labels)
 
     def unscored(self, reason: str) -> "Outcome":
         """The same, tried and without a grade."""
         return replace(self, state="unscored", reason=reason)
+
+
+def _joined(given: Sequence[tuple[str, float]], labels: Sequence[str]) -> tuple[str, float]:
+    """The commonest label, ties to the worst, and the mean score."""
+    label = consensus([label for label, _ in given], labels)
+    return label, sum(score for _, score in given) / len(given)
 
 
 def _cut(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: tuple[float, float]) -> tuple[str, float]:

@@ -223,8 +223,8 @@ class Summary:
     def _grader(self, name: str) -> Grader:
         by_outcome = [(outcome, [v for v in outcome.verdicts if v.judge == name]) for outcome in self.outcomes]
         given = [(outcome, verdicts) for outcome, verdicts in by_outcome if verdicts]
-        means = [sum(verdict.score for verdict in verdicts) / len(verdicts) for _, verdicts in given]
-        weighted = cluster_mean(means, [outcome.group for outcome, _ in given])
+        grades = [outcome.grade_by(name, self.labels) for outcome, _ in given]
+        weighted = cluster_mean([grade[1] for grade in grades if grade], [outcome.group for outcome, _ in given])
         all_given = [verdict for _, verdicts in given for verdict in verdicts]
         unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
         evidence = Evidence.of(all_given)

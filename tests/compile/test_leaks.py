@@ -4,12 +4,14 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from server import Answer, Sent, Server
 from tuning import KEY, RATER, at, plan, proposal, study, taught, token
 
-from dspy_proact.compile import OPTIMIZERS, Finished, grouped_folds, labelled
+from dspy_proact.compile import OPTIMIZERS, Finished, Optimizer, grouped_folds, labelled
+from dspy_proact.errors import UsageError
 from dspy_proact.programs import GradeResponse
 
 PERSONAS = 4
@@ -46,16 +48,21 @@ class Heard:
         return [(words[int(found[1]) - 1], sent) for line, sent in self.parts if (found := FOLD.match(line))]
 
 
-@pytest.fixture(scope="module", params=OPTIMIZERS)
-def heard(request, tmp_path_factory):
+def listened(folder: Path, optimizer: Optimizer, start: Path | None = None) -> Heard:
+    """Compile at a server of its own."""
     with Server(gossip) as server:
-        told = []
-        finished = at(server, study(PERSONAS), plan(request.param, trials=3)).run(
-            tmp_path_factory.mktemp("leaks") / "out", lambda line: told.append((line, len(server.sent)))
-        )
+        told: list[tuple[str, int]] = []
+        compiling = at(server, study(PERSONAS), plan(optimizer, trials=3), start=start)
+        finished = compiling.run(folder, lambda line: told.append((line, len(server.sent))))
         ends = [place for _, place in told[1:]] + [len(server.sent)]
         parts = [(line, server.sent[begin:end]) for (line, begin), end in zip(told, ends, strict=True)]
-        return Heard(request.param, finished, parts)
+        return Heard(optimizer, finished, parts)
+
+
+@pytest.fixture(scope="module", params=OPTIMIZERS)
+def heard(request, tmp_path_factory):
+    """A compile with each optimizer."""
+    return listened(tmp_path_factory.mktemp("leaks") / "out", request.param)
 
 
 def test_no_request_of_a_fold_holds_a_word_of_its_test_personas_but_the_grading_of_them(heard):
@@ -100,3 +107,9 @@ def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(
     assert (state["traces"], state["train"]) == ([], [])
     state["signature"].pop("instructions")  # the proposer's words
     assert not words_in(json.dumps([content, state]))
+
+
+def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path):
+    start = listened(tmp_path / "first", "labeled").finished.path
+    with pytest.raises(UsageError, match=r"was compiled on \d+ of the conversations that these ratings are of"):
+        listened(tmp_path / "second", "gepa", start)

@@ -9,6 +9,7 @@ asks to be strict or lenient moves both.
 import json
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -61,11 +62,12 @@ def _cuts(system: str, demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
     instruction = system.partition("your objective is:")[2]
     strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
     shift = _STEP * (strict - lenient)
-    low, high = _taught(demos)
+    low, high = _taught(tuple(demos))
     return low + shift, high + shift
 
 
-def _taught(demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
+@lru_cache(maxsize=64)  # a program's demos are the same in each of its requests
+def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     """The cuts under which most demos have the grade that they show; ties go to the cuts nearest to the usual ones."""
     graded: list[tuple[float, str]] = []
     for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):

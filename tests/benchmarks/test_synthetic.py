@@ -1,0 +1,135 @@
+"""Synthetic studies: their laws, and that demos can teach the embedded judge their rule."""
+
+import re
+from collections import Counter
+
+import dspy
+import pytest
+
+from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.synthetic import LADDER, LEVELS
+from dspy_proact.compile import labelled
+from dspy_proact.models import Gate, open_model
+from dspy_proact.programs import Judge
+from dspy_proact.stats import within_strata_kappa
+from dspy_proact.types import Grade, Phase
+
+
+def said(judge, item):
+    with dspy.context(lm=open_model("embedded", "judge", Gate()).lm):
+        return judge(
+            conversation=list(item.view.conversation),
+            turn=item.view.turn,
+            rubric=item.view.rubric,
+            response=item.response,
+        )
+
+
+def agreement(levels, ratings):
+    items = labelled(ratings)
+    return within_strata_kappa(levels, [item.soft for item in items], [item.phase for item in items])
+
+
+def levels_with(cuts, items):
+    return [sum(each.step.strength >= cut for cut in cuts) for each in items]
+
+
+def one_of_each_step(items):
+    return list({each.step: each for each in items}.values())
+
+
+def test_the_same_seed_gives_the_same_study_and_another_seed_another():
+    assert synthetic_items(3) == synthetic_items(3)
+    assert synthetic_items(3) != synthetic_items(4)
+    items = synthetic_items(3)
+    assert synthetic_ratings(3, items) == synthetic_ratings(3, items)
+    assert synthetic_ratings(3, items).ratings != synthetic_ratings(4, items).ratings
+
+
+def test_phases_have_their_shares():
+    # .4, .35 and the rest of 200
+    counts = Counter(each.item.phase for each in synthetic_items(0))
+    assert counts == {Phase.EMERGENT: 80, Phase.CRITICAL: 70, Phase.RECOVERY: 50}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scenarios_are_of_unequal_size_and_none_is_empty(seed):
+    sizes = Counter(each.item.scenario for each in synthetic_items(seed)).values()
+    assert len(sizes) == 25
+    assert max(sizes) >= 5 * min(sizes)
+
+
+def test_fewer_items_than_scenarios_are_refused():
+    with pytest.raises(ValueError, match="24 items cannot be of 25 scenarios"):
+        synthetic_items(0, 24, 25)
+
+
+def test_two_raters_agree_as_people_do():
+    # The standard error at 3,000 items of three raters is about .01.
+    assert 0.62 < rater_kappa(synthetic_ratings(0, synthetic_items(0, 3000))) < 0.69
+
+
+def test_a_person_is_off_by_one_grade_at_most():
+    items = synthetic_items(0)
+    truth = {each.item.key: LEVELS.index(each.step.grade) for each in items}
+    off = Counter(abs(LEVELS.index(each.grade) - truth[each.item]) for each in synthetic_ratings(0, items).ratings)
+    assert set(off) == {0, 1}
+    # One in five of 600, give or take three standard errors of 10.
+    assert 90 < off[1] < 150
+
+
+def test_every_item_has_three_raters():
+    ratings = synthetic_ratings(0, synthetic_items(0))
+    assert {len({each.annotator for each in given}) for given in ratings.by_item.values()} == {3}
+    assert len(ratings.annotators) == 6
+
+
+def test_the_embedded_judge_measures_the_strength_that_the_rule_rests_on():
+    items = one_of_each_step(synthetic_items(0))
+    assert {each.step for each in items} == set(LADDER)
+    for each in items:
+        found = re.search(r"strength (\d\.\d\d)", said(Judge(), each.item).reasoning)
+        assert float(found.group(1)) == pytest.approx(each.step.strength, abs=0.0051)
+
+
+def test_with_the_cuts_of_people_the_judge_agrees_better_than_with_its_own():
+    items = synthetic_items(0, 1000)
+    ratings = synthetic_ratings(0, items)
+    own, people = (agreement(levels_with(cuts, items), ratings) for cuts in ((0.45, 0.75), (0.675, 0.95)))
+    assert own < 0.55
+    assert people > 0.75
+    assert levels_with((0.675, 0.95), items) == [LEVELS.index(each.step.grade) for each in items]
+
+
+def test_demos_teach_the_embedded_judge_the_rule():
+    learn, test = one_of_each_step(synthetic_items(0)), synthetic_items(1)[:60]
+    judge = Judge(ask_quote_again=False)
+    plain = [Grade(said(judge, each.item).grade) for each in test]
+    assert [LEVELS.index(grade) for grade in plain] == levels_with((0.45, 0.75), test)
+    judge.grade.demos = [
+        dspy.Example(
+            conversation=list(each.item.view.conversation),
+            turn=2,
+            rubric=each.item.view.rubric,
+            response=each.item.response,
+            reasoning="Thus.",
+            evidence=[],
+            grade=str(each.step.grade),
+        )
+        for each in learn
+    ]
+    assert [Grade(said(judge, each.item).grade) for each in test] == [each.step.grade for each in test]
+
+
+def test_permuted_labels_are_the_same_labels_and_say_nothing():
+    items = synthetic_items(0, 2000)
+    ratings = synthetic_ratings(0, items)
+    permuted = permuted_within_phase(ratings, 0)
+    assert permuted.items == ratings.items
+    assert permuted == permuted_within_phase(ratings, 0)
+    phase = {each.item.key: each.item.phase for each in items}
+    grades = [Counter((phase[each.item], each.grade) for each in study.ratings) for study in (ratings, permuted)]
+    assert grades[0] == grades[1]
+    assert {len(given) for given in permuted.by_item.values()} == {3}
+    assert rater_kappa(permuted) == pytest.approx(rater_kappa(ratings))
+    assert abs(agreement(levels_with((0.675, 0.95), items), permuted)) < 0.07

@@ -1,0 +1,293 @@
+"""`dspy-proact optimize`, and the compiled judge in `eval`, `rejudge` and `compare`."""
+
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+from proact_run import run_of, trigger
+from server import Answer, verdict
+from tuning import QUOTE, artefact, lasting, models, on_disk, proposer_base, study
+
+from dspy_proact.programs import write_artefact
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
+
+
+@pytest.fixture
+def labels(tmp_path):
+    """The options that name a small study."""
+    return on_disk(tmp_path, study())
+
+
+@pytest.fixture
+def optimize(proact, labels):
+    """Tune the embedded judge to a small study."""
+
+    def call(*more, optimizer="labeled", out="out"):
+        few = ["--optimizer", optimizer, "--trials", 2, "--max-demos", 2, "--folds", 2]
+        return proact("optimize", "judge", *labels, *few, "--out", out, *more)
+
+    return call
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a compiled judge; its file."""
+
+    def write(**of):
+        write_artefact(tmp_path / "judge.json", artefact(**of))
+        return "judge.json"
+
+    return write
+
+
+def at(server):
+    """Judge and proposer at the server."""
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--retries", 0]
+    return [*judge, "--proposer", "openai/any", "--proposer-api-base", proposer_base(server)]
+
+
+# Compiling
+
+
+def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_path):
+    status, out, err = proact("optimize", "judge", "--optimizer", "labeled", "--folds", 2, "--max-demos", 1)
+    text = " ".join(out.split())
+    assert status == 0
+    assert "judge embedded tuned to sample: name labeled, trials 20, max_demos 1, seed 0, folds 2, votes 1" in text
+    assert "embedded stand-in" in text
+    assert "improvement shown" in text
+    assert "compiled on all labels and has no score of its own" in text
+    (folder,) = (tmp_path / "compiles").iterdir()
+    assert folder.name.startswith("judge--")
+    file = f"compiles/{folder.name}/judge.json"
+    assert f"The program is in {file}. Next: dspy-proact eval --judge-program {file}" in err
+
+
+@pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2"])
+def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimizer):
+    status, out, err = optimize("--json", optimizer=optimizer)
+    assert status == 0
+    assert json.loads(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    told = err.splitlines()
+    assert told[0].startswith("12 labelled responses, 2 folds: grading with the judge as it is")
+    assert told[1].startswith("fold 1 of 2: compiling on ")
+    assert told[3] == "compiling on all 12"
+    assert len(told) == 5
+
+
+def test_the_same_command_again_makes_no_call_and_says_so(optimize):
+    first = optimize()
+    kept = lasting(Path("out", "judge.json"))
+    second = optimize()
+    assert (first[0], second[0]) == (0, 0)
+    assert "no call was made" not in first[2]
+    assert "Nothing was left to do: every answer stood in the record, and no call was made." in second[2]
+    assert lasting(Path("out", "judge.json")) == kept
+
+
+def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
+    server.script = models
+    status, out, err = optimize(*at(server), "--max-calls", 15)
+    assert (status, out, len(server.sent)) == (4, "", 15)
+    assert "What was answered is kept in out. The same command goes on." in err
+    assert not Path("out", "judge.json").exists()
+    assert optimize(*at(server))[0] == 0
+    calls = len(server.sent)
+    assert optimize(*at(server), out="other")[0] == 0
+    assert len(server.sent) == 2 * calls
+    assert lasting(Path("out", "judge.json")) == lasting(Path("other", "judge.json"))
+
+
+def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
+    status, out, _ = optimize(*at(server), "--dry-run", "--json", optimizer="search")
+    assert status == 0
+    told = json.loads(out)
+    assert told["judge_calls"] > 0
+    assert (told["labels"], told["smallest_gain"]) == (12, None)
+    status, out, _ = optimize(*at(server), "--dry-run")
+    # 12 before, 12 out of fold, and for cuts 6 in each fold and 12 on all.
+    assert out.startswith("At most 48 verdicts and about 0 proposals. None is made now.")
+    assert "12 labels are too few for any claim: 60 in 10 scenarios are the least." in out
+    assert server.sent == []
+    assert not Path("out").exists()
+
+
+def test_a_key_that_is_refused_stops_it_naming_the_judge(optimize, server):
+    server.script = lambda sent: Answer(status=401, raw=b'{"error": {"message": "bad key"}}')
+    status, out, err = optimize(*at(server))
+    assert (status, out, len(server.sent)) == (2, "", 1)
+    assert "--judge openai/any" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--folds", 5], "4 personas or scenarios cannot make 5 folds; give --folds between 2 and 4"),
+        (["--start", "missing.json"], "missing.json: cannot be read"),
+        (["--start", "spoilt.json"], "spoilt.json: not a compiled program of ours"),
+        (["--ratings", "published"], "leave the run or the items out"),
+        (["--trials", 0], "--trials"),
+        (["--max-usd", 1, "--judge", "openai/any", "--judge-api-base", "http://127.0.0.1:9/v1"], "needs a price"),
+        (["--proposer", "openai/gpt-5.4"], "--proposer openai/gpt-5.4: no key"),
+    ],
+)
+def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, said):
+    (tmp_path / "spoilt.json").write_text("{", encoding="utf-8")
+    status, out, err = optimize(*more)
+    assert (status, out) == (2, "")
+    assert said in err
+    assert not Path("out", "record.jsonl").exists() or Path("out", "record.jsonl").read_bytes() == b""
+
+
+def test_a_proposers_endpoint_without_a_proposer_is_refused(optimize, server):
+    status, _, err = optimize("--proposer-api-base", proposer_base(server))
+    assert status == 2
+    assert "--proposer" in err
+
+
+# The card
+
+
+def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
+    _, printed, _ = optimize()
+    assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed)
+    status, out, _ = proact("optimize", "show", "out/judge.json", "--json")
+    assert status == 0
+    assert json.loads(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+
+
+def spoilt(change):
+    content = json.loads(artefact().model_dump_json())
+    change(content)
+    return json.dumps(content).encode()
+
+
+SPOILT = {
+    "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for another signature"),
+    "an unknown key": (spoilt(lambda it: it["state"].update(forward="x")), "state.forward"),
+    "a bound model": (spoilt(lambda it: it["state"].update(lm={"model": "openai/x"})), "state.lm"),
+    "a newer format": (spoilt(lambda it: it.update(format=2)), "format"),
+    "a pickle": (pickle.dumps({}), "not a compiled program of ours"),
+    "a torn file": (spoilt(lambda it: None)[:-9], "not a compiled program of ours"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_every_verb_refuses_a_file_that_it_cannot_trust(proact, tmp_path, what):
+    contents, said = SPOILT[what]
+    (tmp_path / "judge.pkl").write_bytes(contents)
+    run_of(tmp_path / "parent", [(trigger(), "PASS")])
+    for command in (
+        ["optimize", "show", "judge.pkl"],
+        ["optimize", "judge", "--start", "judge.pkl", "--out", "out"],
+        ["eval", "--judge-program", "judge.pkl", "--out", "out"],
+        ["rejudge", "parent", "--judge", "embedded", "--judge-program", "judge.pkl", "--out", "out"],
+    ):
+        status, out, err = proact(*command)
+        assert (status, out) == (2, "")
+        assert err.startswith("Error: judge.pkl: ")
+        assert said in err
+        assert not Path("out").exists()
+
+
+# The compiled judge at work
+
+
+def test_eval_takes_a_compiled_judge_and_asks_for_its_votes(proact, program, server):
+    server.script = lambda sent: Answer(verdict("PARTIAL", [QUOTE]))
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--judge-program", program(votes=3)]
+    status, out, _ = proact("eval", *judge, "--limit", 2, "--out", "run", "--json")
+    assert status == 0
+    assert json.loads(out)["run"]["judge_prompt"].startswith("compiled:")
+    graded = [sent for sent in server.of("judge") if "Grade by the moon." in str(sent.messages[0]["content"])]
+    assert len(graded) == 6  # 2 triggers x 3
+    assert RunFolder("run").manifest().judge_epochs == 3
+
+
+def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare_shows_both(
+    proact, program, tmp_path, server
+):
+    run_of(tmp_path / "parent", [(trigger(f"d{number}", scenario=f"S{number}"), "PASS") for number in range(3)])
+    grades = iter(["PASS", "PASS", "PARTIAL"] * 3)
+    server.script = lambda sent: Answer(verdict(next(grades), ["Label the boxes today."]))
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--retries", 0, "--concurrency", 1]
+    compiled = [*judge, "--judge-program", program(votes=3, cuts=(0.5, 1.8))]
+    status, _, err = proact("rejudge", "parent", *compiled, "--out", "child")
+    assert status == 0
+    assert len(server.sent) == 9
+    # Mean level (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
+    assert [(each.label, each.score) for each in summarize(RunFolder("child")).outcomes] == [("PARTIAL", 0.5)] * 3
+    assert "dspy-proact compare parent child" in err
+    status, out, _ = proact("compare", "parent", "child", "--json")
+    document = json.loads(out)
+    assert (document["judges"]["first"], document["judges"]["second"]) == ("openai/j", "openai/any")
+    changed = {change["field"]: change["b"] for change in document["changed"]}
+    assert changed["judge.program"].startswith("compiled:")
+    # The same again does nothing; another program is another run.
+    assert proact("rejudge", "parent", *compiled, "--out", "child")[0] == 0
+    assert len(server.sent) == 9
+    status, _, err = proact("rejudge", "parent", *judge, "--judge-program", program(votes=3), "--out", "child")
+    assert status == 2
+    assert "holds another run, which differs in" in err
+
+
+def test_a_grade_that_only_the_cuts_make_is_exported(proact, program, tmp_path, server):
+    run_of(tmp_path / "parent", [(trigger(), "PASS")])
+    grades = iter(["PASS", "FAIL", "FAIL"])  # (2 + 0 + 0) / 3 = .67: PARTIAL
+    server.script = lambda sent: Answer(verdict(next(grades), ["Label the boxes today."]))
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--concurrency", 1]
+    proact("rejudge", "parent", *judge, "--judge-program", program(votes=3, cuts=(0.5, 1.5)), "--out", "child")
+    assert [each.label for each in summarize(RunFolder("child")).outcomes] == ["PARTIAL"]
+    proact("export", "child", "--format", "proactbench")
+    (point,) = json.loads(Path("child.jsonl").read_text(encoding="utf-8"))["trigger_points"]
+    assert point["evaluation_result"]["score"] == "PARTIAL"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--judge-prompt", "official"], "--judge-program has words of its own; leave --judge-prompt out"),
+        (["--judge-epochs", 2], "the judge's program asks for 3 verdicts on each response; leave --judge-epochs out"),
+    ],
+)
+def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(
+    proact, program, tmp_path, server, more, said
+):
+    run_of(tmp_path / "parent", [(trigger(), "PASS")])
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
+    program = program(votes=3, cuts=(0.5, 1.5))
+    status, out, err = proact("rejudge", "parent", *judge, "--judge-program", program, *more, "--out", "child")
+    assert (status, out, server.sent) == (2, "", [])
+    assert said in err
+
+
+def test_what_was_compiled_here_is_used_here(optimize, proact):
+    optimize(optimizer="search")
+    status, out, _ = proact("eval", "--judge-program", "out/judge.json", "--limit", 2, "--out", "run", "--json")
+    assert (status, json.loads(out)["triggers"]["scored"]) == (0, 2)
+
+
+def test_a_judge_whose_card_promises_too_little_is_refused_naming_statistic_reference_and_phase(proact, program):
+    low = program(RECOVERY=0.19)  # .4 in the other phases
+    status, out, err = proact("eval", "--judge-program", low, "--min-kappa", 0.2, "--out", "run")
+    assert (status, out) == (2, "")
+    assert (
+        "judge.json: --min-kappa 0.2 is not met in RECOVERY: quadratic kappa out of fold, against the shares of "
+        "people's grades in 'a study', is at least 0.19 at 95 %"
+    ) in err
+    assert not Path("run").exists()
+    assert proact("eval", "--judge-program", low, "--min-kappa", 0.19, "--limit", 1, "--out", "run")[0] == 0
+
+
+def test_a_judge_whose_card_has_no_lower_bound_promises_nothing(proact, program):
+    status, _, err = proact("eval", "--judge-program", program(CRITICAL=None), "--min-kappa", -1, "--out", "run")
+    assert status == 2
+    assert "--min-kappa -1 is not met in CRITICAL" in err
+
+
+def test_a_promise_is_read_from_a_card_only(proact):
+    status, _, err = proact("eval", "--min-kappa", 0.2, "--out", "run")
+    assert status == 2
+    assert "--min-kappa is read from the card of a compiled judge: name one with --judge-program" in err
