@@ -5,12 +5,16 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["HF_DATASETS_OFFLINE"] = "1"
 
 from server import Server
+
+settings.register_profile("house", max_examples=40, deadline=None)
+settings.load_profile("house")
 
 
 @pytest.fixture

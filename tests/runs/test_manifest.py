@@ -12,7 +12,13 @@ from toy import identity, manifest, price
 
 from dspy_proact.runs import CorpusRecord, Identity, Manifest, RoleIdentity
 
-ROLE = {"model": "traveller", "prompt": "aa", "decoding": {"temperature": 0.5, "stop": ["."]}, "endpoint": "http://a"}
+ROLE = {
+    "model": "traveller",
+    "prompt": "aa",
+    "decoding": {"temperature": 0.5, "stop": ["."]},
+    "endpoint": "http://a",
+    "cuts": {},
+}
 CHANGES = [
     ("benchmark", "puzzles"),
     ("corpus", "dd"),
@@ -29,6 +35,7 @@ CHANGES = [
             ("decoding.temperature", 0.6),
             ("decoding.stop", [".", "!"]),
             ("decoding.seed", 1),
+            ("cuts.RHYME", [0.5, 1.5]),
         ]
     ],
 ]

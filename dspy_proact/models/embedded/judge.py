@@ -43,8 +43,13 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
 
 
 def _strongest(shown: dict[str, str], response: str) -> tuple[float, str]:
-    turns = [turn for turn in _json(shown.get("conversation"), []) if isinstance(turn, dict)]
-    rubric = _json(shown.get("rubric"), {})
+    return _strongest_of(shown.get("conversation", ""), shown.get("rubric", ""), response)
+
+
+@lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
+def _strongest_of(conversation: str, criteria: str, response: str) -> tuple[float, str]:
+    turns = [turn for turn in _json(conversation, []) if isinstance(turn, dict)]
+    rubric = _json(criteria, {})
     heard = content_words(" ".join(str(turn.get("user")) for turn in turns))
     passing = content_words(str(rubric.get("pass_criteria"))) - content_words(str(rubric.get("fail_criteria")))
     rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
