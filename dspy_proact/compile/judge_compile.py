@@ -205,7 +205,9 @@ class JudgeCompile:
                     )
                 return
             folder.mkdir(parents=True, exist_ok=True)
-            file.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+            temporary = file.with_name("compile.json.new")
+            temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+            temporary.replace(file)
         except (OSError, ValueError) as error:
             raise RunError(f"{file}: cannot be used: {error}") from error
 
