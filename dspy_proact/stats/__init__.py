@@ -6,6 +6,7 @@ from dspy_proact.stats.claim import Improvement, Improvements, improvement
 from dspy_proact.stats.cluster import cluster_mean, macro_mean
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
+from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.discordant import Discordant, discordant
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
@@ -13,7 +14,7 @@ from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.jackknife import jackknife
-from dspy_proact.stats.kappa import Weight, kappa, kappa_estimate
+from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.published_rule import PublishedRule, published_rule
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges

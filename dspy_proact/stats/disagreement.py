@@ -1,7 +1,10 @@
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.kappa import Weight
+Weight = Literal["none", "linear", "quadratic"]
+"""How disagreement grows with the distance of two labels: any is 1, by steps, or by their square."""
 
 
 def disagreement(labels: int, weight: Weight) -> NDArray[np.float64]:

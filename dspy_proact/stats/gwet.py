@@ -10,9 +10,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.disagreement import disagreement
+from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import Weight
 from dspy_proact.stats.tally import cross_tables
 from dspy_proact.stats.units import Units
 

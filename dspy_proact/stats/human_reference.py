@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.alpha import coincidences
 from dspy_proact.stats.cluster import cluster_mean
+from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import Weight, kappa
+from dspy_proact.stats.kappa import kappa
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units
 

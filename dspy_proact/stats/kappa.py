@@ -5,19 +5,14 @@ margins that have nothing to do with each other. 1 is perfect agreement, 0 chanc
 """
 
 from collections.abc import Hashable, Sequence
-from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dspy_proact.stats.cluster import degrees_of_freedom
+from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.jackknife import jackknife
-
-Weight = Literal["none", "linear", "quadratic"]
-"""How disagreement grows with the distance of two labels: any is 1, by steps, or by their square."""
-ENOUGH_SCENARIOS = 10
-"""From here on whole scenarios are left out and not single items."""
+from dspy_proact.stats.tally import cross_tables
+from dspy_proact.stats.units import Units
 
 
 def kappa(table: ArrayLike, weight: Weight) -> float | None:
@@ -37,12 +32,12 @@ def kappa(table: ArrayLike, weight: Weight) -> float | None:
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
         raise ValueError(f"kappa needs a square table of counts, not {counts.tolist()!r}")
-    disagreement = _disagreement(len(counts), weight)
+    apart = disagreement(len(counts), weight)
     expected = np.outer(counts.sum(axis=1), counts.sum(axis=0))
-    if not np.sum(disagreement * expected) > 0:
+    if not np.sum(apart * expected) > 0:
         return None
     # Rounding must not carry a perfect disagreement below -1.
-    return max(-1.0, float(1 - counts.sum() * np.sum(disagreement * counts) / np.sum(disagreement * expected)))
+    return max(-1.0, float(1 - counts.sum() * np.sum(apart * counts) / np.sum(apart * expected)))
 
 
 def kappa_estimate(
@@ -70,42 +65,8 @@ def kappa_estimate(
     """
     if not len(first) == len(second) == len(clusters):
         raise ValueError(f"one scenario and two gradings an item: {len(first)}, {len(second)}, {len(clusters)} differ")
-    if len(set(labels)) < len(labels) or not {*first, *second} <= set(labels):
-        raise ValueError(f"labels must name every grading once: {labels!r} for { ({*first, *second})!r}")
-    if not first:
-        return Estimate(None, reason="no items")
-    scenarios = list(dict.fromkeys(clusters))
-    by_scenario = len(scenarios) >= ENOUGH_SCENARIOS
-    place = {key: index for index, key in enumerate(scenarios)}
-    units = [place[key] for key in clusters] if by_scenario else list(range(len(first)))
-    tables = _tables(first, second, labels, units)
-    whole = tables.sum(axis=0)
-    value = kappa(whole, weight)
-    if value is None:
-        return Estimate(None, reason="all gradings equal")
-    shares = tables.sum(axis=(1, 2)) / len(first)
-    df = degrees_of_freedom(shares) if len(shares) > 1 else 1
-    left_out = [kappa(whole - table, weight) for table in tables]
-    return jackknife(value, left_out, df, unit="scenario" if by_scenario else "item")
-
-
-def _disagreement(labels: int, weight: Weight) -> NDArray[np.float64]:
-    """Disagreement of each two labels, 0 on the diagonal and at most 1: shape (k, k)."""
-    steps = np.abs(np.subtract.outer(np.arange(labels), np.arange(labels))) / max(labels - 1, 1)
-    match weight:
-        case "none":
-            return np.ceil(steps)
-        case "linear":
-            return steps
-        case "quadratic":
-            return steps**2
-
-
-def _tables(
-    first: Sequence[Hashable], second: Sequence[Hashable], labels: Sequence[Hashable], units: Sequence[int]
-) -> NDArray[np.float64]:
-    """A table of counts for each unit: shape (units, k, k)."""
-    place = {label: index for index, label in enumerate(labels)}
-    tables = np.zeros((max(units) + 1, len(labels), len(labels)))
-    np.add.at(tables, (units, [place[label] for label in first], [place[label] for label in second]), 1)
-    return tables
+    given = {*first, *second}
+    if len(set(labels)) < len(labels) or not given <= set(labels):
+        raise ValueError(f"labels must name every grading once: {labels!r} for {given!r}")
+    tables = cross_tables(first, second, labels)
+    return Units.of(clusters).estimate(tables, lambda table: kappa(table, weight), undefined="all gradings equal")

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from dspy_proact.stats.cluster import UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import jackknife
-from dspy_proact.stats.kappa import ENOUGH_SCENARIOS
 from dspy_proact.stats.student import t_quantile
 
+ENOUGH_SCENARIOS = 10
+"""From here on whole scenarios are left out and not single items."""
 CLAIM = 0.99
 """Probability below the upper end of a two-sided 98 % interval. Folds share training data, so that a 95 % interval
 of what was chosen in them claims too often; one of 98 % was measured to claim falsely in at most 3 % of data sets."""
