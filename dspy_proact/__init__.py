@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, open_model
-    from dspy_proact.programs import Assistant, Judge
+    from dspy_proact.programs import Assistant, Judge, OfferDetector, load_assistant
     from dspy_proact.report import (
         Comparison,
         Summary,
@@ -43,6 +43,7 @@ __all__ = [
     "Halt",
     "Judge",
     "JudgeView",
+    "OfferDetector",
     "Phase",
     "ProactError",
     "Ratings",
@@ -58,6 +59,7 @@ __all__ = [
     "compare",
     "document",
     "leaderboard",
+    "load_assistant",
     "load_corpus",
     "load_ratings",
     "open_model",
@@ -75,7 +77,7 @@ _ROOMS = {
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "open_model"],
-    "programs": ["Assistant", "Judge"],
+    "programs": ["Assistant", "Judge", "OfferDetector", "load_assistant"],
     "report": [
         "Comparison",
         "Summary",

@@ -64,7 +64,12 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
     lines of their own, gives one `Quote` for each of them. Strings without a word are left out.
     """
     passage = Passage(text)
-    return tuple(_quote(part, passage) for entry in evidence for part in _separated(entry, passage) if _fold(part))
+    return tuple(quote for entry in evidence for quote in locate(entry, passage))
+
+
+def locate(entry: str, passage: Passage) -> tuple[Quote, ...]:
+    """The quotes in one string of a judge, located in a text that was cut into words before."""
+    return tuple(_quote(part, passage) for part in _separated(entry, passage) if _fold(part))
 
 
 def _quote(text: str, passage: Passage) -> Quote:

@@ -132,12 +132,52 @@ class Verdict(Frozen):
         return any(quote.start is not None for quote in self.evidence)
 
 
+class Offer(Frozen):
+    """Something that a response puts forward to do, get, consider or check."""
+
+    quote: Quote
+    grounded: bool
+    """Whether it hangs on a detail of this conversation; else it would fit anybody."""
+    asked_for: bool
+    """Whether the user's message asks for it or cannot be answered without it."""
+
+
+class Offers(Frozen):
+    """What was offered at a control turn, where nothing was wanted but the answer."""
+
+    reasoning: str
+    offers: tuple[Offer, ...]
+
+    @property
+    def unwanted(self) -> tuple[Offer, ...]:
+        """Those that nobody asked for. An offer whose quote does not stand in the response is none."""
+        return tuple(offer for offer in self.offers if not offer.asked_for and offer.quote.start is not None)
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether every quote stands in the response; None where there is none."""
+        return all(offer.quote.start is not None for offer in self.offers) if self.offers else None
+
+
 class Rating(Frozen):
     """One person's grade for one response."""
 
     item: str
     annotator: str
     grade: Grade
+    confidence: Literal[1, 2, 3, 4, 5]
+    """5 is certain."""
+    reason: str = ""
+
+
+class OfferRating(Frozen):
+    """One person's word on whether a response at a control turn offers what nobody asked for."""
+
+    item: str
+    annotator: str
+    unwanted: bool
+    grounded: bool | None
+    """Whether the offer hangs on a detail of the conversation; None where nothing unwanted was offered."""
     confidence: Literal[1, 2, 3, 4, 5]
     """5 is certain."""
     reason: str = ""

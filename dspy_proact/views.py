@@ -3,8 +3,9 @@
     view            sees
     AssistantView   the turns before the trigger and the user's message at it
     JudgeView       the same conversation, the turn's number and the rubric
+    ControlView     the same conversation at a turn without a trigger, and its number
 
-Neither sees the curated response at the trigger or anything later. Neither can hold persona, style,
+None sees the curated response at that turn or anything later. None can hold persona, style,
 scenario, ids or planner notes: there is no field for them.
 """
 
@@ -40,6 +41,22 @@ class JudgeView(Frozen):
     @classmethod
     def of(cls, dialogue: Dialogue, trigger: Trigger) -> "JudgeView":
         """The view on a trigger of a dialogue; the curated response at the trigger is left behind."""
-        before = dialogue.turns[: trigger.turn - 1]
-        awaiting = Turn(user=dialogue.turns[trigger.turn - 1].user, assistant=None)
-        return cls(conversation=(*before, awaiting), turn=trigger.turn, rubric=trigger.rubric)
+        return cls(conversation=_awaiting(dialogue, trigger.turn), turn=trigger.turn, rubric=trigger.rubric)
+
+
+class ControlView(Frozen):
+    """What the detector of offers sees beside the response."""
+
+    conversation: tuple[Turn, ...]
+    """Turns 1 to t; `assistant` is None at turn t only."""
+    turn: int
+
+    @classmethod
+    def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
+        """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
+        return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+
+
+def _awaiting(dialogue: Dialogue, turn: int) -> tuple[Turn, ...]:
+    """The conversation up to a turn, whose response is still to be written."""
+    return (*dialogue.turns[: turn - 1], Turn(user=dialogue.turns[turn - 1].user, assistant=None))

@@ -7,10 +7,11 @@ a test tells the roles apart by the path. Anything that a test does not script i
 import asyncio
 import hashlib
 import json
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from aiohttp import web
 
@@ -38,7 +39,7 @@ class Sent:
 
 @dataclass
 class Answer:
-    """What to send back; `raw` replaces the whole body."""
+    """What to send back, in pieces where a stream is asked for; `raw` replaces the whole body."""
 
     content: str | None = ""
     finish_reason: str = "stop"
@@ -47,6 +48,11 @@ class Answer:
     raw: bytes | None = None
     usage: dict[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7})
     delay: float = 0.0
+    pieces: tuple[str, ...] | None = None
+    """Of a stream; None for the words of `content`."""
+    broken: Literal["lost", "ended", "silent", "idle"] | None = None
+    """How a stream breaks off after its pieces: the connection is lost, ends without a word, says nothing more, or
+    is kept alive with comments only."""
 
 
 def error(status: int, message: str = "no", **headers: str) -> Answer:
@@ -59,11 +65,24 @@ def verdict(grade: str = "PASS", evidence: Any = (), reasoning: str = "because")
     return json.dumps({"reasoning": reasoning, "evidence": list(evidence), "grade": grade})
 
 
+def offers(*quotes: str, asked_for: bool = False, grounded: bool = False, reasoning: str = "because") -> str:
+    """What a response offers, as a detector writes it."""
+    found = [{"quote": quote, "grounded": grounded, "asked_for": asked_for} for quote in quotes]
+    return json.dumps({"reasoning": reasoning, "offers": found})
+
+
+def is_about_offers(sent: Sent) -> bool:
+    """Whether a request asks what a response offers, and not for a grade."""
+    return "\n2. `offers` (" in str(sent.messages[0]["content"])
+
+
 def healthy(sent: Sent) -> Answer:
-    """A deterministic assistant and judge: the same request is always answered alike."""
+    """A deterministic assistant, judge and detector: the same request is always answered alike."""
     digest = hashlib.sha256(json.dumps(sent.messages).encode()).hexdigest()
     if sent.role == "assistant":
         return Answer(f"You could label the boxes today, number {digest[:8]}.")
+    if is_about_offers(sent):
+        return Answer(offers(*["label the boxes today"][: int(digest, 16) % 2]))
     return Answer(verdict(GRADES[int(digest, 16) % 3], ["label the boxes today"]))
 
 
@@ -75,6 +94,8 @@ class Server:
         self.sent: list[Sent] = []
         self.in_flight = 0
         self.most_in_flight = 0
+        self.hung_up = threading.Event()
+        """Set when a client goes before its stream has ended."""
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
@@ -97,6 +118,15 @@ class Server:
     def judge(self) -> str:
         return f"http://127.0.0.1:{self.port}/judge/v1"
 
+    @property
+    def report(self) -> str:
+        """Of a judge that tests what another one has tuned."""
+        return f"http://127.0.0.1:{self.port}/report/v1"
+
+    @property
+    def proposer(self) -> str:
+        return f"http://127.0.0.1:{self.port}/proposer/v1"
+
     def of(self, role: str) -> list[Sent]:
         """The requests of one role, in the order of arrival."""
         return [sent for sent in self.sent if sent.role == role]
@@ -108,7 +138,7 @@ class Server:
     async def _start(self) -> int:
         application = web.Application(client_max_size=10**9)
         application.router.add_post("/{role}/v1/{rest:.*}", self._answer)
-        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -124,8 +154,29 @@ class Server:
             await asyncio.sleep(answer.delay)
         finally:
             self.in_flight -= 1
+        if sent.body.get("stream") and answer.raw is None:
+            return await self._stream(request, sent, answer)
         body = answer.raw if answer.raw is not None else json.dumps(_completion(sent, answer)).encode()
-        return web.Response(body=body, status=answer.status, headers=answer.headers, content_type="application/json")
+        kind = "text/event-stream" if sent.body.get("stream") and answer.status == 200 else "application/json"
+        return web.Response(body=body, status=answer.status, headers=answer.headers, content_type=kind)
+
+    async def _stream(self, request: web.Request, sent: Sent, answer: Answer) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream", **answer.headers})
+        await response.prepare(request)
+        try:
+            for event in _events(sent, answer):
+                await response.write(f"data: {event}\n\n".encode())
+            if answer.broken == "silent":
+                await asyncio.get_running_loop().create_future()
+            while answer.broken == "idle":
+                await response.write(b": still here\n\n")
+                await asyncio.sleep(0.05)
+        except (ConnectionError, asyncio.CancelledError):
+            self.hung_up.set()
+            raise
+        if answer.broken == "lost" and request.transport is not None:
+            request.transport.abort()
+        return response
 
 
 def _completion(sent: Sent, answer: Answer) -> dict[str, Any]:
@@ -138,3 +189,21 @@ def _completion(sent: Sent, answer: Answer) -> dict[str, Any]:
         "choices": [{"index": 0, "finish_reason": answer.finish_reason, "message": message}],
         **({"usage": answer.usage} if answer.usage is not None else {}),
     }
+
+
+def _events(sent: Sent, answer: Answer) -> Iterator[str]:
+    """The events of a stream in OpenAI's form; those of a broken one up to its last piece."""
+    frame = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": sent.body.get("model", "m")}
+
+    def choice(finish_reason: str | None = None, **delta: str) -> str:
+        return json.dumps({**frame, "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]})
+
+    yield choice(role="assistant", content="")
+    pieces = re.findall(r"\S+\s*|\s+", answer.content or "") if answer.pieces is None else answer.pieces
+    yield from (choice(content=piece) for piece in pieces)
+    if answer.broken:
+        return
+    yield choice(finish_reason=answer.finish_reason)
+    if answer.usage is not None and (sent.body.get("stream_options") or {}).get("include_usage"):
+        yield json.dumps({**frame, "choices": [], "usage": answer.usage})
+    yield "[DONE]"

@@ -45,6 +45,10 @@ def test_the_python_prints_what_is_shown(tmp_path):
     assert stripped(run(tmp_path, "-c", block("python")).stdout) == stripped(block("output: python"))
 
 
+def test_the_three_ways_to_ask_a_compiled_assistant_print_what_is_shown():
+    assert stripped(run(ROOT, "-c", block("python: assistant")).stdout) == stripped(block("output: assistant"))
+
+
 def test_the_tree_is_true():
     shown, parent = set(), ""
     for line in block("tree").splitlines():

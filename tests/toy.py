@@ -37,7 +37,9 @@ from dspy_proact.types import Frozen
 JUDGE = "sphinx"
 STRATA = ("RHYME", "NUMBER")
 LABELS = ("SOLVED", "CLOSE", "LOST")
-SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0}
+CONTROL_LABELS = ("SILENT", "CHATTY")
+"""Of riddles to which nobody wants an answer."""
+SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0, "SILENT": 1.0, "CHATTY": 0.0}
 
 
 class Riddle(Frozen):
@@ -89,6 +91,7 @@ class Riddles:
     name = "riddles"
     strata: Sequence[str] = STRATA
     labels: Sequence[str] = LABELS
+    control_labels: Sequence[str] = CONTROL_LABELS
     answer_type = Guess
     detail_type = Marking
 
@@ -96,7 +99,7 @@ class Riddles:
         self, cases: Iterable[Case], answer: Answering = guess, grade: Grader = mark, judges: Sequence[str] = (JUDGE,)
     ):
         self._cases, self._answer, self._grade = tuple(cases), answer, grade
-        self.judges = tuple(judges)
+        self.judges: Sequence[str] = tuple(judges)
         self.begun: list[tuple[str, str]] = []
         self.in_flight = self.most_in_flight = 0
 
@@ -132,9 +135,11 @@ async def run_async(
     switch: Switch | None = None,
     observer: Observer | None = None,
     retry_content: bool = False,
+    controls: str | None = None,
 ) -> Runner:
     """Run all cases of a benchmark into a folder, as `Evaluation` does."""
-    of = manifest(epochs=epochs, judge_epochs=judge_epochs, **judged_by(*benchmark.judges))
+    asked = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
+    of = manifest(**asked, control_labels=benchmark.control_labels, **judged_by(*benchmark.judges))
     with RunWriter(path, of) as folder:
         folder.add_cases(benchmark.cases())
         ledger = Ledger(folder.events(), Grading(benchmark.judges, judge_epochs), retry_content)

@@ -11,21 +11,21 @@ from typing import Any
 from server import GRADES, Answer, Sent, verdict
 
 from dspy_proact.compile import Effort, JudgeCompile, Plan, labelled
-from dspy_proact.compile.gold import Gold
+from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.models.embedded.proposer import answer as propose
 from dspy_proact.programs import (
-    Artefact,
-    Card,
     CardNumber,
     CardUsage,
     Cuts,
     Gain,
     GradeResponse,
     Judge,
+    JudgeArtefact,
+    JudgeCard,
     PhaseCard,
-    judge_state,
+    predictor_state,
     signature_hash,
 )
 from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
@@ -164,7 +164,7 @@ NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
 USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
 
 
-def card(**low: float | None) -> Card:
+def card(**low: float | None) -> JudgeCard:
     """A card by hand, with the lower bound of the kappa after in each phase."""
     gain = {"labels": 20, "before": NUMBER, "difference": NUMBER, "low98": 0.1, "p": 0.01}
     beside = ("exact_before", "exact_after", "exact_commonest", "one_human", "best_attainable")
@@ -176,7 +176,7 @@ def card(**low: float | None) -> Card:
         )
         for phase in Phase
     }
-    return Card(
+    return JudgeCard(
         statement="improvement shown",
         shown=True,
         overall=Gain(**gain, after=NUMBER),
@@ -201,14 +201,15 @@ def card(**low: float | None) -> Card:
     )
 
 
-def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None) -> Artefact:
+def artefact(
+    votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None
+) -> JudgeArtefact:
     """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
     judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
     judge.grade.demos = Gold({}).examples(labelled(study()))[:demos]
-    return Artefact(
-        program="judge",
+    return JudgeArtefact(
         signature=signature_hash(GradeResponse),
-        state=judge_state(judge),
+        state=predictor_state(judge.grade, GradeResponse),
         votes=votes,
         cuts=dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {},
         card=card(**low),

@@ -5,10 +5,10 @@ from typing import Any
 
 from dspy_proact.benchmarks.execution import Execution, now, versions
 from dspy_proact.benchmarks.jury import JudgePrompt, open_jury, overridden, price_record, role_identity
-from dspy_proact.benchmarks.proactbench import ProactBench, cases_of
+from dspy_proact.benchmarks.proactbench import ProactBench, cases_of, controls_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.models import Backend, Gate, Limits, Price, open_model
-from dspy_proact.programs import Artefact, Assistant
+from dspy_proact.programs import Assistant, JudgeArtefact
 from dspy_proact.runs import CorpusRecord, Identity, Manifest
 
 
@@ -19,6 +19,7 @@ class Evaluation(Execution):
         corpus: Its triggers are the cases.
         model: A litellm name, or `embedded` for the stand-in.
         judge: Likewise; several are a jury.
+        assistant: The program under test; the bare chat where None.
         judge_prompt: `official` words the judges' question as the installed official package does.
         judge_program: A compiled judge in place of ours; it says how many verdicts are asked for.
         model_api_base: Another endpoint than the provider's own.
@@ -43,8 +44,9 @@ class Evaluation(Execution):
         model: str = "embedded",
         judge: str | Sequence[str] = "embedded",
         *,
+        assistant: Assistant | None = None,
         judge_prompt: JudgePrompt = "default",
-        judge_program: Artefact | None = None,
+        judge_program: JudgeArtefact | None = None,
         model_api_base: str | None = None,
         judge_api_base: str | None = None,
         model_params: Mapping[str, Any] | None = None,
@@ -59,7 +61,7 @@ class Evaluation(Execution):
     ):
         gate = Gate(retries=retries, timeout=timeout, limits=limits)
         shared = {"backend": backend, "connections": concurrency}
-        assistant = open_model(
+        under_test = open_model(
             model, "assistant", gate, api_base=model_api_base, params=model_params, price=model_price, **shared
         )
         jury = open_jury(
@@ -72,30 +74,33 @@ class Evaluation(Execution):
             price=judge_price,
             **shared,
         )
-        program = Assistant()
+        program = assistant or Assistant()
         manifest = Manifest(
             identity=Identity(
                 benchmark=ProactBench.name,
-                assistant=role_identity(assistant, program.name, program.fingerprint()),
+                assistant=role_identity(under_test, program.name, program.fingerprint()),
                 judges=jury.identities,
                 corpus=corpus.sha256,
             ),
             strata=tuple(ProactBench.strata),
             labels=tuple(ProactBench.labels),
-            embedded=any(each.embedded for each in (assistant, *jury.models)),
+            control_labels=tuple(ProactBench.control_labels),
+            embedded=any(each.embedded for each in (under_test, *jury.models)),
+            system_prompt=program.system_prompt or None,
             epochs=1,
             judge_epochs=jury.votes,
             corpus=corpus_record(corpus),
-            assistant_price=price_record(assistant),
+            assistant_price=price_record(under_test),
             judge_prices=jury.prices,
-            overrides={"assistant": overridden(assistant), "judge": jury.overridden},
+            overrides={"assistant": overridden(under_test), "judge": jury.overridden},
             backend=backend,
             versions=versions(),
             created=now(),
         )
-        benchmark = ProactBench(cases_of(corpus), program, assistant.lm, jury.seats)
+        cases = (*cases_of(corpus), *controls_of(corpus))
+        benchmark = ProactBench(cases, program, under_test.lm, jury.seats)
         super().__init__(
-            benchmark, manifest, gate=gate, assistant=assistant, judges=jury.models, concurrency=concurrency
+            benchmark, manifest, gate=gate, assistant=under_test, judges=jury.models, concurrency=concurrency
         )
         self.corpus = corpus
 

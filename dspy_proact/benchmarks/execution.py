@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.errors import Interrupted, RunError, UsageError
 from dspy_proact.models import Cost, Gate, Limits, Model
 from dspy_proact.runs import (
+    CONTROL,
     Case,
     Event,
     Grading,
@@ -91,11 +92,11 @@ class Execution:
         named = run_name(identity.assistant.model, [judge.model for judge in identity.judges])
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
-    def check(self, out: str | Path | None = None) -> None:
+    def check(self, out: str | Path | None = None, controls: bool = False) -> None:
         """Raise a `RunError` where a folder holds another run or something else; nothing is written."""
         folder = RunFolder(out or self.default_folder)
         if folder.exists:
-            folder.require(self.manifest.identity)
+            folder.require_widened(self._asked(controls))
         elif folder.path.exists() and not folder.unused:
             raise RunError(f"{folder.path}: not empty and not a run; name another folder with --out")
 
@@ -108,6 +109,7 @@ class Execution:
         epochs: int | None = None,
         judge_epochs: int | None = None,
         retry_unscored: bool = False,
+        controls: bool = False,
         observer: Observer | None = None,
         spent: Cost | None = None,
     ) -> Finished:
@@ -120,6 +122,7 @@ class Execution:
             epochs: How often each trigger is answered; None for once, or as often as copied responses are.
             judge_epochs: How often each judge grades each response; None for once, or as often as its program asks.
             retry_unscored: Try again also what failed for its content, which the report counts.
+            controls: Ask at control turns too, of which a limit allows as many as of triggers.
             observer: Told of what happens.
             spent: What counts against the limits already, such as by another run of the same command.
 
@@ -130,10 +133,10 @@ class Execution:
         """
         try:
             folder, (epochs, judge_epochs) = Path(out or self.default_folder), self._times(epochs, judge_epochs)
-            cases = self._selected(limit, phases, epochs, judge_epochs)
+            cases = self._selected(limit, phases, epochs, judge_epochs, controls)
             switch = Switch()
             self._gate.open(switch, spent)
-            manifest = self.manifest.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs})
+            manifest = self._asked(controls).model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs})
             work = self._run(folder, manifest, cases, retry_unscored, observer=observer or Observer(), switch=switch)
             return asyncio.run(work)
         except asyncio.CancelledError:
@@ -148,16 +151,16 @@ class Execution:
         epochs: int | None = None,
         judge_epochs: int | None = None,
         retry_unscored: bool = False,
+        controls: bool = False,
     ) -> Plan:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
         epochs, judge_epochs = self._times(epochs, judge_epochs)
+        self.check(out, controls)
         folder = RunFolder(out or self.default_folder)
-        if folder.exists:
-            folder.require(self.manifest.identity)
         events = folder.events() if folder.exists else ()
         grading = Grading(self._benchmark.judges, judge_epochs)
         ledger = self._ledger([*events, *self._to_copy(events)], grading, retry_unscored)
-        work = ledger.open_work(self._selected(limit, phases, epochs, judge_epochs), epochs)
+        work = ledger.open_work(self._selected(limit, phases, epochs, judge_epochs, controls), epochs)
         stages = [(each, key) for each in work for key in ledger.stages(each)]
         answers = [each.case for each, key in stages if key.stage == "response" and ledger.is_open(key)]
         # A response that is still to be written will be graded, so its verdicts count as open.
@@ -185,12 +188,27 @@ class Execution:
             )
         return self.manifest.epochs if epochs is None else epochs, asked if judge_epochs is None else judge_epochs
 
-    def _selected(self, limit: int | None, phases: Collection[str], epochs: int, judge_epochs: int) -> list[Case]:
+    def _asked(self, controls: bool) -> Manifest:
+        """The manifest of a command that asks for control turns or does not."""
+        words = self._benchmark.detector.fingerprint() if controls else None
+        return self.manifest.model_copy(update={"controls": words})
+
+    def _selected(
+        self, limit: int | None, phases: Collection[str], epochs: int, judge_epochs: int, controls: bool
+    ) -> list[Case]:
         wrong = [phase for phase in phases if phase not in self._benchmark.strata]
         if wrong or min(epochs, judge_epochs) < 1 or (limit is not None and limit < 1):
             known = ", ".join(self._benchmark.strata)
             raise UsageError(f"nothing to do: limit and epochs must be 1 or more, and phases among {known}")
-        return select_cases(self._benchmark.cases(), limit, phases)
+        cases = self._benchmark.cases()
+        triggers = select_cases([case for case in cases if case.stratum != CONTROL], limit, phases)
+        beside = select_cases([case for case in cases if case.stratum == CONTROL], limit) if controls else []
+        if controls and not beside and self._assistant is None:
+            raise UsageError(
+                "--controls: among these responses is none at a control turn; a model is asked for them by "
+                "`eval --controls`, where its corpus has such turns"
+            )
+        return [*triggers, *beside]
 
     async def _run(
         self,

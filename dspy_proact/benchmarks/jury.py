@@ -7,7 +7,7 @@ from typing import Any, Literal
 from dspy_proact.benchmarks.proactbench import Seat
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Backend, Gate, Model, Price, decoding, open_model
-from dspy_proact.programs import Artefact, Judge, OfficialJudge, compiled_judge
+from dspy_proact.programs import Judge, JudgeArtefact, OfficialJudge, compiled_judge
 from dspy_proact.runs import PricePerToken, RoleIdentity
 
 JudgePrompt = Literal["default", "official"]
@@ -19,7 +19,7 @@ class Jury:
 
     program: Judge
     models: Sequence[Model]
-    artefact: Artefact | None = None
+    artefact: JudgeArtefact | None = None
     """Of a compiled program."""
 
     @property
@@ -55,7 +55,7 @@ def open_jury(
     gate: Gate,
     *,
     prompt: JudgePrompt = "default",
-    artefact: Artefact | None = None,
+    artefact: JudgeArtefact | None = None,
     api_base: str | None = None,
     params: Mapping[str, Any] | None = None,
     price: Price | None = None,
@@ -97,7 +97,7 @@ def overridden(model: Model) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if preset.get(name, ...) != model.decoding.get(name, ...)))
 
 
-def _cuts(artefact: Artefact | None) -> dict[str, tuple[float, float]]:
+def _cuts(artefact: JudgeArtefact | None) -> dict[str, tuple[float, float]]:
     """The cuts of a compiled judge, by phase."""
     return {str(phase): (cut.partial, cut.full) for phase, cut in artefact.cuts.items()} if artefact else {}
 

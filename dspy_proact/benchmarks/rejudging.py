@@ -8,7 +8,7 @@ from dspy_proact.benchmarks.jury import JudgePrompt, open_jury
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.benchmarks.responses import COPIED, Responses
 from dspy_proact.models import Backend, Gate, Limits, Price
-from dspy_proact.programs import Artefact, Assistant
+from dspy_proact.programs import Assistant, JudgeArtefact
 from dspy_proact.runs import Identity, Manifest
 
 
@@ -39,7 +39,7 @@ class Rejudging(Execution):
         judge: str | Sequence[str] = "embedded",
         *,
         judge_prompt: JudgePrompt = "default",
-        judge_program: Artefact | None = None,
+        judge_program: JudgeArtefact | None = None,
         judge_api_base: str | None = None,
         judge_params: Mapping[str, Any] | None = None,
         backend: Backend = "auto",
@@ -71,6 +71,8 @@ class Rejudging(Execution):
             ),
             strata=tuple(ProactBench.strata),
             labels=tuple(ProactBench.labels),
+            control_labels=tuple(ProactBench.control_labels),
+            system_prompt=responses.system_prompt,
             embedded=responses.embedded or any(model.embedded for model in jury.models),
             epochs=responses.epochs,
             judge_epochs=jury.votes,

@@ -11,6 +11,7 @@ from dspy_proact.corpus import Corpus, Results, ResultTrigger
 from dspy_proact.errors import ContentError, RunError, UsageError
 from dspy_proact.programs import usable
 from dspy_proact.runs import (
+    CONTROL,
     Case,
     CaseRecord,
     CorpusRecord,
@@ -23,7 +24,7 @@ from dspy_proact.runs import (
     latest,
 )
 from dspy_proact.types import Response
-from dspy_proact.views import JudgeView
+from dspy_proact.views import ControlView, JudgeView
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,8 @@ class Responses:
     """Whose responses they are."""
     overrides: tuple[str, ...]
     """Decoding parameters that were not the preset's."""
+    system_prompt: str | None
+    """What the assistant was told; None for nothing, or where it is not known."""
     embedded: bool
     """Whether they are the stand-in's."""
     epochs: int
@@ -67,6 +70,7 @@ class Responses:
             parent=identity.digest(),
             assistant=identity.assistant,
             overrides=manifest.overrides.get("assistant", ()),
+            system_prompt=manifest.system_prompt,
             embedded=identity.assistant.model == "embedded",
             epochs=manifest.epochs,
             corpus=manifest.corpus,
@@ -93,6 +97,7 @@ class Responses:
             parent=results.sha256,
             assistant=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
             overrides=(),
+            system_prompt=None,
             embedded=results.model == "embedded",
             epochs=1,
             corpus=corpus_record(corpus),
@@ -106,7 +111,7 @@ COPIED = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="response
 
 
 def _case(record: CaseRecord) -> Case:
-    view = JudgeView.model_validate(record.view)
+    view = (ControlView if record.stratum == CONTROL else JudgeView).model_validate(record.view)
     return Case(key=record.key, group=record.group, stratum=record.stratum, view=view, meta=record.meta)
 
 

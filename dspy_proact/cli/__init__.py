@@ -13,6 +13,7 @@ from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
 from dspy_proact.cli.saying import complain
+from dspy_proact.cli.trying import try_
 from dspy_proact.errors import Halt, ProactError
 
 
@@ -25,7 +26,7 @@ def proact() -> None:
     """
 
 
-for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, optimize):
+for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, optimize, try_):
     proact.add_command(verb)
 
 

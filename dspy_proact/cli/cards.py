@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.compile.estimate import CompileEstimate
-from dspy_proact.programs import Artefact, CardNumber, CardUsage
+from dspy_proact.compile.judge.estimate import CompileEstimate
+from dspy_proact.programs import CardNumber, CardUsage, JudgeArtefact
 from dspy_proact.report import STAND_IN, cell, coefficient, probability
 from dspy_proact.stats import Estimate
 
@@ -17,7 +17,7 @@ _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""
 
 
-def print_card(artefact: Artefact) -> None:
+def print_card(artefact: JudgeArtefact) -> None:
     """Print what a compile showed, out of fold, with what it was made."""
     console, card = Console(soft_wrap=False), artefact.card
     optimizer = ", ".join(f"{name} {value}" for name, value in card.optimizer.items())
@@ -46,7 +46,7 @@ def show_compile_plan(plan: CompileEstimate, as_json: bool) -> None:
         click.echo(f"{plan.labels} labels show a gain of {gain} in kappa in four compiles of five, where raters agree.")
 
 
-def _gains(artefact: Artefact) -> Table:
+def _gains(artefact: JudgeArtefact) -> Table:
     card = artefact.card
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("kappa", no_wrap=True)
@@ -59,7 +59,7 @@ def _gains(artefact: Artefact) -> Table:
     return table
 
 
-def _beside(artefact: Artefact) -> Table:
+def _beside(artefact: JudgeArtefact) -> Table:
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
     table.add_column("exact, in %", no_wrap=True)
     for heading in ("before", "after", "commonest", "one human", "best", "bias before", "after"):
@@ -72,7 +72,7 @@ def _beside(artefact: Artefact) -> Table:
     return table
 
 
-def _notes(artefact: Artefact) -> list[str]:
+def _notes(artefact: JudgeArtefact) -> list[str]:
     card, state = artefact.card, artefact.state
     low = "-" if card.overall.low98 is None else f"{card.overall.low98:+.2f}"
     cuts = ", ".join(

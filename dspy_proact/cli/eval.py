@@ -23,6 +23,12 @@ _HUB = "proactbench"
 @click.option(
     "--corpus", metavar="sample|proactbench[@REV]|FILE", help="Default: proactbench; the sample when embedded."
 )
+@click.option("--system-prompt", metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing.")
+@click.option(
+    "--program",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A compiled assistant, as `optimize assistant` writes it.",
+)
 @click.option("--epochs", type=click.IntRange(1, 1000), default=1, show_default=True, help="Answers per trigger.")
 @click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
 @click.option("--model-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
@@ -34,6 +40,8 @@ def evaluate(
     models: tuple[str, ...],
     model_api_base: str | None,
     corpus: str | None,
+    system_prompt: str | None,
+    program: Path | None,
     epochs: int,
     model_params: tuple[tuple[str, Any], ...],
     model_price: tuple[float, float] | None,
@@ -48,13 +56,14 @@ def evaluate(
     """
     from dspy_proact.benchmarks import Evaluation
     from dspy_proact.cli.executing import execute, show_plans
+    from dspy_proact.cli.prompting import assistant_of
     from dspy_proact.cli.report import show, summary_of
     from dspy_proact.cli.saying import say
     from dspy_proact.corpus import load_corpus
 
     if min_kappa is not None:
         _require_kappa(settings.judge_program, min_kappa)
-    models = models or ("embedded",)
+    models, assistant = models or ("embedded",), assistant_of(system_prompt, program)
     if len(set(models)) < len(models):
         raise UsageError("name each --model once; --epochs N has it answer every trigger N times")
     judges = settings.judges or (("embedded",) if set(models) == {"embedded"} else (PAPER_JUDGE,))
@@ -67,6 +76,7 @@ def evaluate(
             loaded,
             model,
             judges,
+            assistant=assistant,
             model_api_base=model_api_base,
             model_params=dict(model_params),
             model_price=price(model_price),
@@ -86,11 +96,11 @@ def evaluate(
 
 def _require_kappa(program: Path | None, least: float) -> None:
     """Raise a `UsageError` where a compiled judge's card does not promise a kappa."""
-    from dspy_proact.programs import read_artefact
+    from dspy_proact.programs import read_judge
 
     if program is None:
         raise UsageError("--min-kappa is read from the card of a compiled judge: name one with --judge-program")
-    card = read_artefact(program).card
+    card = read_judge(program).card
     for phase, gain in card.phases.items():
         low = gain.after.low
         if low is None or low < least:

@@ -43,7 +43,7 @@ def execute(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings
     finished: list[Finished] = []
     spent = None
     for execution, path in runs:
-        execution.check(path)
+        execution.check(path, settings.controls)
     for execution, path in runs:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")

@@ -1,12 +1,19 @@
 """`dspy-proact optimize`: compile a program against people's labels, and show what came of it."""
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options import Params, PerMillion, Positive, price
+from dspy_proact.cli.effort import Effortful, with_effort
+from dspy_proact.cli.options import PHASES, Params, PerMillion, price
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.compile import AssistantCompile, JudgeCompile
 
 
 @click.group()
@@ -32,20 +39,8 @@ def optimize() -> None:
     show_default=True,
 )
 @click.option("--start", type=click.Path(path_type=Path, dir_okay=False), help="Compiled judge to go on from.")
-@click.option("--trials", type=click.IntRange(1, 10000), default=20, show_default=True, help="Candidates to try.")
-@click.option("--max-demos", type=click.IntRange(0, 64), default=4, show_default=True, help="Worked examples at most.")
 @click.option("--votes", type=click.IntRange(1, 100), default=1, show_default=True, help="Verdicts on each response.")
-@click.option("--folds", type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of whole personas.")
-@click.option("--seed", type=click.IntRange(0, 2**31), default=0, show_default=True)
-@click.option("--backend", type=click.Choice(["auto", "litellm"]), default="auto", help="`litellm` forces its client.")
-@click.option("--timeout", type=Positive(86400), default=600, show_default=True, help="Seconds for one attempt.")
-@click.option("--retries", type=click.IntRange(0, 100), default=5, show_default=True, help="Further attempts a call.")
-@click.option("--max-calls", type=click.IntRange(1), help="The most calls of this command, retries included.")
-@click.option("--max-tokens", type=click.IntRange(1), help="The most tokens of this command, prompts and answers.")
-@click.option("--max-usd", type=Positive(), help="The most US dollars of this command.")
-@click.option("--dry-run", is_flag=True, help="Say what it will take, and make no call.")
-@click.option("--out", type=click.Path(path_type=Path), help="Folder of the compile. Default: compiles/judge--ID.")
-@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
+@with_effort
 def judge(
     judge: str,
     judge_api_base: str | None,
@@ -59,20 +54,8 @@ def judge(
     items: Path | None,
     optimizer: Any,
     start: Path | None,
-    trials: int,
-    max_demos: int,
     votes: int,
-    folds: int,
-    seed: int,
-    backend: Any,
-    timeout: float,
-    retries: int,
-    max_calls: int | None,
-    max_tokens: int | None,
-    max_usd: float | None,
-    dry_run: bool,
-    out: Path | None,
-    as_json: bool,
+    effort: Effortful,
 ) -> int:
     """Tune the judge to agree with people, and test it on labels that it has not seen.
 
@@ -82,56 +65,203 @@ def judge(
     from dspy_proact.cli.cards import print_card, show_compile_plan
     from dspy_proact.cli.labels import load
     from dspy_proact.cli.report import summary_of
-    from dspy_proact.cli.saying import say
     from dspy_proact.compile import Effort, JudgeCompile, Plan
-    from dspy_proact.errors import Halt
-    from dspy_proact.models import Limits
 
     compiling = JudgeCompile(
         load(ratings, summary_of(run) if run else None, items),
         judge,
         proposer,
-        plan=Plan(Effort(optimizer, trials, max_demos, seed), folds, votes),
+        plan=Plan(Effort(optimizer, effort.trials, effort.max_demos, effort.seed), effort.folds, votes),
         start=start,
         judge_api_base=judge_api_base,
         proposer_api_base=proposer_api_base,
         judge_params=dict(judge_params),
-        backend=backend,
-        timeout=timeout,
-        retries=retries,
-        limits=Limits(max_calls, max_tokens, max_usd),
+        backend=effort.backend,
+        timeout=effort.timeout,
+        retries=effort.retries,
+        limits=effort.limits,
         judge_price=price(judge_price),
         proposer_price=price(proposer_price),
     )
-    folder = out or compiling.default_folder
-    if dry_run:
-        show_compile_plan(compiling.estimate(), as_json)
+    if effort.dry_run:
+        show_compile_plan(compiling.estimate(), effort.as_json)
         return 0
+    return _finish(compiling, effort, print_card, "--judge-program")
+
+
+class Guards(click.ParamType):
+    """NAME or NAME=MARGIN."""
+
+    name = "offers|length|phases[=MARGIN]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
+        """The guard and its margin, the usual one where none is given."""
+        from dspy_proact.compile import MARGINS
+
+        name, equals, text = str(value).partition("=")
+        usual = {str(guard): margin for guard, margin in MARGINS.items()}
+        if name not in usual:
+            self.fail(f"{name!r} is no guard; they are {', '.join(usual)}", param, ctx)
+        if not equals:
+            return name, usual[name]
+        try:
+            margin = float(text)
+        except ValueError:
+            margin = math.nan
+        if not 0 <= margin <= 100:
+            self.fail(f"{text!r} is no margin, such as {name}={usual[name]:g}", param, ctx)
+        return name, margin
+
+
+@optimize.command()
+@click.option("--model", default="embedded", show_default=True, help="Assistant to tune, a litellm name.")
+@click.option("--judge", help="Judge whose grades it is tuned by. Default: embedded, with an embedded model.")
+@click.option("--report-judge", help="Another judge, which tests what came of it. Default likewise.")
+@click.option("--proposer", help="Model that writes prompts. Default: the tuning judge's.")
+@click.option("--system-prompt", metavar="TEXT|@FILE", help="What the assistant is told at the start.")
+@click.option("--start", type=click.Path(path_type=Path, dir_okay=False), help="Compiled assistant to go on from.")
+@click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="Default: proactbench; the sample if embedded.")
+@click.option(
+    "--phase",
+    "phases",
+    multiple=True,
+    type=click.Choice(PHASES, case_sensitive=False),
+    help="Phase to tune for; may be repeated. Default: RECOVERY.",
+)
+@click.option("--guard", "guards", multiple=True, type=Guards(), help="What must not be paid with; repeatable.")
+@click.option("--model-api-base", metavar="URL", help="Endpoint of the model.")
+@click.option("--judge-api-base", metavar="URL", help="Endpoint of the tuning judge.")
+@click.option("--report-judge-api-base", metavar="URL", help="Endpoint of the reporting judge.")
+@click.option("--proposer-api-base", metavar="URL", help="Endpoint of the proposer.")
+@click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
+@click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise, for both judges.")
+@click.option("--model-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
+@click.option("--judge-price", type=PerMillion(), help="Likewise for the tuning judge.")
+@click.option("--report-judge-price", type=PerMillion(), help="Likewise for the reporting judge.")
+@click.option("--proposer-price", type=PerMillion(), help="Likewise for the proposer.")
+@click.option(
+    "--optimizer", type=click.Choice(["bootstrap", "miprov2", "gepa", "search"]), default="search", show_default=True
+)
+@with_effort
+def assistant(
+    model: str,
+    judge: str | None,
+    report_judge: str | None,
+    proposer: str | None,
+    system_prompt: str | None,
+    start: Path | None,
+    corpus: str | None,
+    phases: tuple[str, ...],
+    guards: tuple[tuple[Any, float], ...],
+    model_params: tuple[tuple[str, Any], ...],
+    judge_params: tuple[tuple[str, Any], ...],
+    model_price: tuple[float, float] | None,
+    judge_price: tuple[float, float] | None,
+    report_judge_price: tuple[float, float] | None,
+    proposer_price: tuple[float, float] | None,
+    optimizer: Any,
+    effort: Effortful,
+    **api_bases: str | None,
+) -> int:
+    """Tune the assistant to score on Recovery, and see what it bought and what it cost.
+
+    Tested on scenarios that it has not seen, by a judge that did not tune it: beside the gain stand the other phases,
+    unwanted offers at control turns and the length of responses. The same command again goes on where it stopped.
+    """
+    from dspy_proact.cli.assistant_cards import print_assistant_card, show_assistant_plan
+    from dspy_proact.cli.prompting import text_of
+    from dspy_proact.cli.saying import say
+    from dspy_proact.compile import AssistantCompile, AssistantPlan, Effort
+    from dspy_proact.corpus import load_corpus
+    from dspy_proact.types import Phase
+
+    if model != "embedded" and None in {judge, report_judge}:
+        raise UsageError(
+            "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
+            "allowed, and the card warns of it"
+        )
+    compiling = AssistantCompile(
+        load_corpus(corpus or ("sample" if model == "embedded" else "proactbench")),
+        model,
+        judge or "embedded",
+        report_judge or "embedded",
+        proposer,
+        plan=AssistantPlan(
+            Effort(optimizer, effort.trials, effort.max_demos, effort.seed),
+            effort.folds,
+            tuple(phase for phase in Phase if phase in phases) or (Phase.RECOVERY,),
+            dict(guards),
+        ),
+        system_prompt=text_of(system_prompt),
+        start=start,
+        model_params=dict(model_params),
+        judge_params=dict(judge_params),
+        backend=effort.backend,
+        timeout=effort.timeout,
+        retries=effort.retries,
+        limits=effort.limits,
+        model_price=price(model_price),
+        judge_price=price(judge_price),
+        report_judge_price=price(report_judge_price),
+        proposer_price=price(proposer_price),
+        **api_bases,
+    )
+    if effort.dry_run:
+        show_assistant_plan(compiling.estimate(), effort.as_json)
+        return 0
+    if compiling.same_judge:
+        say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
+    return _finish(compiling, effort, print_assistant_card, "--program")
+
+
+def _finish(
+    compiling: "JudgeCompile | AssistantCompile", effort: Effortful, printed: Callable[[Any], None], use: str
+) -> int:
+    """Do a compile and say how it ended; the exit status."""
+    from dspy_proact.cli.assistant_cards import draw_front
+    from dspy_proact.cli.saying import say
+    from dspy_proact.compile import FinishedAssistant
+    from dspy_proact.errors import Halt
+
+    folder = effort.out or compiling.default_folder
     try:
         finished = compiling.run(folder, say)
     except Halt as halt:
         say(f"{halt}\nWhat was answered is kept in {folder}. The same command goes on.")
         return halt.exit_status
-    if as_json:
+    if effort.as_json:
         click.echo(json.dumps(finished.artefact.card.model_dump(mode="json"), indent=2, allow_nan=False))
     else:
-        print_card(finished.artefact)
+        printed(finished.artefact)
     if finished.paid == 0:
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
-    say(f"The program is in {finished.path}. Next: dspy-proact eval --judge-program {finished.path}")
+    if isinstance(finished, FinishedAssistant) and (picture := draw_front(finished)):
+        say(f"The candidates are drawn in {picture}.")
+    say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
     return 0
 
 
 @optimize.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-def show(file: Path, as_json: bool) -> None:
-    """Print the card of a compiled program: what was shown, on which labels, with what it was made."""
+def show(file: Path, as_prompt: bool, as_json: bool) -> None:
+    """Print the card of a compiled program: what was shown, on which data, with what it was made."""
+    from dspy_proact.cli.assistant_cards import print_assistant_card
     from dspy_proact.cli.cards import print_card
-    from dspy_proact.programs import read_artefact
+    from dspy_proact.programs import JudgeArtefact, compiled_assistant, read_artefact
 
     artefact = read_artefact(file)
-    if as_json:
+    if as_prompt:
+        if isinstance(artefact, JudgeArtefact):
+            raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
+        prompt = compiled_assistant(artefact).system_prompt
+        if not prompt:
+            raise UsageError(f"{file}: says nothing to its model; the compile kept the bare chat")
+        click.echo(prompt)
+    elif as_json:
         click.echo(json.dumps(artefact.card.model_dump(mode="json"), indent=2, allow_nan=False))
-        return
-    print_card(artefact)
+    elif isinstance(artefact, JudgeArtefact):
+        print_card(artefact)
+    else:
+        print_assistant_card(artefact)

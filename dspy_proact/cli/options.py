@@ -85,6 +85,7 @@ class Settings:
     timeout: float
     retries: int
     retry_unscored: bool
+    controls: bool
     dry_run: bool
     max_calls: int | None
     max_tokens: int | None
@@ -101,11 +102,11 @@ class Settings:
     @property
     def calling(self) -> dict[str, Any]:
         """How calls are made and who judges, as `Evaluation` and `Rejudging` take it."""
-        from dspy_proact.programs import read_artefact
+        from dspy_proact.programs import read_judge
 
         return {
             "judge_prompt": self.judge_prompt,
-            "judge_program": read_artefact(self.judge_program) if self.judge_program else None,
+            "judge_program": read_judge(self.judge_program) if self.judge_program else None,
             "judge_api_base": self.judge_api_base,
             "judge_params": dict(self.judge_params),
             "judge_price": price(self.judge_price),
@@ -124,6 +125,7 @@ class Settings:
             "phases": self.phases,
             "judge_epochs": self.judge_epochs,
             "retry_unscored": self.retry_unscored,
+            "controls": self.controls,
         }
 
 
@@ -173,6 +175,7 @@ _OPTIONS = (
     ),
     click.option("--judge-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none."),
     click.option("--retry-unscored", is_flag=True, help="Try again also what failed for its content."),
+    click.option("--controls", is_flag=True, help="Look for unwanted offers at turns without a trigger too."),
     click.option("--dry-run", is_flag=True, help="Say what it will take, and make no call."),
     click.option("--max-calls", type=click.IntRange(1), help="The most calls of this command, retries included."),
     click.option("--max-tokens", type=click.IntRange(1), help="The most tokens of this command, prompts and answers."),

@@ -15,7 +15,7 @@ _LINES = 10
 
 
 class Progress(Observer):
-    """Shows triggers that are done, on standard error."""
+    """Shows turns that are done, on standard error."""
 
     def __init__(self) -> None:
         console = Console(stderr=True)
@@ -40,19 +40,19 @@ class Progress(Observer):
         """Say how much there is."""
         self._todo = todo
         if todo < asked:
-            say(f"{asked - todo} of {asked} triggers are done already.")
+            say(f"{asked - todo} of {asked} turns are done already.")
         if self._bar and todo:
-            self._bar.add_task("triggers", total=todo)
+            self._bar.add_task("turns", total=todo)
 
     def ended(self, event: Event, last: bool) -> None:
-        """Count a trigger that has its grades, or will have none."""
+        """Count a turn that has its grades, or will have none."""
         if not last:
             return
         self._done += 1
         if self._bar:
             self._bar.advance(self._bar.task_ids[0])
         elif self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
-            say(f"{self._done} of {self._todo} triggers")
+            say(f"{self._done} of {self._todo} turns")
 
     def interrupted(self) -> None:
         """Say what happens now."""

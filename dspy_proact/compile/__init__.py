@@ -1,21 +1,44 @@
-"""Compiling: a judge tuned to people's labels, tested on labels that it has not seen, with a card that says so."""
+"""Compiling: programs tuned on whole scenarios, tested on others, with a card that says what it bought."""
 
-from dspy_proact.compile.compiling import Compiled, Plan, Start, compile_judge
-from dspy_proact.compile.estimate import CompileEstimate
+from dspy_proact.compile.assistant import (
+    ASSISTANT_OPTIMIZERS,
+    GUARDS,
+    MARGINS,
+    AssistantCompile,
+    AssistantPlan,
+    FinishedAssistant,
+    Guard,
+)
+from dspy_proact.compile.effort import OPTIMIZERS, Effort, Optimizer
 from dspy_proact.compile.folds import Fold, grouped_folds
-from dspy_proact.compile.judge_compile import Finished, JudgeCompile
-from dspy_proact.compile.labels import Labelled, labelled
-from dspy_proact.compile.metric import AgreementMetric
-from dspy_proact.compile.optimizers import OPTIMIZERS, Effort, Optimizer
+from dspy_proact.compile.judge import (
+    AgreementMetric,
+    Compiled,
+    CompileEstimate,
+    Finished,
+    JudgeCompile,
+    Labelled,
+    Plan,
+    Start,
+    compile_judge,
+    labelled,
+)
 
 __all__ = [
+    "ASSISTANT_OPTIMIZERS",
+    "GUARDS",
+    "MARGINS",
     "OPTIMIZERS",
     "AgreementMetric",
+    "AssistantCompile",
+    "AssistantPlan",
     "CompileEstimate",
     "Compiled",
     "Effort",
     "Finished",
+    "FinishedAssistant",
     "Fold",
+    "Guard",
     "JudgeCompile",
     "Labelled",
     "Optimizer",

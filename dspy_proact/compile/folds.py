@@ -1,23 +1,43 @@
-"""Grouped k-fold: every labelled item is tested once, by a program that never saw its scenario."""
+"""Grouped k-fold: every item is tested once, by a program that never saw its scenario."""
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-from dspy_proact.compile.labels import Labelled
 from dspy_proact.errors import UsageError
+
+_INNER_FOLDS = 3
+"""A third of a training set's units, about, is where candidates are compared."""
+
+
+class Grouped(Protocol):
+    """What can be dealt into folds."""
+
+    @property
+    def key(self) -> str:
+        """Unique among the items."""
+        ...
+
+    @property
+    def unit(self) -> str:
+        """What folds keep together."""
+        ...
+
+
+Item = TypeVar("Item", bound=Grouped)
 
 
 @dataclass(frozen=True)
-class Fold:
+class Fold(Generic[Item]):
     """A split of the items; no unit is on both sides."""
 
-    train: tuple[Labelled, ...]
-    test: tuple[Labelled, ...]
+    train: tuple[Item, ...]
+    test: tuple[Item, ...]
 
 
-def grouped_folds(items: Sequence[Labelled], count: int, seed: int) -> tuple[Fold, ...]:
+def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
 
     Args:
@@ -28,13 +48,13 @@ def grouped_folds(items: Sequence[Labelled], count: int, seed: int) -> tuple[Fol
     Raises:
         UsageError: There are fewer units than folds.
     """
-    units: defaultdict[str, list[Labelled]] = defaultdict(list)
+    units: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
         units[item.unit].append(item)
     if not 2 <= count <= len(units):
         raise UsageError(
             f"{len(units)} personas or scenarios cannot make {count} folds; give --folds between 2 and {len(units)}, "
-            "or label responses of more scenarios"
+            "or bring items of more scenarios"
         )
     order = sorted(units)
     random.Random(seed).shuffle(order)
@@ -49,3 +69,33 @@ def grouped_folds(items: Sequence[Labelled], count: int, seed: int) -> tuple[Fol
         )
         for test in tests
     )
+
+
+def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
+
+    Args:
+        origins: Scenario and persona of each item; the persona empty where it is not known.
+    """
+    units: dict[str, str] = {}
+    of_persona: dict[str, str] = {}
+    for scenario, persona in origins:
+        units.setdefault(scenario, persona or scenario)
+        known = of_persona.setdefault(persona, scenario) if persona else scenario
+        mine, theirs = units[scenario], units[known]
+        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
+    return units
+
+
+def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:
+    """Items to learn from, and items of other units to compare candidates on."""
+    units = len({item.unit for item in train})
+    fold = grouped_folds(train, min(_INNER_FOLDS, units), seed)[0]
+    return shuffled(fold.train, seed), fold.test
+
+
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in an order that the seed decides, and not the order in which they come."""
+    order = sorted(items, key=lambda item: item.key)
+    random.Random(seed).shuffle(order)
+    return order

@@ -5,6 +5,7 @@ the first call, and raw rows stop here: what leaves is a `Corpus` of dialogues t
 must not see, `Results` for reports, and `Ratings`, what people thought of responses.
 """
 
+from dspy_proact.corpus.controls import CONTROL_RULE, control_turns
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
 from dspy_proact.corpus.jsonl import read_jsonl
@@ -31,11 +32,20 @@ from dspy_proact.corpus.ratings import (
 )
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, UnscoredReason, trigger_key
 from dspy_proact.corpus.results import Results, read_results, write_results
-from dspy_proact.corpus.sample import SampleResponse, sample_path, sample_ratings, sample_responses
+from dspy_proact.corpus.sample import (
+    SampleResponse,
+    sample_control_responses,
+    sample_offer_ratings,
+    sample_path,
+    sample_ratings,
+    sample_responses,
+)
 from dspy_proact.corpus.spec import load_corpus
+from dspy_proact.corpus.transcript import parse_transcript, read_transcript
 
 __all__ = [
     "ASSUMED_CONFIDENCE",
+    "CONTROL_RULE",
     "HUMAN_ALPHA",
     "TRIGGERS_PER_PHASE",
     "Corpus",
@@ -52,8 +62,10 @@ __all__ = [
     "TimedRating",
     "TokenUsage",
     "UnscoredReason",
+    "control_turns",
     "load_corpus",
     "load_ratings",
+    "parse_transcript",
     "pooled",
     "published_models",
     "published_ratings",
@@ -62,6 +74,9 @@ __all__ = [
     "read_jsonl",
     "read_rated_items",
     "read_results",
+    "read_transcript",
+    "sample_control_responses",
+    "sample_offer_ratings",
     "sample_path",
     "sample_ratings",
     "sample_responses",

@@ -10,7 +10,7 @@ from importlib.resources.abc import Traversable
 from io import StringIO
 from pathlib import Path
 
-from dspy_proact.types import Frozen, Grade, Rating
+from dspy_proact.types import Frozen, Grade, OfferRating, Rating
 
 
 class SampleResponse(Frozen):
@@ -19,8 +19,13 @@ class SampleResponse(Frozen):
     item: str
     """What its author ratings refer to."""
     case: str
-    """Key of the trigger: `<unique_id_eval>__t<turn>`."""
+    """Key of the trigger or control turn: `<unique_id_eval>__t<turn>`."""
     text: str
+
+    @property
+    def dialogue(self) -> str:
+        """`unique_id_eval` of its dialogue."""
+        return self.case.rpartition("__t")[0]
 
 
 def sample_path() -> Path:
@@ -44,6 +49,26 @@ def sample_ratings() -> tuple[Rating, ...]:
             reason=row["reason"],
         )
         for row in csv.DictReader(_lines("ratings.csv"), strict=True)
+    )
+
+
+def sample_control_responses() -> tuple[SampleResponse, ...]:
+    """Responses at the sample's control turns, three to each, in the order of their file."""
+    return tuple(SampleResponse.model_validate_json(line) for line in _lines("control_responses.jsonl"))
+
+
+def sample_offer_ratings() -> tuple[OfferRating, ...]:
+    """The author ratings of these responses, in the order of their file."""
+    return tuple(
+        OfferRating(
+            item=row["item"],
+            annotator=row["annotator"],
+            unwanted=row["unwanted"] == "yes",
+            grounded=row["grounded"] == "yes" if row["grounded"] else None,
+            confidence=int(row["confidence"]),  # pyright: ignore[reportArgumentType] - checked by the model
+            reason=row["reason"],
+        )
+        for row in csv.DictReader(_lines("offer_ratings.csv"), strict=True)
     )
 
 

@@ -26,7 +26,9 @@ _RETRIED = {
     "server": (lm15.ServerError, lm15.LockTimeoutError),
 }
 _LOST = re.compile(
-    r"disconnected|connection (reset|aborted|error|refused|closed)|cannot connect|payload is not", re.IGNORECASE
+    r"disconnected|connection (reset|aborted|error|refused|closed)|closed connection|incomplete (chunked )?read|"
+    r"reading data from socket|cannot connect|payload is not",
+    re.IGNORECASE,
 )
 """How litellm words a lost connection, which it calls a server's error."""
 _LATE = re.compile(r"(?i)timed?[ -]?out")

@@ -5,26 +5,15 @@ retries with back-off, the time limit, the record of usage, finish reason and la
 from a provider's errors to ours. DSPy's own retries are off. Nothing here looks into a message.
 """
 
-import asyncio
 import random
-import time
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from typing import Any
 
-from dspy.lm15 import LM15Error, Request, Response
-
-from dspy_proact.calls import Call, record_call
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError
-from dspy_proact.models.budget import Budget, Cost, Limits, most_of
+from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.caller import Caller
-from dspy_proact.models.fault import Fault, understand
 from dspy_proact.switch import Switch
 
 _LONGEST_WAIT = 60.0
-_ABSURD = 10**8
-"""More tokens than a call can have: a count above it is no count."""
 
 
 class Gate:
@@ -32,7 +21,7 @@ class Gate:
 
     Args:
         retries: Further attempts after the first, for failures that may heal.
-        timeout: Seconds for one attempt, from the first byte sent to the last received.
+        timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
         limits: The most that may be spent.
         patience: Calls of one model that fail for good, one after another, before its provider counts as down.
@@ -96,167 +85,3 @@ class Gate:
 
 def _who(caller: Caller) -> str:
     return f"{caller.flag} {caller.model}"
-
-
-UNREADABLE = (LM15Error, OSError, ValueError, TypeError, AttributeError, LookupError)
-"""What an engine raises: DSPy's canonical errors, the time-out, and what its readers make of a broken body."""
-
-
-@dataclass
-class _Attempt:
-    """One attempt: its reservation and its clock."""
-
-    gate: Gate
-    caller: Caller
-    most: Cost
-    started: float = field(default_factory=time.time)
-    _tick: float = field(default_factory=time.perf_counter)
-
-    def answered(self, response: Response) -> Response:
-        usage, caller = response.usage, self.caller
-        cached = usage.cache_read_tokens
-        apart = (cached or 0) + (usage.cache_write_tokens or 0) if caller.cache_apart else 0
-        reasoning = (usage.reasoning_tokens or 0) if caller.reasoning_apart else 0
-        # A prompt of no tokens is a count that was not given: litellm fills in zeros.
-        counted = usage.input_tokens or None
-        prompt = _plus(counted, apart)
-        completion = _plus(usage.output_tokens, reasoning) if counted else None
-        self._settle(self._spent(prompt, completion))
-        self.gate.succeeded(caller)
-        self._record(
-            prompt_tokens=prompt,
-            completion_tokens=completion,
-            cached_tokens=cached,
-            finish_reason=response.finish_reason,
-        )
-        return response
-
-    def failed(self, error: Exception) -> Fault:
-        caller = self.caller
-        fault = understand(error, caller)
-        # A provider that refuses bills nothing; one whose answer was lost on the way may have written all of it.
-        self._settle(self.most if fault.may_be_billed else Cost(calls=1))
-        self._record(error=fault.word)
-        return fault
-
-    def dropped(self) -> None:
-        """Cancelled on its way: it may have been answered and billed."""
-        self._settle(self.most)
-
-    def _spent(self, prompt: int | None, completion: int | None) -> Cost:
-        """What an answer cost by its own count; the most where it does not say or says nonsense."""
-        if prompt is None or completion is None or not 0 <= prompt + completion <= _ABSURD:
-            return self.most
-        return Cost(calls=1, tokens=prompt + completion, usd=self.caller.price.of(prompt, completion) or 0.0)
-
-    def _settle(self, actual: Cost) -> None:
-        self.gate.budget.settle(self.most, actual)
-
-    def _record(self, **outcome: Any) -> None:
-        latency = time.perf_counter() - self._tick
-        record_call(Call(role=self.caller.role, started=self.started, latency=latency, **outcome))
-
-
-class _Gated:
-    """What the synchronous and the asynchronous engine have in common."""
-
-    def __init__(self, gate: Gate, caller: Caller, supports_response_schema: bool, supported_params: Iterable[str]):
-        self.gate, self.caller = gate, caller
-        self.supports_response_schema = supports_response_schema
-        self.supports_function_calling = False
-        self.supports_reasoning = True
-        self.supported_params = set(supported_params)
-
-    def _worded(self, request: Request) -> Request:
-        if not self.caller.extensions:
-            return request
-        config = request.config
-        extensions = {**(config.extensions or {}), **self.caller.extensions}
-        limit = None if "max_tokens" in extensions else config.max_tokens
-        return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
-
-    def _most(self, request: Request) -> Cost:
-        return most_of(request, self.caller.completion_limit, self.caller.price)
-
-    def _last(self, fault: Fault, attempt: int) -> bool:
-        """Whether no further attempt is made."""
-        last = not fault.retry or attempt >= self.gate.retries
-        if last:
-            self.gate.failed_for_good(self.caller, fault.error)
-        return last
-
-
-class GatedEngine(_Gated):
-    """A synchronous engine behind the gate."""
-
-    def __init__(self, inner: Any, *described: Any):
-        super().__init__(*described)
-        self._inner = inner
-
-    def complete(self, request: Request) -> Response:
-        """Answer one request, with retries; raises ours of `errors`."""
-        request, attempt = self._worded(request), 0
-        most = self._most(request)
-        while True:
-            self.gate.switch.check()
-            self.gate.admit_now(most)
-            clock = _Attempt(self.gate, self.caller, most)
-            try:
-                return clock.answered(self._inner.complete(request))
-            except UNREADABLE as error:
-                fault = clock.failed(error)
-                if self._last(fault, attempt):
-                    raise fault.error from error
-            except BaseException:
-                clock.dropped()
-                raise
-            time.sleep(self.gate.wait(attempt, fault.retry_after))
-            attempt += 1
-
-
-class AsyncGatedEngine(_Gated):
-    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each."""
-
-    def __init__(self, make: Callable[[], Any], *described: Any):
-        super().__init__(*described)
-        self._make = make
-        self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
-
-    async def complete(self, request: Request) -> Response:
-        """Answer one request, with retries; raises ours of `errors`."""
-        request, attempt, inner = self._worded(request), 0, self._for_this_loop()
-        most = self._most(request)
-        while True:
-            self.gate.switch.check()
-            await self.gate.admit(most)
-            clock = _Attempt(self.gate, self.caller, most)
-            try:
-                async with asyncio.timeout(self.gate.timeout):
-                    return clock.answered(await inner.complete(request))
-            except UNREADABLE as error:
-                fault = clock.failed(error)
-                if self._last(fault, attempt):
-                    raise fault.error from error
-            except BaseException:
-                clock.dropped()
-                raise
-            await self.gate.switch.pause(self.gate.wait(attempt, fault.retry_after))
-            attempt += 1
-
-    async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        inner = self._inner.pop(asyncio.get_running_loop(), None)
-        if inner is not None and hasattr(inner, "aclose"):
-            await inner.aclose()
-
-    def _for_this_loop(self) -> Any:
-        for loop in [loop for loop in self._inner if loop.is_closed()]:
-            del self._inner[loop]
-        loop = asyncio.get_running_loop()
-        if loop not in self._inner:
-            self._inner[loop] = self._make()
-        return self._inner[loop]
-
-
-def _plus(tokens: int | None, more: int) -> int | None:
-    return None if tokens is None else tokens + more

@@ -14,7 +14,8 @@ from dspy_proact.models.budget import Limits
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completion_limit
 from dspy_proact.models.embedded import EMBEDDED, embedded_engine
-from dspy_proact.models.gate import AsyncGatedEngine, Gate, GatedEngine
+from dspy_proact.models.gate import Gate
+from dspy_proact.models.gated import AsyncGatedEngine, GatedEngine
 from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
 from dspy_proact.models.record import Record, RecordedEngine
 from dspy_proact.models.route import Backend, Route, find_route
@@ -60,6 +61,7 @@ def open_model(
     price: Price | None = None,
     connections: int = 32,
     record: Record | None = None,
+    flag: str | None = None,
 ) -> Model:
     """Make a model callable.
 
@@ -75,25 +77,27 @@ def open_model(
         connections: The most that are open at once.
         record: Of a compile: answers are kept in it and given again, and DSPy may answer from its memory too. Only
             synchronous calls are recorded. None in a benchmark run, where nothing is remembered.
+        flag: By which a person names it, where that is not its role's own.
 
     Raises:
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
     """
+    flag = flag or _FLAGS[role]
     if name == EMBEDDED:
         if api_base or params:
-            raise UsageError(f"{_FLAGS[role]} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        return _embedded(role, gate, record)
+            raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
+        return _embedded(role, flag, gate, record)
     route = find_route(name, api_base, backend)
-    route.require_key(_FLAGS[role])
+    route.require_key(flag)
     given = dict(params or {})
     free = given.get(_SCHEMA, ...) is None
     sent = decoding(name, role, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
     price = price or find_price(route)
-    _require_bounds(_FLAGS[role], name, gate.limits, sent, price)
+    _require_bounds(flag, name, gate.limits, sent, price)
     caller = Caller(
         role=role,
-        flag=_FLAGS[role],
+        flag=flag,
         model=name,
         key_variables=route.key_variables,
         sent=(*sent, *(() if free else (_SCHEMA,))),
@@ -117,7 +121,7 @@ def open_model(
             **canonical,
         )
     except (LMConfigurationError, ValueError) as error:
-        raise UsageError(f"{_FLAGS[role]} {name}: {error}") from error
+        raise UsageError(f"{flag} {name}: {error}") from error
     decided = {**sent, _SCHEMA: None} if free else sent
     return Model(name, role, lm, decided, public_endpoint(route.api_base), price)
 
@@ -163,9 +167,9 @@ def _recorded(gated: GatedEngine, record: Record | None, caller: Caller, endpoin
     return RecordedEngine(gated, record, f"{caller.role} {caller.model} {endpoint or ''}".strip())
 
 
-def _embedded(role: Role, gate: Gate, record: Record | None) -> Model:
+def _embedded(role: Role, flag: str, gate: Gate, record: Record | None) -> Model:
     engine = embedded_engine(role)
-    caller = Caller(role=role, flag=_FLAGS[role], model=EMBEDDED)
+    caller = Caller(role=role, flag=flag, model=EMBEDDED)
     described = (gate, caller, False, ())
     lm = dspy.LM(
         EMBEDDED,

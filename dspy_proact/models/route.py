@@ -86,7 +86,11 @@ class Route:
 
 
 class _ClosingLiteLLM(AsyncLiteLLMEngine):
-    """litellm's asynchronous engine; closing it closes litellm's clients, which the process would keep and leak."""
+    """litellm's asynchronous engine; closing it closes litellm's clients, which the process would keep and leak.
+
+    Of a stream litellm makes up what the provider leaves out: the usage is then its own count, and a connection that
+    ends in good order without a finish reason has the reason `stop`.
+    """
 
     async def aclose(self) -> None:
         """Close every client that litellm has cached; it opens new ones when it is asked again."""

@@ -1,42 +1,64 @@
-"""The DSPy programs of the measurement: the assistant under test and its judges."""
+"""The DSPy programs of the measurement: the assistant under test, its judges, and the detector of offers."""
 
 from dspy_proact.programs.artefact import (
     Artefact,
+    AssistantArtefact,
     Cuts,
+    JudgeArtefact,
     PredictorState,
+    compiled_assistant,
     compiled_judge,
-    judge_state,
+    load_assistant,
+    predictor_state,
     read_artefact,
+    read_assistant,
+    read_judge,
     signature_hash,
     write_artefact,
 )
 from dspy_proact.programs.assistant import Assistant, Reply, usable
+from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change, ResponseUsage
 from dspy_proact.programs.bare_chat import BareChat
-from dspy_proact.programs.card import Card, CardNumber, CardUsage, Gain, PhaseCard
+from dspy_proact.programs.card import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
 from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
+from dspy_proact.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.programs.official import OfficialJudge
 
 __all__ = [
+    "JUDGE_INSTRUCTION",
     "Artefact",
     "Assistant",
+    "AssistantArtefact",
+    "AssistantCard",
     "BareChat",
-    "Card",
+    "CandidateCard",
     "CardNumber",
     "CardUsage",
+    "Change",
     "Cuts",
+    "DetectOffers",
     "FencedJSON",
     "Gain",
     "GradeResponse",
     "Judge",
+    "JudgeArtefact",
+    "JudgeCard",
+    "OfferDetector",
     "OfficialJudge",
     "PhaseCard",
     "PredictorState",
     "QuoteEvidence",
     "Reply",
+    "ResponseUsage",
+    "compiled_assistant",
     "compiled_judge",
-    "judge_state",
+    "load_assistant",
+    "predictor_state",
     "read_artefact",
+    "read_assistant",
+    "read_judge",
     "signature_hash",
     "usable",
     "write_artefact",

@@ -7,18 +7,19 @@ strict model with exact keys, the hash of the declared signature, and no model b
 import hashlib
 import json
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.card import Card
+from dspy_proact.programs.assistant import Assistant, Reply
+from dspy_proact.programs.assistant_card import AssistantCard
+from dspy_proact.programs.card import JudgeCard
 from dspy_proact.programs.judge import GradeResponse, Judge
 from dspy_proact.types import Frozen, Phase
 
 FORMAT = 1
-_DEMO_FIELDS = frozenset(GradeResponse.fields) | {"augmented"}
 
 
 class FieldState(Frozen):
@@ -45,13 +46,6 @@ class PredictorState(Frozen):
     lm: None = None
     """A program is given its model where it runs."""
 
-    @model_validator(mode="after")
-    def _demos_are_plain(self) -> Self:
-        for demo in self.demos:
-            if strange := sorted(demo.keys() - _DEMO_FIELDS):
-                raise ValueError(f"a demo has a field that is not the judge's: {strange[0]!r}")
-        return self
-
 
 class Cuts(Frozen):
     """From where on the mean level of several verdicts (FAIL 0, PARTIAL 1, PASS 2) is PARTIAL, and PASS."""
@@ -66,32 +60,64 @@ class Cuts(Frozen):
         return self
 
 
-class Artefact(Frozen):
-    """The file."""
+class Envelope(Frozen):
+    """What every artefact holds."""
 
+    declares: ClassVar[type[dspy.Signature]]
+    """The signature of its program."""
     format: Literal[1] = FORMAT
-    program: Literal["judge"]
     signature: str
     """sha256 of the declared signature: names, order, types and descriptions."""
     state: PredictorState
-    votes: int = Field(ge=1)
-    """Verdicts to ask for on each response."""
-    cuts: dict[Phase, Cuts] = Field(default_factory=dict[Phase, Cuts])
-    """By phase; where there are none, the commonest grade holds."""
-    card: Card
+
+    @model_validator(mode="after")
+    def _demos_are_plain(self) -> Self:
+        for demo in self.state.demos:
+            if strange := sorted(demo.keys() - _demo_fields(self.declares)):
+                raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
+        return self
 
     @property
     def digest(self) -> str:
-        """sha256 of what decides verdicts: not of the card."""
+        """sha256 of what decides answers: not of the card."""
         decisive = self.model_dump(mode="json", exclude={"card"})
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def judge_state(judge: Judge) -> PredictorState:
-    """What a compiled judge learned, its demos cut to fields of the signature."""
-    state = judge.grade.dump_state()
-    demos = [{name: value for name, value in dict(demo).items() if name in _DEMO_FIELDS} for demo in state["demos"]]
-    return PredictorState(demos=tuple(demos), signature=SignatureState.model_validate(state["signature"]))
+class JudgeArtefact(Envelope):
+    """The file of a compiled judge."""
+
+    declares = GradeResponse
+    program: Literal["judge"] = "judge"
+    votes: int = Field(ge=1)
+    """Verdicts to ask for on each response."""
+    cuts: dict[Phase, Cuts] = Field(default_factory=dict[Phase, Cuts])
+    """By phase; where there are none, the commonest grade holds."""
+    card: JudgeCard
+
+
+class AssistantArtefact(Envelope):
+    """The file of a compiled assistant."""
+
+    declares = Reply
+    program: Literal["assistant"] = "assistant"
+    card: AssistantCard
+
+
+Artefact = JudgeArtefact | AssistantArtefact
+_FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
+
+
+def predictor_state(predictor: dspy.Predict, declared: type[dspy.Signature]) -> PredictorState:
+    """What a predictor learned, its demos cut to fields of the signature."""
+    state, fields = predictor.dump_state(), _demo_fields(declared)
+    words = state["signature"] | {"instructions": predictor.signature.__doc__ or ""}  # DSPy's are without indentation
+    demos = [{name: value for name, value in dict(demo).items() if name in fields} for demo in state["demos"]]
+    return PredictorState(demos=tuple(demos), signature=SignatureState.model_validate(words))
+
+
+def _demo_fields(declared: type[dspy.Signature]) -> frozenset[str]:
+    return frozenset(declared.fields) | {"augmented"}
 
 
 def write_artefact(path: Path, artefact: Artefact) -> None:
@@ -112,27 +138,58 @@ def read_artefact(path: Path) -> Artefact:
         UsageError: It is not there, not an artefact of this format, or of another signature.
     """
     try:
-        artefact = Artefact.model_validate_json(path.read_bytes())
+        artefact = _FILE.validate_json(path.read_bytes())
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     except ValidationError as error:
         fault = error.errors()[0]
         where = ".".join(str(part) for part in fault["loc"])
         raise UsageError(f"{path}: not a compiled program of ours: {where or 'the file'}: {fault['msg']}") from error
-    if artefact.signature != signature_hash(GradeResponse):
+    if artefact.signature != signature_hash(artefact.declares):
         raise UsageError(
-            f"{path}: compiled for another signature of the judge (names, order, types or descriptions of its fields "
-            "have changed since); compile it again"
+            f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
+            "of its fields have changed since); compile it again"
         )
     return artefact
 
 
-def compiled_judge(artefact: Artefact, ask_quote_again: bool = True) -> Judge:
+def read_judge(path: Path) -> JudgeArtefact:
+    """Read the file of a judge; raises `UsageError` as `read_artefact` does, and where it is another program's."""
+    artefact = read_artefact(path)
+    if not isinstance(artefact, JudgeArtefact):
+        raise UsageError(f"{path}: a compiled assistant, where a judge is asked for; an assistant is used by --program")
+    return artefact
+
+
+def read_assistant(path: Path) -> AssistantArtefact:
+    """Read the file of an assistant; raises `UsageError` as `read_artefact` does, and where it is another program's."""
+    artefact = read_artefact(path)
+    if not isinstance(artefact, AssistantArtefact):
+        raise UsageError(
+            f"{path}: a compiled judge, where an assistant is asked for; judges are used by --judge-program"
+        )
+    return artefact
+
+
+def load_assistant(path: str | Path) -> Assistant:
+    """The assistant in a file, ready for any `dspy.LM`; raises `UsageError` as `read_assistant` does."""
+    return compiled_assistant(read_assistant(Path(path)))
+
+
+def compiled_judge(artefact: JudgeArtefact, ask_quote_again: bool = True) -> Judge:
     """The judge of an artefact."""
     judge = Judge(ask_quote_again)
     judge.grade.load_state(artefact.state.model_dump(mode="json"))
     judge.name = f"compiled:{artefact.digest[:12]}"
     return judge
+
+
+def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
+    """The assistant of an artefact."""
+    assistant = Assistant()
+    assistant.reply.load_state(artefact.state.model_dump(mode="json"))
+    assistant.name = f"compiled:{artefact.digest[:12]}"
+    return assistant
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

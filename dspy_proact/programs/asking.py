@@ -5,7 +5,7 @@ when they return, and runs the body to its end with `run_now`; `aforward` gives 
 the one place where DSPy's wrapping of failures is undone: a body sees errors of `errors` only.
 """
 
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -17,6 +17,8 @@ from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
 
 T = TypeVar("T")
+_REPAIRED = ("empty", "filtered", "unreadable")
+"""Reasons for which an answer is asked for once more; what was refused or too long would be so again."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,26 @@ async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any)
     """Ask and block until the answer is there."""
     with _ours() as calls, dspy.context(adapter=adapter):
         return _answered(predictor(**inputs), calls)
+
+
+async def ask_for_fields(
+    asking: Asking, predictor: dspy.Predict, wording: Callable[[str], dspy.Adapter], **inputs: Any
+) -> dspy.Prediction:
+    """The fields of an answer; one that cannot be read is asked for once more, with a note that says so.
+
+    Args:
+        asking: The way to ask.
+        predictor: Who is asked.
+        wording: The adapter under a question that ends with a note.
+        inputs: Of the predictor.
+    """
+    try:
+        return (await asking(predictor, wording(""), **inputs)).prediction
+    except ContentError as error:
+        if error.reason not in _REPAIRED:
+            raise
+        note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
+    return (await asking(predictor, wording(note), **inputs)).prediction
 
 
 def run_now(body: Coroutine[Any, Any, T]) -> T:

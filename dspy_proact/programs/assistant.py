@@ -3,14 +3,17 @@
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
-from typing import Any
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any, Self, cast
 
 import dspy
+from pydantic import ValidationError
 
-from dspy_proact.errors import ContentError
+from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
-from dspy_proact.programs.bare_chat import BareChat
+from dspy_proact.programs.bare_chat import BareChat, instruction_of, turns_of
 from dspy_proact.programs.fingerprint import fingerprint, rendered
+from dspy_proact.programs.streaming import streamed
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
 
@@ -27,22 +30,64 @@ class Reply(dspy.Signature):
 
 
 class Assistant(dspy.Module):
-    """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself."""
+    """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
+
+    Args:
+        instruction: A system prompt; without one nothing is added to the chat.
+        hint: What a teacher is told beside it (compiling).
+
+    Raises:
+        UsageError: The instruction is blank.
+    """
 
     name = "bare"
+    """`bare`, `prompt` where it has an instruction of a person's, or `compiled:` and the hash of its file."""
 
-    def __init__(self) -> None:
+    def __init__(self, instruction: str | None = None, hint: str = "") -> None:
         super().__init__()
-        self.reply = dspy.Predict(Reply)
-        self.adapter = BareChat()
+        if instruction is not None and not instruction.strip():
+            raise UsageError("the system prompt is empty; leave it out for the bare model")
+        self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
+        self.adapter = BareChat(hint)
+        if instruction is not None:
+            self.name = "prompt"
+
+    @property
+    def instruction(self) -> str:
+        """What it tells its model to do; empty for nothing."""
+        return instruction_of(cast("type[dspy.Signature]", self.reply.signature))
+
+    @property
+    def system_prompt(self) -> str:
+        """All that is said beside the conversation, worked examples included; empty for the bare chat."""
+        return self.adapter.system(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
+
+    def instructed(self, instruction: str) -> Self:
+        """A copy with another instruction."""
+        assistant = self.deepcopy()
+        assistant.reply.signature = cast("type[dspy.Signature]", self.reply.signature).with_instructions(instruction)
+        return assistant
 
     def forward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
-        """A prediction with `response`, and whether it is `truncated`; raises a `StageError` when there is none."""
+        """A prediction with `response`, and whether it is `truncated`.
+
+        Args:
+            history: The turns before, also as plain objects with `user` and `assistant`.
+            user_message: The message to answer.
+
+        Raises:
+            UsageError: The history is none.
+            StageError: There is no response.
+        """
         return run_now(self._replied(ask_now, history, user_message))
 
     async def aforward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
         """The same, awaited."""
         return await self._replied(ask, history, user_message)
+
+    def stream(self, history: Sequence[Turn], user_message: str) -> AsyncGenerator[str]:
+        """The response piece by piece, as the model writes it; raises a `StageError` when there is none."""
+        return streamed(self, history=list(history), user_message=user_message)
 
     async def respond(self, view: AssistantView) -> Response:
         """The response to what the view shows."""
@@ -59,8 +104,22 @@ class Assistant(dspy.Module):
         return fingerprint((self.reply, self.adapter))
 
     async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
-        answered = await asking(self.reply, self.adapter, history=history, user_message=user_message)
+        turns = _checked(history)
+        answered = await asking(self.reply, self.adapter, history=turns, user_message=user_message)
         return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
+
+
+def _checked(history: Sequence[Any]) -> list[Turn]:
+    """The turns of a history; raises `UsageError` where one is none, or awaits its response."""
+    try:
+        turns = turns_of(history)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise UsageError(f"history: a turn has `user` and `assistant`, both text: {where}: {fault['msg']}") from error
+    if any(turn.assistant is None for turn in turns):
+        raise UsageError("history: a turn awaits its response; the last message goes into `user_message`")
+    return turns
 
 
 def usable(text: str) -> str:

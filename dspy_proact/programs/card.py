@@ -53,7 +53,7 @@ class CardUsage(Frozen):
     usd: float | None
 
 
-class Card(Frozen):
+class JudgeCard(Frozen):
     """What a compile showed.
 
     The numbers are of the procedure, out of fold; the program itself was compiled on all labels and has no score of

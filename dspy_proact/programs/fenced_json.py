@@ -121,9 +121,16 @@ def _plain(name: str, answer: dict[str, Any]) -> Any:
         return [value] if name == "evidence" else value.strip().upper() if name == "grade" else value
     if name == "evidence" and value is None:
         return []
+    return _encodable(value)
+
+
+def _encodable(value: Any) -> Any:
+    """A value whose texts can all be sent and kept."""
+    if isinstance(value, dict):
+        return {name: _encodable(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [encodable(item) if isinstance(item, str) else item for item in value]
-    return value
+        return [_encodable(inner) for inner in value]
+    return encodable(value) if isinstance(value, str) else value
 
 
 def _said(error: Exception) -> str:

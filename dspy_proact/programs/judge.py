@@ -9,18 +9,15 @@ from typing import Any, Literal, Self, cast
 
 import dspy
 
-from dspy_proact.errors import ContentError, StageError
+from dspy_proact.errors import StageError
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
+from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.fingerprint import fingerprint, rendered
 from dspy_proact.types import Grade, Rubric, Turn, Verdict
 from dspy_proact.views import JudgeView
 
 INSTRUCTION = files("dspy_proact.programs").joinpath("judge.txt").read_text("utf-8").strip()
-
-_REPAIRED = ("empty", "filtered", "unreadable")
-"""Reasons for which a verdict is asked for once more; what was refused or too long would be so again."""
 
 
 class GradeResponse(dspy.Signature):
@@ -109,13 +106,7 @@ class Judge(dspy.Module):
         self, asking: Asking, conversation: list[Turn], turn: int, rubric: Rubric, response: str
     ) -> dspy.Prediction:
         shown = {"conversation": conversation, "turn": turn, "rubric": rubric, "response": response}
-        try:
-            said = (await asking(self.grade, self._wording(), **shown)).prediction
-        except ContentError as error:
-            if error.reason not in _REPAIRED:
-                raise
-            note = f"Your answer before this one could not be used ({error.reason}). Answer with one JSON object only."
-            said = (await asking(self.grade, self._wording(note), **shown)).prediction
+        said = await ask_for_fields(asking, self.grade, self._wording, **shown)
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
         asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}

@@ -6,10 +6,11 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.document import agreement_document, document
 from dspy_proact.report.export import export_csv, export_parquet, export_results
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, probability
+from dspy_proact.report.numbers import STAND_IN, cell, coefficient, percent, points_of, probability
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.ranking import leaderboard_document, print_leaderboard
 from dspy_proact.report.results import Check, check_document, check_lines, check_results, summarize_results
+from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.study import Study, items_of, study
 from dspy_proact.report.study_part import Choices
 from dspy_proact.report.studying import print_study, study_document
@@ -27,6 +28,7 @@ __all__ = [
     "Grader",
     "Leaderboard",
     "Outcome",
+    "ScatterPoint",
     "Scores",
     "Study",
     "Summary",
@@ -49,11 +51,14 @@ __all__ = [
     "items_of",
     "leaderboard",
     "leaderboard_document",
+    "percent",
+    "points_of",
     "print_comparison",
     "print_leaderboard",
     "print_study",
     "print_summary",
     "probability",
+    "scatter_svg",
     "study",
     "study_document",
     "summarize",

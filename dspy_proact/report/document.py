@@ -37,6 +37,8 @@ def document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
         },
         "phases": {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
         "overall": {"micro": _scores(summary.micro), "macro": _scores(summary.macro)},
+        "controls": summary.controls.for_json(),
+        **({"controls_reason": summary.controls.reason} if summary.controls.reason else {}),
         "evidence": {"checked": summary.evidence_checked, "verified": summary.evidence_verified},
         "usage": {role: _usage(usage) for role, usage in summary.usage.items()},
     }

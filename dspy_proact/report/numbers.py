@@ -23,8 +23,12 @@ def percent(estimate: Estimate) -> str:
 
 
 def points(paired: Paired) -> str:
+    """A paired difference with its interval, in points of a hundred, signed."""
+    return points_of(paired.difference)
+
+
+def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
-    difference = paired.difference
     if difference.value is None:
         return "-"
     if difference.low is None or difference.high is None:

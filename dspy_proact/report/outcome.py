@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from dspy_proact.runs import CaseRecord, Event, Grading, Manifest, StageKey, consensus, latest
+from dspy_proact.runs import CONTROL, CaseRecord, Event, Grading, Manifest, StageKey, consensus, latest
 
 NO_CUTS: Mapping[str, tuple[float, float]] = {}
 State = Literal["scored", "unscored", "pending"]
@@ -123,9 +123,9 @@ def _cut(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: tuple[fl
 
 
 def outcomes_of(manifest: Manifest, cases: Sequence[CaseRecord], events: Iterable[Event]) -> tuple[Outcome, ...]:
-    """One outcome a trigger and epoch of a run, epoch by epoch.
+    """One outcome a case and epoch of a run, epoch by epoch; control cases too, by labels of their own.
 
-    A trigger is pending until its response and a verdict of every judge were tried, and unscored when all that was
+    A case is pending until its response and a verdict of every judge were tried, and unscored when all that was
     asked for was tried and no verdict is there.
     """
     ended = latest(events)
@@ -134,8 +134,12 @@ def outcomes_of(manifest: Manifest, cases: Sequence[CaseRecord], events: Iterabl
         stratum: {judge.model: judge.cuts[stratum] for judge in manifest.identity.judges if stratum in judge.cuts}
         for stratum in manifest.strata
     }
+    grading: dict[str, tuple[Sequence[str], Mapping[str, tuple[float, float]]]] = {
+        stratum: (manifest.labels, cuts[stratum]) for stratum in manifest.strata
+    }
+    grading[CONTROL] = (manifest.control_labels, NO_CUTS)
     return tuple(
-        _outcome(case, epoch, ended, judges.keys(case.key, epoch), (manifest.labels, cuts.get(case.stratum, NO_CUTS)))
+        _outcome(case, epoch, ended, judges.keys(case.key, epoch), grading[case.stratum])
         for epoch in range(1, manifest.epochs + 1)
         for case in cases
     )

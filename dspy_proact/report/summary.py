@@ -7,8 +7,9 @@ from functools import cached_property
 
 from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
+from dspy_proact.report.controls import Controls
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
-from dspy_proact.runs import Event, Manifest, PricePerToken, RunFolder, latest
+from dspy_proact.runs import CONTROL, Event, Manifest, PricePerToken, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
@@ -84,6 +85,8 @@ class Summary:
     """Whether a stand-in that measures nothing took part."""
     outcomes: tuple[Outcome, ...]
     """One a trigger and epoch."""
+    controls: Controls = field(default_factory=lambda: Controls.of(None, ()))
+    """Control turns, which are in no score."""
     usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By role; empty where it is not known."""
     judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
@@ -101,7 +104,7 @@ class Summary:
     @property
     def complete(self) -> bool:
         """Whether nothing is pending, and no further verdict is awaited."""
-        return not self.count("pending") and not self.awaited
+        return not (self.count("pending") or self.awaited or self.controls.count("pending") or self.controls.awaited)
 
     @cached_property
     def case_count(self) -> int:
@@ -262,6 +265,8 @@ def summarize(folder: RunFolder) -> Summary:
         for name, price in manifest.judge_prices.items()
     }
     judges = list(judge_usage.values())
+    outcomes = outcomes_of(manifest, cases, events)
+    controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
         path=str(folder.path),
         benchmark=identity.benchmark,
@@ -270,7 +275,8 @@ def summarize(folder: RunFolder) -> Summary:
         strata=manifest.strata,
         labels=manifest.labels,
         embedded=manifest.embedded,
-        outcomes=outcomes_of(manifest, cases, events),
+        outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
+        controls=Controls.of(manifest, controls),
         tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
         usage={"assistant": _usage("assistant", events, manifest.assistant_price), "judge": sum(judges[1:], judges[0])},
         judge_usage=judge_usage,

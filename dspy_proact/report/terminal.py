@@ -8,9 +8,11 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.corpus.published import HUMAN_ALPHA
+from dspy_proact.corpus import CONTROL_RULE, HUMAN_ALPHA
 from dspy_proact.report.agreement import Agreement, agree_within
+from dspy_proact.report.controls import NOT_ASKED, Controls
 from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, percent, points
+from dspy_proact.report.offers import author_agreement
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, Usage, is_small
 from dspy_proact.stats import Figure, Repeats
@@ -48,6 +50,30 @@ def agreement_lines(agreement: Agreement) -> list[str]:
         f"{points(agreement.shift)} points.",
         f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",
     ]
+
+
+def control_lines(controls: Controls) -> Iterator[str]:
+    """The rate of unwanted offers with its rule; nothing where control turns were not asked for."""
+    if controls.reason:
+        if controls.reason != NOT_ASKED:
+            yield f"unwanted offers: {controls.reason}."
+        return
+    scored, total = controls.count("scored"), len(controls.outcomes)
+    evidence, authors = controls.evidence, author_agreement()
+    rate = controls.unwanted_offers
+    told = f" ({rate.reason})" if rate.reason else ""
+    yield (
+        f"unwanted offers: {percent(rate)} % of {scored}/{total} control turns{told}; every quote of "
+        f"{evidence.verified} of {evidence.checked} verdicts with an offer stands. In no score above."
+    )
+    if controls.grounded[1]:
+        hang, unwanted = controls.grounded
+        yield f"{hang} of {counted(unwanted, 'unwanted offer')} hang on the conversation, the others would fit anybody."
+    yield f"{CONTROL_RULE}."
+    yield (
+        f"author reference: the sample's raters agree on unwanted offers with nominal alpha {coefficient(authors)} "
+        "(author ratings, no human study)."
+    )
 
 
 def _heading(summary: Summary) -> list[str]:
@@ -117,7 +143,7 @@ def _notes(summary: Summary, broken_down: bool) -> list[str]:
         notes.append(
             f"evidence: {summary.evidence_verified} of {summary.evidence_checked} verdicts quote the response."
         )
-    notes += _warnings(summary)
+    notes += [*_warnings(summary), *control_lines(summary.controls)]
     notes += [*_several(summary), *(_variances(summary.repeats) if summary.repeats else [])]
     notes += [f"{role}: {_usage(usage)}" for role, usage in summary.usage.items()]
     if summary.benchmark == "proactbench":

@@ -1,6 +1,6 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no ProactBench."""
 
-from dspy_proact.runs.benchmark import Benchmark, Case, Scored
+from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, Scored
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
@@ -12,6 +12,7 @@ from dspy_proact.runs.runner import Runner
 from dspy_proact.runs.selection import select_cases
 
 __all__ = [
+    "CONTROL",
     "Benchmark",
     "Case",
     "CaseRecord",

@@ -6,6 +6,8 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+CONTROL = "CONTROL"
+"""The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
 Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
 
@@ -48,6 +50,8 @@ class Benchmark(Protocol[Answer, Detail]):
     """Every stratum, in the order of reports."""
     labels: Sequence[str]
     """Every label, from best to worst; the first is a full pass."""
+    control_labels: Sequence[str]
+    """Every label of control cases, from best to worst; empty where the benchmark has none."""
     judges: Sequence[str]
     """Names of the graders; each grades every answer."""
     answer_type: type[Answer]

@@ -76,6 +76,10 @@ class RunFolder:
             )
         return manifest
 
+    def require_widened(self, asked: Manifest) -> Manifest:
+        """The manifest by what is asked for now; raises `RunError` when that is another run, or in other words."""
+        return _widened(self.require(asked.identity), asked, self.path)
+
     def cases(self) -> tuple[CaseRecord, ...]:
         """Every case that was ever asked for, in the order of asking."""
         return tuple(_lines(self._cases, CaseRecord))
@@ -188,14 +192,24 @@ class RunWriter(RunFolder):
 
     def _begin(self, manifest: Manifest) -> None:
         if self.exists:
-            before = self.require(manifest.identity)
-            most = {name: max(getattr(before, name), getattr(manifest, name)) for name in ("epochs", "judge_epochs")}
-            manifest = before.model_copy(update=most)
+            manifest = self.require_widened(manifest)
         for path in (self._cases, self._events):
             _cut_torn_line(path)
         temporary = self.path / "manifest.json.new"
         temporary.write_text(manifest.model_dump_json(indent=2) + "\n", encoding="utf-8")
         temporary.replace(self._manifest)
+
+
+def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
+    """The manifest of a run that goes on, by what is asked for now; raises `RunError` where control cases differ."""
+    if before.controls and now.controls and before.controls != now.controls:
+        raise RunError(
+            f"{path}: its control turns were graded in other words, by another version; "
+            "leave --controls out, or name another folder with --out"
+        )
+    most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
+    asked = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
+    return before.model_copy(update=most | asked)
 
 
 def latest(events: Iterable[Event]) -> dict[StageKey, Event]:

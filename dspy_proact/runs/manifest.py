@@ -14,8 +14,8 @@ class RoleIdentity(Frozen):
 
     model: str
     program: str = "default"
-    """Name of the program that speaks: `bare` or `unknown` for an assistant; `default`, `official` or `compiled:` with
-    the hash of its file for a judge."""
+    """Name of the program that speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an
+    assistant; `default`, `official` or `compiled:` likewise for a judge."""
     prompt: str
     """sha256 of the program's rendered prompt."""
     decoding: dict[str, Any]
@@ -88,6 +88,12 @@ class Manifest(Frozen):
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
+    control_labels: tuple[str, ...] = ()
+    """Of control cases, from best to worst."""
+    controls: str | None = None
+    """sha256 of the words in which control cases are graded; None where none were asked for."""
+    system_prompt: str | None = None
+    """What the assistant was told beside the conversation; None for nothing."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     epochs: int

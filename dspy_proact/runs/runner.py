@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, StageError
-from dspy_proact.runs.benchmark import Benchmark, Case
+from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
@@ -109,7 +109,8 @@ class Runner:
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept.answer)
         scored = await self.benchmark.grade(work.case, answer, judge)
-        if scored.label not in self.benchmark.labels:
+        labels = self.benchmark.control_labels if work.case.stratum == CONTROL else self.benchmark.labels
+        if scored.label not in labels:
             raise ValueError(f"the label {scored.label!r} is none of {self.benchmark.name}")
         detail = _as_kept(scored.detail)
         grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)

@@ -2,6 +2,7 @@
 
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
+from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import Improvement, Improvements, improvement
 from dspy_proact.stats.cluster import cluster_mean, macro_mean
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
@@ -45,9 +46,11 @@ __all__ = [
     "Improvement",
     "Improvements",
     "KeptCuts",
+    "LengthChange",
     "Paired",
     "PublishedRule",
     "Repeats",
+    "ScoreChange",
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
@@ -70,6 +73,7 @@ __all__ = [
     "kappa",
     "kappa_estimate",
     "keep_cuts",
+    "length_change",
     "macro_mean",
     "macro_paired_difference",
     "majority",
@@ -80,6 +84,7 @@ __all__ = [
     "rank_ranges",
     "recall",
     "repeats",
+    "score_change",
     "simulate_pair",
     "simulate_run",
     "soft_kappa",

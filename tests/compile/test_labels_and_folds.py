@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tuning import QUOTE, item, study
 
 from dspy_proact.compile import Labelled, grouped_folds, labelled
-from dspy_proact.compile.cutting import PLAIN, fitted, levels
-from dspy_proact.compile.gold import Gold
-from dspy_proact.compile.optimizers import split
-from dspy_proact.compile.verdicts import Votes
+from dspy_proact.compile.judge.cutting import PLAIN, fitted, levels
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.optimizers import split
+from dspy_proact.compile.judge.verdicts import Votes
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Cuts, GradeResponse

@@ -9,7 +9,7 @@ from dspy_proact.programs import compiled_judge, read_artefact
 OPTIMIZE = Path(__file__).parents[2] / "optimize"
 
 
-@pytest.mark.parametrize("path", sorted((OPTIMIZE / "programs").glob("*.json")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted((OPTIMIZE / "programs").glob("judge-*.json")), ids=lambda path: path.name)
 def test_an_artefact_is_read_and_makes_a_judge_of_its_own_words(path):
     artefact = read_artefact(path)
     judge = compiled_judge(artefact)

@@ -10,13 +10,13 @@ import pytest
 from tuning import artefact, study
 
 from dspy_proact.compile import labelled
-from dspy_proact.compile.gold import Gold
+from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import (
     GradeResponse,
     Judge,
     compiled_judge,
-    judge_state,
+    predictor_state,
     read_artefact,
     signature_hash,
     write_artefact,
@@ -69,7 +69,7 @@ def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path)
     judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
     items = labelled(study())
     judge.grade.demos = Gold({}).examples(items)[:3]
-    made = artefact().model_copy(update={"state": judge_state(judge)})
+    made = artefact().model_copy(update={"state": predictor_state(judge.grade, GradeResponse)})
     write_artefact(tmp_path / "judge.json", made)
     again = compiled_judge(read_artefact(tmp_path / "judge.json"), ask_quote_again=False)
     for item in items:
@@ -91,7 +91,7 @@ def test_a_demo_keeps_fields_of_the_signature_only():
     (item, *_) = labelled(study())
     demo = Gold({}).examples([item])[0]
     judge.grade.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
-    (kept,) = judge_state(judge).demos
+    (kept,) = predictor_state(judge.grade, GradeResponse).demos
     assert set(kept) == set(GradeResponse.fields)
 
 
@@ -150,7 +150,7 @@ def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
 
 def test_a_demo_with_a_field_that_is_not_the_judges_is_refused(refused, content):
     content["state"]["demos"][0]["label"] = "PASS"
-    assert "a demo has a field that is not the judge's: 'label'" in refused(content)
+    assert "a demo has a field that is not the program's: 'label'" in refused(content)
 
 
 @pytest.mark.parametrize("lm", [{"model": "openai/other"}, "openai/other", {}])

@@ -51,7 +51,9 @@ def objects(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 def assert_is_a_document(found: dict[str, Any]) -> None:
     """What holds of every run: JSON without nan, the shape, and a reason beside every null that is a result."""
     assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert list(found) == ["run", "complete", "scenarios", "triggers", "phases", "overall", "evidence", "usage"]
+    controls = ["controls", "controls_reason"] if found["controls"] is None else ["controls"]
+    shape = ["run", "complete", "scenarios", "triggers", "phases", "overall", *controls, "evidence", "usage"]
+    assert list(found) == shape
     assert list(found["triggers"]) == ["total", "scored", "unscored", "pending", "unscored_reasons"]
     assert list(found["phases"]) == list(PHASES)
     for phase in found["phases"].values():
@@ -153,6 +155,8 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
             "micro": estimates(1 / 3, 0.5, 0.25, 0.375),
             "macro": estimates(None, None, None, None, reason="no scores in RECOVERY"),
         },
+        "controls": None,
+        "controls_reason": "control turns were not asked for; --controls asks at them",
         "evidence": {"checked": 2, "verified": 1},
         "usage": {
             "assistant": {

@@ -2,7 +2,8 @@
 
 Its rules. It looks for details in what the user said: clauses with numbers, names, days. Left to itself it acts on
 them in about half of the conversations and seldom once the user is done. An instruction that speaks of initiative,
-or worked examples that show it, make it act; one that asks for restraint keeps it from it.
+or worked examples that show it, make it act; one that says to wait until the user is done makes it act then and at no
+other time; one that asks to join two facts, where it finds two; one that asks for restraint keeps it from it.
 """
 
 import hashlib
@@ -17,6 +18,8 @@ _INITIATIVE = re.compile(
 _RESTRAINT = re.compile(
     r"hold back|only what (is|was) asked|no suggestions|do not (offer|suggest)|never (offer|suggest)", re.IGNORECASE
 )
+_WAITS = re.compile(r"(only|wait until|not before) .{0,40}\b(done|finished|wraps? up)", re.IGNORECASE)
+_JOINS = re.compile(r"\b(two|both) (of them|facts)\b|taken together", re.IGNORECASE)
 _CLOSING = re.compile(
     r"\b(thanks|thank you|cheers|sorted|all set|that'?s it|that'?s everything|bye|done)\b", re.IGNORECASE
 )
@@ -47,12 +50,16 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
 
 
 def _acts(system: str, said: list[str]) -> bool:
+    instruction = _EXAMPLE.sub("", system)
+    closing = bool(said and len(said) > 3 and _CLOSING.search(said[-1]))
+    if _WAITS.search(instruction):
+        return closing
     if _RESTRAINT.search(system):
         return False
-    instruction = _EXAMPLE.sub("", system)
+    if _JOINS.search(instruction):
+        return bool(_details(said)[1])
     if _INITIATIVE.search(instruction) or _shown(system):
         return True
-    closing = bool(said and len(said) > 3 and _CLOSING.search(said[-1]))
     return _chance("\n".join(said)) < (0.15 if closing else 0.5)
 
 

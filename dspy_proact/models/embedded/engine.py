@@ -5,10 +5,21 @@ about any real model. Its contract is that a rule in the instruction or in demos
 so that a compile has something to find. One file a role beside this one says by which rules.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any
 
-from dspy.lm15 import Message, Request, Response, Usage
+from dspy._vendor.lm15.types import StreamEvent
+from dspy.lm15 import (
+    Message,
+    Request,
+    Response,
+    StreamDeltaEvent,
+    StreamEndEvent,
+    StreamStartEvent,
+    TextDelta,
+    Usage,
+)
 from dspy.lm15 import TextPart as Text
 
 from dspy_proact.models.decoding import Role
@@ -47,6 +58,14 @@ class EmbeddedEngine:
             usage=Usage(input_tokens=prompt // 4, output_tokens=len(answer) // 4),
         )
 
+    def stream(self, request: Request) -> Generator[StreamEvent]:
+        """The same answer word by word, each with the blanks after it."""
+        response = self.complete(request)
+        yield StreamStartEvent(model=response.model)
+        for word in re.findall(r"\S+\s*|\s+", response.text or ""):
+            yield StreamDeltaEvent(TextDelta(text=word))
+        yield StreamEndEvent(finish_reason=response.finish_reason, usage=response.usage)
+
 
 class AsyncEmbeddedEngine:
     """The same, awaited."""
@@ -57,6 +76,11 @@ class AsyncEmbeddedEngine:
     async def complete(self, request: Request) -> Response:
         """The answer of the synchronous engine."""
         return self._engine.complete(request)
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """The stream of the synchronous engine."""
+        for event in self._engine.stream(request):
+            yield event
 
 
 def embedded_engine(role: Role) -> EmbeddedEngine:

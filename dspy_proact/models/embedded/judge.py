@@ -3,7 +3,8 @@
 Its rules. Each sentence of the response has a strength in [0, 1]: does it suggest, warn, offer or ask; does it take
 up words of the user; does it share words with the pass criteria that the fail criteria do not have. The strongest
 sentence decides, against two cuts. Demos move the cuts to where they separate the grades shown; an instruction that
-asks to be strict or lenient moves both.
+asks to be strict or lenient moves both. Asked for offers, it names the sentences that suggest or offer, as asked for
+where the user's last message asks for such, as grounded where they take up two of the user's words.
 """
 
 import json
@@ -22,6 +23,14 @@ _FORWARD = re.compile(
     r"remember|keep|set aside|book|ask|check|since you|because you|given (that|your)|so that|also|next|instead)\b",
     re.IGNORECASE,
 )
+_OFFER = re.compile(
+    r"\b(suggest|recommend|consider|you could|you might|might want|shall i|want me to|would you like|i can also|worth|"
+    r"don't forget|remember to|make sure|next step|it may help)\b",
+    re.IGNORECASE,
+)
+_INVITES = re.compile(
+    r"\b(suggest|recommend|advice|advise|ideas?|options?|what else|anything else|should i|tips)\b", re.IGNORECASE
+)
 _CUTS = (0.45, 0.75)
 _STEP = 0.2
 
@@ -30,6 +39,10 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = _fields(messages[-1][1]) if messages else {}
     response = _unfenced(shown.get("response", ""))
+    asked = _OUTPUTS.search(system)
+    names = re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
+    if "offers" in names:
+        return json.dumps(_offers(shown, response), ensure_ascii=False)
     strength, quote = _strongest(shown, response)
     low, high = cuts = _cuts(system, messages[:-1])
     verdict = {
@@ -37,9 +50,17 @@ def answer(system: str, messages: list[tuple[str, str]]) -> str:
         "evidence": [quote] if quote else [],
         "grade": _grade(strength, cuts),
     }
-    asked = _OUTPUTS.search(system)
-    names = re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else list(verdict)
-    return json.dumps({name: verdict.get(name, "") for name in names}, ensure_ascii=False)
+    return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
+
+
+def _offers(shown: dict[str, str], response: str) -> dict[str, Any]:
+    turns = [turn for turn in _json(shown.get("conversation", ""), []) if isinstance(turn, dict)]
+    said = [str(turn.get("user")) for turn in turns]
+    heard = content_words(" ".join(said))
+    invited = bool(said and _INVITES.search(said[-1]))
+    found = [text for text in sentences(response) if _OFFER.search(text)]
+    offers = [{"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in found]
+    return {"reasoning": f"{len(found)} sentences suggest or offer something.", "offers": offers}
 
 
 def _strongest(shown: dict[str, str], response: str) -> tuple[float, str]:

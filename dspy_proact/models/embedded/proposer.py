@@ -2,7 +2,9 @@
 
 Its rules. It answers whatever fields it is asked for. To a field that is an instruction it gives the instruction that
 it was shown with one rule more: to be strict where the judge was shown as more lenient than people, to be lenient where
-it was stricter, and where nothing tells, one or the other by the request's own hash.
+it was stricter, and where nothing tells, one or the other by the request's own hash. An assistant's instruction it
+gives a rule of initiative: to look ahead, to do so only when the user is done, or to hold back, whichever the tip
+speaks of, or else one of them by the hash.
 """
 
 import hashlib
@@ -14,7 +16,16 @@ _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 _FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\n(.*?)(?=^\[\[ ## |\Z)", re.MULTILINE | re.DOTALL)
 _PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
 _JUDGE = re.compile(r"The judge said (PASS|PARTIAL|FAIL)")
+_GRADE = "Grade one response by its rubric."
 _LEVELS = {"FAIL": 0.0, "PARTIAL": 1.0, "PASS": 2.0}
+_ASSISTANT = re.compile(r"system prompt|user_message|`history`|The judge graded this response")
+_BARE = "(none: the assistant is told nothing)"
+_TIPS = (r"only when the user is done", r"hold back", r"next step")
+_INITIATIVE = (
+    "Look ahead, but only when the user is done: then take up one thing that they mentioned.",
+    "Hold back: answer only what is asked.",
+    "Look ahead: take up what the user mentioned and propose one next step.",
+)
 _RULES = ("Be strict: when in doubt between two grades give the lower.", "Be lenient: when in doubt give the higher.")
 
 
@@ -38,10 +49,20 @@ def _improved(asked: str) -> str:
     shown = {name: text.strip() for name, text in _FIELD.findall(asked)}
     named = [text for name, text in shown.items() if "instruction" in name and text]
     fenced = _FENCED.search(asked)
-    current = named[0] if named else fenced.group(1) if fenced else "Grade one response by its rubric."
-    for rule in _RULES:
-        current = current.replace(f"\n\n{rule}", "")
-    return f"{current}\n\n{_rule(asked)}"
+    assistant = bool(_ASSISTANT.search(asked))
+    current = named[0] if named else fenced.group(1) if fenced else "" if assistant else _GRADE
+    for rule in (*_RULES, *_INITIATIVE, _BARE):
+        current = current.replace(rule, "").strip()
+    rule = _initiative(asked, shown.get("tip", "")) if assistant else _rule(asked)
+    return f"{current}\n\n{rule}".strip()
+
+
+def _initiative(asked: str, tip: str) -> str:
+    """The rule that a tip speaks of, or one by the request's own hash."""
+    for pattern, rule in zip(_TIPS, _INITIATIVE, strict=True):
+        if re.search(pattern, tip):
+            return rule
+    return _INITIATIVE[_digest(asked) % len(_INITIATIVE)]
 
 
 def _rule(asked: str) -> str:
@@ -53,4 +74,8 @@ def _rule(asked: str) -> str:
     lead = sum(judge) - sum(people) if len(judge) == len(people) else 0.0
     if lead:
         return _RULES[lead < 0]
-    return _RULES[hashlib.sha256(asked.encode()).digest()[0] % 2]
+    return _RULES[_digest(asked) % 2]
+
+
+def _digest(asked: str) -> int:
+    return hashlib.sha256(asked.encode()).digest()[0]

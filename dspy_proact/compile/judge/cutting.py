@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from dspy_proact.compile.folds import grouped_folds
-from dspy_proact.compile.labels import Labelled
-from dspy_proact.compile.verdicts import Votes
+from dspy_proact.compile.judge.labels import Labelled
+from dspy_proact.compile.judge.verdicts import Votes
 from dspy_proact.programs import Cuts
 from dspy_proact.stats.cuts import START as START_CUTS
 from dspy_proact.stats.cuts import apply_cuts, keep_cuts

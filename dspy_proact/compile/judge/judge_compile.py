@@ -1,37 +1,29 @@
 """`dspy-proact optimize judge`, as a value: checked before the first call, kept in a folder, resumed by the same."""
 
-import hashlib
-import json
-import signal
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import dspy
-
-from dspy_proact.compile.carding import Made, make_card
-from dspy_proact.compile.compiling import Plan, Start, compile_judge
-from dspy_proact.compile.cutting import PLAIN
-from dspy_proact.compile.estimate import CompileEstimate, estimate
-from dspy_proact.compile.labels import labelled
+from dspy_proact.compile.judge.carding import Made, make_card
+from dspy_proact.compile.judge.compiling import Plan, Start, compile_judge
+from dspy_proact.compile.judge.cutting import PLAIN
+from dspy_proact.compile.judge.estimate import CompileEstimate, estimate
+from dspy_proact.compile.judge.labels import labelled
+from dspy_proact.compile.workshop import folder_of, now, versions, who, workshop
 from dspy_proact.corpus import Ratings
-from dspy_proact.errors import Interrupted, RunError, UsageError
+from dspy_proact.errors import UsageError
 from dspy_proact.models import Backend, Gate, Limits, Model, Price, Record, open_model
 from dspy_proact.programs import (
-    Artefact,
     GradeResponse,
     Judge,
+    JudgeArtefact,
     compiled_judge,
-    judge_state,
-    read_artefact,
+    predictor_state,
+    read_judge,
     signature_hash,
     write_artefact,
 )
-from dspy_proact.switch import Switch
 
 
 @dataclass(frozen=True)
@@ -40,7 +32,7 @@ class Finished:
 
     path: Path
     """The artefact."""
-    artefact: Artefact
+    artefact: JudgeArtefact
     paid: int
     """Requests that were sent by this command; the rest stood in the record."""
 
@@ -88,7 +80,7 @@ class JudgeCompile:
     ):
         self.ratings, self.plan = ratings, plan
         self.items = labelled(ratings)
-        self._artefact = self._checked(read_artefact(start), start) if start else None
+        self._artefact = self._checked(read_judge(start), start) if start else None
         if proposer is None and proposer_api_base is not None:
             raise UsageError("--proposer-api-base: name the model that is there with --proposer")
         self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
@@ -107,8 +99,8 @@ class JudgeCompile:
         judge, proposer = self._models
         effort = self.plan.effort
         return {
-            "judge": _who(judge),
-            "proposer": _who(proposer),
+            "judge": who(judge),
+            "proposer": who(proposer),
             "optimizer": {
                 "name": effort.optimizer,
                 "trials": effort.trials,
@@ -124,8 +116,7 @@ class JudgeCompile:
     @property
     def default_folder(self) -> Path:
         """`compiles/judge--<8 hex of the identity>`."""
-        told = json.dumps(self.identity, sort_keys=True)
-        return Path("compiles", f"judge--{hashlib.sha256(told.encode()).hexdigest()[:8]}")
+        return folder_of("judge", self.identity)
 
     def estimate(self) -> CompileEstimate:
         """What `run` takes at most; no call is made and nothing is written."""
@@ -143,19 +134,20 @@ class JudgeCompile:
             Halt: It ended early; what was answered is kept, and the same call goes on.
         """
         folder = Path(out or self.default_folder)
-        self._claim(folder)
-        switch = Switch()
-        self._gate.open(switch)
-        with Record(folder / "record.jsonl") as record, _own_cache(), _interrupts(switch):
+        with workshop(folder, self.identity, self._gate) as record:
             judge, proposer = self._open(record)
             compiled = compile_judge(
-                self._start(), self.items, self.plan, judge_lm=judge.lm, proposer_lm=proposer.lm, told=told
+                self._start(),
+                self.items,
+                self.plan,
+                judge_lm=judge.lm,
+                proposer_lm=proposer.lm,
+                journals=folder,
+                told=told,
             )
-            switch.check()
-        artefact = Artefact(
-            program="judge",
+        artefact = JudgeArtefact(
             signature=signature_hash(GradeResponse),
-            state=judge_state(compiled.judge),
+            state=predictor_state(compiled.judge.grade, GradeResponse),
             votes=self.plan.votes,
             cuts=dict(compiled.cuts),
             card=make_card(self.items, compiled, self._made(), self.plan.effort.seed),
@@ -164,7 +156,7 @@ class JudgeCompile:
         write_artefact(path, artefact)
         return Finished(path, artefact, record.paid)
 
-    def _checked(self, artefact: Artefact, path: Path) -> Artefact:
+    def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
         seen = set(artefact.card.ratings.get("dialogues", ())) & {item.dialogue for item in self.items}
         if seen:
@@ -189,33 +181,11 @@ class JudgeCompile:
             return Start(Judge(ask_quote_again=False), PLAIN)
         return Start(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
 
-    def _claim(self, folder: Path) -> None:
-        """Write what is compiled here, or check that it is this."""
-        file = folder / "compile.json"
-        identity = json.loads(json.dumps(self.identity))
-        try:
-            if file.exists():
-                kept = json.loads(file.read_text(encoding="utf-8"))
-                if not isinstance(kept, dict):
-                    raise ValueError("not a compile of ours")
-                if differing := [name for name in identity if kept.get(name) != identity[name]]:
-                    raise RunError(
-                        f"{folder}: holds another compile, which differs in {', '.join(differing)}; "
-                        "name another folder with --out, or leave --out away"
-                    )
-                return
-            folder.mkdir(parents=True, exist_ok=True)
-            temporary = file.with_name("compile.json.new")
-            temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
-            temporary.replace(file)
-        except (OSError, ValueError) as error:
-            raise RunError(f"{file}: cannot be used: {error}") from error
-
     def _made(self) -> Made:
         judge, proposer = self._models
         source = self.ratings.source
         return Made(
-            judge=_who(judge),
+            judge=who(judge),
             proposer=proposer.name,
             optimizer=self.identity["optimizer"],
             ratings={
@@ -226,45 +196,7 @@ class JudgeCompile:
                 "dialogues": sorted({item.dialogue for item in self.items}),
             },
             embedded=judge.embedded or proposer.embedded,
-            versions={name: version(name) for name in ("dspy-proact", "dspy", "litellm", "optuna", "gepa")},
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=versions(),
+            created=now(),
             price=judge.price,
         )
-
-
-def _who(model: Model) -> dict[str, Any]:
-    return {"model": model.name, "endpoint": model.endpoint, "decoding": dict(model.decoding)}
-
-
-@contextmanager
-def _own_cache() -> Generator[None]:
-    """DSPy's memory, empty, and nothing on its disk; afterwards as it was."""
-    library: Any = dspy  # which declares no `cache`, and has one
-    before = library.cache
-    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
-    try:
-        yield
-    finally:
-        library.cache = before
-
-
-@contextmanager
-def _interrupts(switch: Switch) -> Generator[None]:
-    """The first Ctrl-C lets the call in flight end, the second drops it."""
-
-    def interrupted(*_: object) -> None:
-        if switch.halt is not None:
-            raise KeyboardInterrupt
-        switch.pull(Interrupted("interrupted"))
-
-    try:
-        before = signal.signal(signal.SIGINT, interrupted)
-    except ValueError:  # not the main thread
-        yield
-        return
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Interrupted("interrupted twice: what was in flight is dropped") from None
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -6,11 +6,13 @@ asks no more than its trials; run again with the same answers it ends in the sam
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 import dspy
 import optuna
 
-from dspy_proact.compile.metric import AgreementMetric, feedback
+from dspy_proact.compile.judge.metric import AgreementMetric, feedback
+from dspy_proact.compile.study import study_of
 from dspy_proact.errors import StageError
 from dspy_proact.programs import Judge
 
@@ -48,6 +50,7 @@ def search(
     trials: int,
     max_demos: int,
     seed: int,
+    journal: Path | None = None,
 ) -> Judge:
     """The best of the candidates that the study tried; the start itself is the first.
 
@@ -60,6 +63,7 @@ def search(
         trials: Candidates to try, the start included.
         max_demos: The most demos of a candidate.
         seed: Of the study and of the draws.
+        journal: Where the study is written down; it is never read.
     """
     instructions = _instructions(student, learn, metric, proposer_lm)
     draws = [_draw(learn, seed + place) for place in range(_DEMO_SETS)]
@@ -81,7 +85,7 @@ def search(
             scores[choice] = _mean(candidate(choice), compare, metric)
         return scores[choice]
 
-    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=seed))
+    study = study_of(["maximize"], seed, journal)
     study.enqueue_trial({"instruction": 0, "demos": 0})
     study.optimize(objective, n_trials=trials)
     # Of equals the simplest: the earliest instruction, the fewest demos.

@@ -1,36 +1,20 @@
 """The optimizers, each as one function: a judge, items to learn from, and what it may cost."""
 
-import logging
-import os
-import random
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from pathlib import Path
+from typing import Any
 
 import dspy
 
-from dspy_proact.compile.folds import grouped_folds
-from dspy_proact.compile.gold import Gold
-from dspy_proact.compile.labels import Labelled
-from dspy_proact.compile.metric import AgreementMetric
-from dspy_proact.compile.search import search
+from dspy_proact.compile.effort import Effort, Optimizer
+from dspy_proact.compile.folds import shuffled, split
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.labels import Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
+from dspy_proact.compile.judge.search import search
+from dspy_proact.compile.quiet import quiet
 from dspy_proact.programs import Judge
-
-Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
-OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
-_INNER_FOLDS = 3
-"""A third of a training set's units, about, is where candidates are compared."""
-
-
-@dataclass(frozen=True)
-class Effort:
-    """How hard an optimizer tries."""
-
-    optimizer: Optimizer
-    trials: int = 20
-    max_demos: int = 4
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -42,18 +26,20 @@ class Bench:
     proposer_lm: dspy.LM
     gold: Gold
     """Worked examples of labelled items."""
+    journal: Path | None = None
+    """Where a study is written down; output only."""
 
     def compiled(self, start: Judge, train: Sequence[Labelled]) -> Judge:
         """A judge tuned to the training set, from a start that stays as it is."""
         student = start.deepcopy()
-        with dspy.context(lm=self.judge_lm, max_errors=10**9), _quiet():
+        with dspy.context(lm=self.judge_lm, max_errors=10**9), quiet():
             return _BY_NAME[self.effort.optimizer](self, student, train)
 
 
 def _labeled(bench: Bench, student: Judge, train: Sequence[Labelled]) -> Judge:
-    shuffled = _shuffled(train, bench.effort.seed)
+    examples = bench.gold.examples(shuffled(train, bench.effort.seed))
     few_shot = dspy.LabeledFewShot(k=bench.effort.max_demos)
-    return few_shot.compile(student, trainset=bench.gold.examples(shuffled))
+    return few_shot.compile(student, trainset=examples)
 
 
 def _bootstrap(bench: Bench, student: Judge, train: Sequence[Labelled]) -> Judge:
@@ -125,6 +111,7 @@ def _search(bench: Bench, student: Judge, train: Sequence[Labelled]) -> Judge:
         trials=effort.trials,
         max_demos=effort.max_demos,
         seed=effort.seed,
+        journal=bench.journal,
     )
 
 
@@ -135,31 +122,3 @@ _BY_NAME: Mapping[Optimizer, Callable[[Bench, Judge, Sequence[Labelled]], Judge]
     "gepa": _gepa,
     "search": _search,
 }
-
-
-def split(train: Sequence[Labelled], seed: int) -> tuple[Sequence[Labelled], Sequence[Labelled]]:
-    """Items to learn from, and items of other units to compare candidates on."""
-    units = len({item.unit for item in train})
-    fold = grouped_folds(train, min(_INNER_FOLDS, units), seed)[0]
-    return _shuffled(fold.train, seed), fold.test
-
-
-def _shuffled(items: Sequence[Labelled], seed: int) -> list[Labelled]:
-    order = sorted(items, key=lambda item: item.key)
-    random.Random(seed).shuffle(order)
-    return order
-
-
-@contextmanager
-def _quiet() -> Any:
-    """The optimizers' running commentary off: what they log, and what they print, progress bars among it."""
-    loggers = [logging.getLogger(name) for name in ("dspy", "gepa", "optuna")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.ERROR)
-    try:
-        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):  # noqa: PTH123 - a device
-            yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)

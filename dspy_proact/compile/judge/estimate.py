@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dspy_proact.compile.compiling import Plan
-from dspy_proact.compile.folds import grouped_folds
-from dspy_proact.compile.labels import Labelled
-from dspy_proact.compile.optimizers import Effort, split
+from dspy_proact.compile.effort import Effort
+from dspy_proact.compile.folds import grouped_folds, split
+from dspy_proact.compile.judge.compiling import Plan
+from dspy_proact.compile.judge.labels import Labelled
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Judge
 

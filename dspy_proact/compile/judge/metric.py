@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.compile.labels import LEVELS, Labelled, by_key
+from dspy_proact.compile.judge.labels import LEVELS, Labelled, by_key
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.types import Grade, Phase
 

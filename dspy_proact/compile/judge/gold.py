@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import dspy
 
-from dspy_proact.compile.labels import Labelled
+from dspy_proact.compile.judge.labels import Labelled
 from dspy_proact.types import Verdict
 
 

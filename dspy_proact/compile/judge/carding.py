@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dspy_proact.compile.compiling import Compiled, Tested
-from dspy_proact.compile.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.compiling import Compiled, Tested
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.models import Price
-from dspy_proact.programs import Card, CardNumber, CardUsage, Gain, PhaseCard
+from dspy_proact.programs import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
 from dspy_proact.stats import (
     Estimate,
     HumanReference,
@@ -69,7 +69,7 @@ class _Read:
         return [item.scenario for item in self.items]
 
 
-def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: int) -> Card:
+def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: int) -> JudgeCard:
     """The card of a compile on these items; numbers are out of fold."""
     read = _Read.of(items, compiled)
     gains = improvement(
@@ -82,7 +82,7 @@ def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: i
         seed=seed,
     )
     phases = dict(zip(Phase, gains.strata, strict=True))
-    return Card(
+    return JudgeCard(
         statement=_statement(gains.overall, items),
         shown=gains.overall.shown,
         overall=Gain(**_gain(gains.overall, gains.overall.p)),

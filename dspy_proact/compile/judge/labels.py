@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import dspy
 
+from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.types import Grade, Phase, Rating
@@ -78,21 +79,8 @@ def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
             f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to it; "
             "name a folder in the official layout, or your own ratings, with --ratings"
         )
-    units = _units(rated)
+    units = units_of([(item.scenario, item.persona or "") for item in rated])
     return tuple(_labelled(item, by_item[item.key], units[item.scenario]) for item in rated)
-
-
-def _units(items: Sequence[RatedItem]) -> dict[str, str]:
-    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario."""
-    units: dict[str, str] = {}
-    for item in items:
-        units.setdefault(item.scenario, item.persona or item.scenario)
-    of_persona: dict[str, str] = {}
-    for item in items:
-        known = of_persona.setdefault(item.persona, item.scenario) if item.persona else item.scenario
-        mine, theirs = units[item.scenario], units[known]
-        units = {scenario: mine if unit == theirs else unit for scenario, unit in units.items()}
-    return units
 
 
 def _labelled(item: RatedItem, ratings: Sequence[Rating], unit: str) -> Labelled:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import dspy
 
-from dspy_proact.compile.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.errors import ContentError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Judge

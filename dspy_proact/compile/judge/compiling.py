@@ -2,17 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import dspy
 
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.compile.cutting import PLAIN, fitted, levels
+from dspy_proact.compile.effort import Effort
 from dspy_proact.compile.folds import Fold, grouped_folds
-from dspy_proact.compile.gold import Gold
-from dspy_proact.compile.labels import LEVELS, Labelled
-from dspy_proact.compile.metric import AgreementMetric
-from dspy_proact.compile.optimizers import Bench, Effort
-from dspy_proact.compile.verdicts import Votes, vote
+from dspy_proact.compile.judge.cutting import PLAIN, fitted, levels
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
+from dspy_proact.compile.judge.optimizers import Bench
+from dspy_proact.compile.judge.verdicts import Votes, vote
+from dspy_proact.compile.study import journal
 from dspy_proact.programs import Cuts, Judge
 from dspy_proact.types import Phase
 
@@ -65,11 +68,21 @@ def compile_judge(
     *,
     judge_lm: dspy.LM,
     proposer_lm: dspy.LM,
+    journals: Path | None = None,
     told: Callable[[str], None] = lambda _: None,
 ) -> Compiled:
     """Compile and test out of fold, then compile on all items.
 
     Worked examples rest on the start's verdicts on training items; nothing of a test item reaches its fold's judge.
+
+    Args:
+        start: Stays as it is.
+        items: Of the study.
+        plan: Optimizer, folds and votes.
+        judge_lm: Is tuned.
+        proposer_lm: Writes instructions.
+        journals: Folder in which studies are written down.
+        told: Is given a line now and then.
 
     Raises:
         UsageError: There are fewer personas or scenarios than folds.
@@ -85,7 +98,7 @@ def compile_judge(
     scores: list[float] = []
     for number, fold in enumerate(folds, start=1):
         told(f"fold {number} of {len(folds)}: compiling on {len(fold.train)}, testing on {len(fold.test)}")
-        bench = _bench(plan.effort, said, fold.train, judge_lm, proposer_lm)
+        bench = _bench(plan.effort, said, fold.train, (judge_lm, proposer_lm), journal(journals, f"fold-{number}"))
         judge, cuts = _one(bench, start, fold.train, plan)
         with collect_calls() as calls:
             votes = vote(judge, fold.test, plan.votes, judge_lm)
@@ -94,7 +107,8 @@ def compile_judge(
         tested |= {item.key: (level, votes[item.key]) for item, level in zip(fold.test, given, strict=True)}
         scores.append(_score(fold, given))
     told(f"compiling on all {len(items)}")
-    judge, cuts = _one(_bench(plan.effort, said, items, judge_lm, proposer_lm), start, items, plan)
+    bench = _bench(plan.effort, said, items, (judge_lm, proposer_lm), journal(journals, "all"))
+    judge, cuts = _one(bench, start, items, plan)
     after = Tested(
         tuple(tested[item.key][0] for item in items),
         {item.key: tested[item.key][1] for item in items},
@@ -107,11 +121,11 @@ def _bench(
     effort: Effort,
     said: Mapping[str, Votes],
     train: Sequence[Labelled],
-    judge_lm: dspy.LM,
-    proposer_lm: dspy.LM,
+    lms: tuple[dspy.LM, dspy.LM],
+    written: Path | None,
 ) -> Bench:
     verdicts = {item.key: next(iter(said[item.key].read), None) for item in train}
-    return Bench(effort, judge_lm, proposer_lm, Gold(verdicts))
+    return Bench(effort, *lms, Gold(verdicts), written)
 
 
 def _one(bench: Bench, start: Start, train: Sequence[Labelled], plan: Plan) -> tuple[Judge, Mapping[Phase, Cuts]]:
@@ -123,7 +137,7 @@ def _one(bench: Bench, start: Start, train: Sequence[Labelled], plan: Plan) -> t
     return judge, fitted(rest, votes, plan.effort.seed) if rest else PLAIN
 
 
-def _score(fold: Fold, given: Sequence[int | None]) -> float:
+def _score(fold: Fold[Labelled], given: Sequence[int | None]) -> float:
     metric = AgreementMetric(fold.test)
     scores = [
         0.0 if level is None else metric.score(item, LEVELS[level])

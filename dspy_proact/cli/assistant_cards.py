@@ -1,0 +1,201 @@
+"""The card of a compiled assistant, and what such a compile will take, as a person reads them."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.compile import FinishedAssistant
+from dspy_proact.compile.assistant.estimate import AssistantEstimate
+from dspy_proact.corpus import CONTROL_RULE
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, CardNumber, Change, ResponseUsage
+from dspy_proact.report import STAND_IN, ScatterPoint, cell, coefficient, percent, points_of, probability, scatter_svg
+from dspy_proact.stats import Estimate
+
+
+def print_assistant_card(artefact: AssistantArtefact) -> None:
+    """Print what a compile bought and what it cost, out of fold, with what it was made."""
+    console, card = Console(soft_wrap=False), artefact.card
+    optimizer = ", ".join(f"{name} {value}" for name, value in card.optimizer.items())
+    console.print(cell(f"assistant {card.assistant.get('model')} tuned on {card.corpus.get('name')}: {optimizer}"))
+    if card.embedded:
+        console.print(cell(STAND_IN))
+    console.print(cell(f"{card.statement}."))
+    for warning in card.warnings:
+        console.print(cell(f"warning: {warning}."))
+    console.print(_changes(card))
+    if _looked_at(card):
+        console.print(_front(card))
+    for line in _notes(artefact):
+        console.print(cell(line))
+
+
+def show_assistant_plan(plan: AssistantEstimate, as_json: bool) -> None:
+    """Print what a compile takes at most."""
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(plan), indent=2))
+        return
+    price = "price unknown" if plan.usd is None else f"USD {plan.usd:.2f} without the proposer"
+    click.echo(
+        f"At most {plan.responses:,} responses, {plan.verdicts:,} verdicts of the tuning judge and "
+        f"{plan.report_verdicts:,} of the reporting one, and about {plan.proposer_calls:,} proposals. None is made now."
+    )
+    click.echo(f"{price}, if every response is as long as the most talkative model's.")
+    click.echo(f"{plan.triggers} triggers in {plan.scenarios} scenarios; a claim takes at least 60 in 10.")
+
+
+def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
+    """Candidates that no other one beats in one direction without losing in the other; by falling score."""
+    looked = [each for each in candidates if each.offers is not None]
+    front: list[CandidateCard] = []
+    for each in sorted(looked, key=lambda each: (-each.score, each.offers or 0.0)):
+        if not front or (each.offers or 0.0) < (front[-1].offers or 0.0):
+            front.append(each)
+    return front
+
+
+def front_svg(card: AssistantCard) -> str:
+    """Score against unwanted offers, as SVG: the candidates that were looked at, those of the front marked."""
+    front = {(each.score, each.offers) for each in pareto_front(card.candidates)}
+    places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
+    for number, each in enumerate(card.candidates, start=1):
+        if each.offers is not None:
+            places.setdefault((each.score, each.offers), {})[number] = each
+    points = [
+        ScatterPoint(_called(alike), _share(offers), _share(score), marked=(score, offers) in front)
+        for (score, offers), alike in places.items()
+    ]
+    notes = [
+        *([f"{STAND_IN}."] if card.embedded else []),
+        "By the tuning judge on the turns where they were chosen, not tested; no intervals are known.",
+        "Filled: no other one is better in one direction and as good in the other.",
+    ]
+    return scatter_svg(
+        points,
+        title="Candidates of the last compile",
+        x="control turns with an unwanted offer",
+        y=f"mean score, {', '.join(card.chosen)}",
+        note=" ".join(notes),
+    )
+
+
+def draw_front(finished: FinishedAssistant) -> Path | None:
+    """Write the candidates' picture beside the artefact; where it is, or None where offers were not looked at.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    card, path = finished.artefact.card, finished.path.with_name("front.svg")
+    if not _looked_at(card):
+        return None
+    try:
+        path.write_text(front_svg(card), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def _looked_at(card: AssistantCard) -> bool:
+    """Whether unwanted offers of other candidates than the start are known."""
+    return any(candidate.offers is not None for candidate in card.candidates[1:])
+
+
+def _share(value: float) -> Estimate:
+    return Estimate(value, reason="no interval is known of a candidate")
+
+
+def _called(alike: dict[int, CandidateCard]) -> str:
+    """What the candidates at one place are called, by their numbers in the order of trying; 1 is the start."""
+    named: list[str] = []
+    for number, each in alike.items():
+        titles = [*(["start"] if number == 1 else []), *(["chosen"] if each.chosen else [])]
+        named += [", ".join(titles)] if titles else []
+    named = named or [f"candidate {min(alike)}"]
+    more = len(alike) - len(named)
+    guards = sorted({guard for each in alike.values() for guard in each.broken})
+    chosen = any(each.chosen for each in alike.values())
+    told = ", ".join(named) + (f" and {more} alike" if more else "")
+    return told if chosen or not guards else f"{told} (breaks {', '.join(guards)})"
+
+
+def _changes(card: AssistantCard) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("out of fold", no_wrap=True)
+    for heading in ("n", "before", "after", "change", "p"):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    for phase, change in card.phases.items():
+        mark = "*" if phase in card.chosen else ""
+        table.add_row(*map(cell, [f"{phase}{mark}", *_shares(change)]))
+    table.add_row(*map(cell, ["unwanted offers", *_shares(card.offers)]))
+    length = card.length
+    means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
+    times = "-" if length.difference.value is None else f"x {coefficient(_estimate(length.difference))}"
+    table.add_row(*map(cell, ["words", str(length.count), *means, times, ""]))
+    return table
+
+
+def _shares(change: Change) -> list[str]:
+    numbers = [
+        percent(_estimate(change.before)),
+        percent(_estimate(change.after)),
+        points_of(_estimate(change.difference)),
+    ]
+    return [str(change.count), *numbers, probability(change.p)]
+
+
+def _front(card: AssistantCard) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("candidates: score", "unwanted offers", ""):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    for each in pareto_front(card.candidates):
+        what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
+        table.add_row(*map(cell, [f"{100 * each.score:.0f} %", f"{100 * (each.offers or 0):.0f} %", what]))
+    return table
+
+
+def _notes(artefact: AssistantArtefact) -> list[str]:
+    card = artefact.card
+    low = "-" if card.target.low98 is None else f"{100 * card.target.low98:+.0f}"
+    guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
+    corpus = card.corpus
+    notes = [
+        "mean score (PASS 1, PARTIAL .5, FAIL 0) in %, * tuned for; each response is by a program that never saw its "
+        "persona or scenario; the program in this file was compiled on everything and has no score of its own. Claimed "
+        f"only where the 98 % interval lies above 0: its lower end is {low} points.",
+        f"{CONTROL_RULE}."
+        if card.controls
+        else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
+        f"guards, against the start on the training folds: {guards or 'none'}.",
+        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, {card.folds} "
+        f"folds. Tuned by {card.judge.get('model')}, reported by {card.report_judge.get('model')}, prompts by "
+        f"{card.proposer}.",
+    ]
+    if _looked_at(card):
+        notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
+    return [
+        *notes,
+        f"{len(artefact.state.demos)} demos; {100 * card.rubric_overlap:.0f} % of the prompt's runs of eight words "
+        f"stand in a rubric, {100 * card.conversation_overlap:.0f} % of the instruction's in a conversation; "
+        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept from the proposer, for "
+        "they speak with a rubric's words.",
+        f"1,000 responses: {_usage(card.usage_before)} before, {_usage(card.usage_after)} after.",
+        f"made {card.created} with {', '.join(f'{name} {number}' for name, number in card.versions.items())}; "
+        f"corpus {str(corpus.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
+    ]
+
+
+def _estimate(number: CardNumber) -> Estimate:
+    reason = number.reason or ("none given" if number.low is None else None)
+    return Estimate(number.value, number.low, number.high, reason)
+
+
+def _usage(usage: ResponseUsage) -> str:
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return "not known (every response was remembered)"
+    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
+    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"

@@ -1,0 +1,239 @@
+"""`dspy-proact optimize assistant`, as a value: checked before the first call, kept in a folder, resumable."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.compile.assistant.carding import Made, make_card
+from dspy_proact.compile.assistant.cast import Cast
+from dspy_proact.compile.assistant.compiling import AssistantPlan, compile_assistant, dealt
+from dspy_proact.compile.assistant.estimate import AssistantEstimate, estimate
+from dspy_proact.compile.assistant.optimizers import ASSISTANT_OPTIMIZERS
+from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.probe import Probe, probes_of
+from dspy_proact.compile.workshop import folder_of, now, versions, who, workshop
+from dspy_proact.corpus import Corpus
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Backend, Gate, Limits, Price, Record, open_model
+from dspy_proact.programs import (
+    Assistant,
+    AssistantArtefact,
+    Judge,
+    Reply,
+    compiled_assistant,
+    predictor_state,
+    read_assistant,
+    signature_hash,
+    write_artefact,
+)
+
+
+@dataclass(frozen=True)
+class FinishedAssistant:
+    """How a compile ended."""
+
+    path: Path
+    """The artefact."""
+    artefact: AssistantArtefact
+    paid: int
+    """Requests that were sent by this command; the rest stood in the record."""
+
+
+class AssistantCompile:
+    """An assistant, a corpus, and how the one is tuned on the other.
+
+    Args:
+        corpus: Its triggers and control turns.
+        model: A litellm name, or `embedded` for the stand-in.
+        judge: Whose grades optimizers see.
+        report_judge: Who tests out of fold.
+        proposer: Who writes prompts; the tuning judge's model where None.
+        plan: Optimizer, folds, phases and guards.
+        system_prompt: What the assistant is told at the start; nothing where None.
+        start: An artefact to go on from instead.
+        model_api_base: Another endpoint than the provider's own.
+        judge_api_base: Likewise.
+        report_judge_api_base: Likewise; the tuning judge's where both are one model.
+        proposer_api_base: Likewise.
+        model_params: Decoding parameters that override the preset; None leaves one out.
+        judge_params: Likewise, of both judges.
+        backend: `litellm` forces litellm's client.
+        timeout: Seconds for one attempt.
+        retries: Further attempts after a failure that may heal.
+        limits: The most that one command may spend.
+        model_price: Instead of the list price.
+        judge_price: Likewise.
+        report_judge_price: Likewise.
+        proposer_price: Likewise.
+
+    Raises:
+        UsageError: There is too little to learn from, the models cannot be called as asked, or the start is refused.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        model: str = "embedded",
+        judge: str = "embedded",
+        report_judge: str = "embedded",
+        proposer: str | None = None,
+        *,
+        plan: AssistantPlan,
+        system_prompt: str | None = None,
+        start: Path | None = None,
+        model_api_base: str | None = None,
+        judge_api_base: str | None = None,
+        report_judge_api_base: str | None = None,
+        proposer_api_base: str | None = None,
+        model_params: Mapping[str, Any] | None = None,
+        judge_params: Mapping[str, Any] | None = None,
+        backend: Backend = "auto",
+        timeout: float = 600.0,
+        retries: int = 5,
+        limits: Limits | None = None,
+        model_price: Price | None = None,
+        judge_price: Price | None = None,
+        report_judge_price: Price | None = None,
+        proposer_price: Price | None = None,
+    ):
+        if plan.effort.optimizer not in ASSISTANT_OPTIMIZERS:
+            raise UsageError(
+                f"--optimizer {plan.effort.optimizer}: nobody has written the responses that it would show; "
+                f"choose among {', '.join(ASSISTANT_OPTIMIZERS)}"
+            )
+        self.corpus, self.plan = corpus, plan
+        self.probes = probes_of(corpus)
+        dealt(self.probes, plan)
+        self._start = _started(self.probes, system_prompt, start)
+        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
+        if proposer is None and proposer_api_base is not None:
+            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
+        report_base = report_judge_api_base or (judge_api_base if report_judge == judge else None)
+        self._asked: dict[str, dict[str, Any]] = {
+            "assistant": {"name": model, "role": "assistant", "api_base": model_api_base, "price": model_price}
+            | {"params": model_params},
+            "judge": {"name": judge, "role": "judge", "api_base": judge_api_base, "price": judge_price}
+            | {"params": judge_params},
+            "report_judge": {"name": report_judge, "role": "judge", "api_base": report_base}
+            | {"price": report_judge_price or (judge_price if report_judge == judge else None)}
+            | {"params": judge_params, "flag": "--report-judge"},
+            "proposer": {"name": proposer or judge, "role": "proposer"}
+            | {"api_base": proposer_api_base if proposer else judge_api_base}
+            | {"price": proposer_price or (None if proposer else judge_price)},
+        }
+        self._backend: Backend = backend
+        self._open(None)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for two commands to be the same compile."""
+        models, effort = self._cast, self.plan.effort
+        return {
+            "assistant": who(models.assistant),
+            "judge": who(models.judge),
+            "report_judge": who(models.report_judge),
+            "proposer": who(models.proposer),
+            "optimizer": {
+                "name": effort.optimizer,
+                "trials": effort.trials,
+                "max_demos": effort.max_demos,
+                "seed": effort.seed,
+                "folds": self.plan.folds,
+            },
+            "phases": [str(phase) for phase in self.plan.phases],
+            "guards": {str(guard): margin for guard, margin in sorted(self.plan.margins.items())},
+            "corpus": self.corpus.sha256,
+            "start": self._start.fingerprint(),
+            "judging": [Judge().fingerprint(), Panel.detecting()],
+        }
+
+    @property
+    def default_folder(self) -> Path:
+        """`compiles/assistant--<8 hex of the identity>`."""
+        return folder_of("assistant", self.identity)
+
+    @property
+    def same_judge(self) -> bool:
+        """Whether one model tunes and reports."""
+        return self._cast.judge.name == self._cast.report_judge.name
+
+    def estimate(self) -> AssistantEstimate:
+        """What `run` takes at most; no call is made and nothing is written."""
+        return estimate(self._cast, self.probes, self.plan, self._start)
+
+    def run(self, out: str | Path | None = None, told: Callable[[str], None] = lambda _: None) -> FinishedAssistant:
+        """Compile, or go on with the compile in the folder, and write the artefact.
+
+        Args:
+            out: The folder; `default_folder` when None.
+            told: Is given a line now and then.
+
+        Raises:
+            RunError: The folder holds another compile, is in use, or cannot be written.
+            Halt: It ended early; what was answered is kept, and the same call goes on.
+        """
+        folder = Path(out or self.default_folder)
+        with workshop(folder, self.identity, self._gate) as record:
+            models = self._open(record)
+            compiled = compile_assistant(
+                self._start,
+                self.probes,
+                self.plan,
+                tuning=Panel(models.assistant.lm, models.judge.lm, Judge(ask_quote_again=False)),
+                reporting=Panel(models.assistant.lm, models.report_judge.lm, Judge()),
+                proposer_lm=models.proposer.lm,
+                journals=folder,
+                told=told,
+            )
+        artefact = AssistantArtefact(
+            signature=signature_hash(Reply),
+            state=predictor_state(compiled.tuned.program.reply, Reply),
+            card=make_card(self.probes, compiled, self.plan, self._made()),
+        )
+        path = folder / "assistant.json"
+        write_artefact(path, artefact)
+        return FinishedAssistant(path, artefact, record.paid)
+
+    def _open(self, record: Record | None) -> Cast:
+        shared = {"gate": self._gate, "backend": self._backend, "record": record, "connections": 1}
+        self._cast = Cast(**{name: open_model(**asked, **shared) for name, asked in self._asked.items()})
+        return self._cast
+
+    def _made(self) -> Made:
+        models, identity = self._cast, self.identity
+        corpus = self.corpus
+        return Made(
+            assistant=identity["assistant"],
+            judge=identity["judge"],
+            report_judge=identity["report_judge"],
+            proposer=models.proposer.name,
+            optimizer=identity["optimizer"],
+            start=identity["start"],
+            corpus={
+                "name": corpus.name,
+                "revision": corpus.revision,
+                "sha256": corpus.sha256,
+                "dialogues": sorted({probe.dialogue for probe in self.probes}),
+            },
+            embedded=any(each.embedded for each in (models.assistant, models.judge, models.report_judge)),
+            versions=versions(),
+            created=now(),
+            price=models.assistant.price,
+        )
+
+
+def _started(probes: tuple[Probe, ...], system_prompt: str | None, start: Path | None) -> Assistant:
+    """Whom a compile starts from; raises a `UsageError` where it has seen what is to be tested."""
+    if start is None:
+        return Assistant(system_prompt)
+    if system_prompt is not None:
+        raise UsageError("--start has a prompt of its own; leave --system-prompt out")
+    artefact = read_assistant(start)
+    seen = set(artefact.card.corpus.get("dialogues", ())) & {probe.dialogue for probe in probes}
+    if seen:
+        raise UsageError(
+            f"{start}: was compiled on {len(seen)} of these conversations, so that no program that never saw them "
+            "could be tested on them; start from one that was compiled on others, or leave --start out"
+        )
+    return compiled_assistant(artefact)

@@ -1,0 +1,232 @@
+"""The card of a compiled assistant: what was bought, and what it cost."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssistant, Reported
+from dspy_proact.compile.assistant.guards import MARGINS
+from dspy_proact.compile.assistant.panel import Played
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
+from dspy_proact.models import Price
+from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change, ResponseUsage
+from dspy_proact.stats import Estimate, LengthChange, ScoreChange, length_change, score_change
+from dspy_proact.types import Phase
+from dspy_proact.views import JudgeView
+
+_RUN = 8
+"""Words in a row that make an overlap."""
+SAME_JUDGE = (
+    "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
+)
+NO_CONTROLS = "the corpus has no control turns"
+
+
+@dataclass(frozen=True)
+class Made:
+    """With what a compile was made, for its card."""
+
+    assistant: Mapping[str, Any]
+    judge: Mapping[str, Any]
+    report_judge: Mapping[str, Any]
+    proposer: str
+    optimizer: Mapping[str, Any]
+    start: str
+    corpus: Mapping[str, Any]
+    embedded: bool
+    versions: Mapping[str, str]
+    created: str
+    price: Price
+    """Of the assistant."""
+
+
+def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: AssistantPlan, made: Made) -> AssistantCard:
+    """The card of a compile on these probes; numbers are out of fold, by the reporting judge."""
+    seed = plan.effort.seed
+    chosen, controls = of_phases(probes, plan.phases), controls_among(probes)
+    target = _scores(chosen, compiled, seed)
+    phases = {phase: _scores(of_phases(probes, [phase]), compiled, seed) for phase in Phase}
+    offers = _pushing(controls, compiled, seed)
+    length = _lengths(of_phases(probes, list(Phase)), compiled)
+    program = compiled.tuned.program
+    rubrics = [text for probe in probes for text in _criteria(probe)]
+    turns = [text for probe in probes for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
+    return AssistantCard(
+        statement=_statement(target, plan, costs(plan, phases, offers, length)),
+        shown=target.shown,
+        warnings=(SAME_JUDGE,) if made.judge["model"] == made.report_judge["model"] else (),
+        chosen=plan.phases,
+        target=_change(target),
+        phases={phase: _change(change) for phase, change in phases.items()},
+        offers=_change(offers) if controls else _none(NO_CONTROLS),
+        length=_words(length),
+        scenarios=len({probe.scenario for probe in probes}),
+        triggers=len(probes) - len(controls),
+        controls=len(controls),
+        folds=len(compiled.fold_scores),
+        fold_scores=compiled.fold_scores,
+        guards={str(guard): margin for guard, margin in plan.margins.items()},
+        candidates=_candidates(compiled),
+        withheld=(compiled.withheld.sentences, compiled.withheld.of),
+        rubric_overlap=overlap(program.system_prompt, rubrics),
+        conversation_overlap=overlap(program.instruction, turns),
+        usage_before=_usage(compiled.before, made.price),
+        usage_after=_usage(compiled.after, made.price),
+        assistant=dict(made.assistant),
+        judge=dict(made.judge),
+        report_judge=dict(made.report_judge),
+        proposer=made.proposer,
+        optimizer=dict(made.optimizer),
+        start=made.start,
+        corpus=dict(made.corpus),
+        embedded=made.embedded,
+        versions=dict(made.versions),
+        created=made.created,
+    )
+
+
+def overlap(text: str, others: Sequence[str]) -> float:
+    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
+    own = _runs(text)
+    seen = {run for other in others for run in _runs(other)} if own else set[tuple[str, ...]]()
+    return sum(run in seen for run in own) / len(own) if own else 0.0
+
+
+def costs(
+    plan: AssistantPlan, phases: Mapping[Phase, ScoreChange], offers: ScoreChange, length: LengthChange
+) -> list[str]:
+    """What rose or fell by more than the usual margin of its guard, each with its interval."""
+    told: list[str] = []
+    if offers.difference.value is not None and offers.difference.value > MARGINS["offers"]:
+        told.append(f"unwanted offers {_points(offers.difference)} points")
+    for phase, change in phases.items():
+        fallen = change.difference.value is not None and change.difference.value < -MARGINS["phases"]
+        if phase not in plan.phases and fallen:
+            told.append(f"{phase} {_points(change.difference)} points")
+    if length.ratio.value is not None and length.ratio.value > 1 + MARGINS["length"]:
+        told.append(f"responses {_times(length.ratio)} as long")
+    return told
+
+
+def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str]) -> str:
+    names = ", ".join(plan.phases)
+    gain = f"{_points(target.difference)} points"
+    said = (
+        f"improvement shown in {names}, {gain}"
+        if target.shown
+        else f"no improvement shown in {names}, {gain}: {target.reason}"
+    )
+    return f"{said}; it cost {', '.join(cost)}" if cost else f"{said}; nothing beyond the usual margins was paid for it"
+
+
+def _scores(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
+    return _compared(probes, compiled, lambda played: played.score, seed)
+
+
+def _pushing(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
+    return _compared(probes, compiled, lambda played: None if played.pushed is None else float(played.pushed), seed)
+
+
+def _compared(
+    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Played], float | None], seed: int
+) -> ScoreChange:
+    rows = _both(probes, compiled, number)
+    before, after, scenarios = ([row[place] for row in rows] for place in range(3))
+    return score_change(before, after, scenarios, seed=seed)
+
+
+def _lengths(probes: Sequence[Probe], compiled: CompiledAssistant) -> LengthChange:
+    rows = _both(probes, compiled, lambda played: None if played.words is None else float(played.words))
+    before, after, scenarios = ([row[place] for row in rows] for place in range(3))
+    return length_change(before, after, scenarios)
+
+
+def _both(
+    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Played], float | None]
+) -> list[tuple[Any, Any, Any]]:
+    """Before, after and scenario of the probes that have the number both times."""
+    played = [(compiled.before.played[probe.key], compiled.after.played[probe.key], probe) for probe in probes]
+    return [
+        (first, second, probe.scenario)
+        for before, after, probe in played
+        if (first := number(before)) is not None and (second := number(after)) is not None
+    ]
+
+
+def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
+    tuned = compiled.tuned
+    return tuple(
+        CandidateCard(
+            score=each.score,
+            offers=each.offers,
+            broken=tuple(tuned.broken.get(place, ())),
+            chosen=place == tuned.place,
+        )
+        for place, each in enumerate(tuned.tried)
+    )
+
+
+def _change(change: ScoreChange) -> Change:
+    return Change(
+        count=change.count,
+        before=_number(change.before),
+        after=_number(change.after),
+        difference=_number(change.difference),
+        low98=change.low98,
+        p=change.p,
+    )
+
+
+def _words(length: LengthChange) -> Change:
+    return Change(
+        count=length.count,
+        before=_number(length.before),
+        after=_number(length.after),
+        difference=_number(length.ratio),
+    )
+
+
+def _none(reason: str) -> Change:
+    nothing = CardNumber(value=None, reason=reason)
+    return Change(count=0, before=nothing, after=nothing, difference=nothing)
+
+
+def _number(estimate: Estimate) -> CardNumber:
+    return CardNumber(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
+
+
+def _points(difference: Estimate) -> str:
+    if difference.value is None:
+        return "unknown"
+    told = f"{100 * difference.value:+.0f}"
+    if difference.low is None or difference.high is None:
+        return told
+    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
+
+
+def _times(ratio: Estimate) -> str:
+    bounds = "" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
+    return f"{ratio.value:.2f}{bounds} times"
+
+
+def _criteria(probe: Probe) -> list[str]:
+    if not isinstance(probe.view, JudgeView):
+        return []
+    rubric = probe.view.rubric
+    return [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
+
+
+def _runs(text: str) -> list[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]
+
+
+def _usage(reported: Reported, price: Price) -> ResponseUsage:
+    """What 1,000 responses take, by the calls that these took."""
+    counted = [(call.prompt_tokens, call.completion_tokens) for call in reported.calls]
+    answered = [(prompt, completion) for prompt, completion in counted if prompt is not None and completion is not None]
+    if not answered:
+        return ResponseUsage(prompt_tokens=None, completion_tokens=None, usd=None)
+    prompt, completion = (round(1000 * sum(each[place] for each in answered) / len(answered)) for place in (0, 1))
+    return ResponseUsage(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))

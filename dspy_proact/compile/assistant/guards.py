@@ -1,0 +1,88 @@
+"""Guards: what a compile must not pay with, against its start, on the training folds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Literal, get_args
+
+from dspy_proact.compile.assistant.panel import Panel, Played, scores
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
+from dspy_proact.programs import Assistant
+from dspy_proact.types import Phase
+
+Guard = Literal["offers", "length", "phases"]
+GUARDS: tuple[Guard, ...] = get_args(Guard)
+MARGINS: Mapping[Guard, float] = {"offers": 0.05, "length": 0.20, "phases": 0.05}
+"""By how much the rate of unwanted offers and the length may grow, and the other phases' mean score may fall."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """An assistant on the probes of a training set."""
+
+    offers: float | None
+    """Share of control turns with an unwanted offer; None without any."""
+    words: float | None
+    """Mean words of a response to a trigger of the chosen phases."""
+    others: float | None
+    """Mean score of the other phases."""
+
+
+@dataclass(frozen=True)
+class Fence:
+    """The guards of one training set, measured on its start once.
+
+    Args:
+        margins: Of the guards that are asked for.
+        panel: With the tuning judge.
+        probes: The training set.
+        phases: The chosen ones.
+        start: Whom candidates are compared with.
+    """
+
+    margins: Mapping[Guard, float]
+    panel: Panel
+    probes: Sequence[Probe]
+    phases: Sequence[Phase]
+    start: Assistant
+
+    def broken(self, candidate: Assistant) -> tuple[Guard, ...]:
+        """The guards that a candidate does not keep; what cannot be measured is kept."""
+        if not self.margins:
+            return ()
+        before, after = self._measured(self.start), self._measured(candidate)
+        grown = {
+            "offers": _difference(before.offers, after.offers),
+            "length": None if not before.words or after.words is None else after.words / before.words - 1,
+            "phases": _difference(after.others, before.others),
+        }
+        return tuple(
+            guard
+            for guard, margin in self.margins.items()
+            if (by := grown[guard]) is not None and by > margin + _ROUNDING
+        )
+
+    def _measured(self, assistant: Assistant) -> Measures:
+        controls = controls_among(self.probes) if "offers" in self.margins else []
+        chosen = of_phases(self.probes, self.phases) if "length" in self.margins else []
+        rest = [phase for phase in Phase if phase not in self.phases]
+        others = of_phases(self.probes, rest) if "phases" in self.margins else []
+        played = self.panel.play(assistant, [*controls, *chosen, *others])
+        words = [count for probe in chosen if (count := played[probe.key].words) is not None]
+        return Measures(offer_rate(played, controls), _mean(words), _mean(scores(played, others)))
+
+
+_ROUNDING = 1e-9
+
+
+def offer_rate(played: Mapping[str, Played], controls: Sequence[Probe]) -> float | None:
+    """Share of control turns with an unwanted offer, of those that could be read; None without any."""
+    return _mean([float(pushed) for probe in controls if (pushed := played[probe.key].pushed) is not None])
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    return None if before is None or after is None else after - before

@@ -1,0 +1,128 @@
+"""The folder in which one compile is done: claimed, locked, recorded, interruptible."""
+
+import hashlib
+import json
+import signal
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import dspy
+
+from dspy_proact.errors import Interrupted, RunError
+from dspy_proact.models import Gate, Model, Record
+from dspy_proact.switch import Switch
+
+_CLAIM, _RECORD = "compile.json", "record.jsonl"
+
+
+@contextmanager
+def workshop(folder: Path, identity: Mapping[str, Any], gate: Gate) -> Generator[Record]:
+    """The record of the compile in a folder, for as long as it is done.
+
+    Args:
+        folder: Made if it is not there.
+        identity: What must be equal for two commands to be the same compile; JSON.
+        gate: Of all its models.
+
+    Raises:
+        RunError: The folder holds another compile or something else, is in use, or cannot be written.
+        Halt: It ended early; what was answered is kept.
+    """
+    _require_ours(folder)
+    switch = Switch()
+    gate.open(switch)
+    with Record(folder / _RECORD) as record:
+        _claim(folder / _CLAIM, json.loads(json.dumps(identity)))
+        with _own_cache(), _interrupts(switch):
+            yield record
+            switch.check()
+
+
+def folder_of(program: str, identity: Mapping[str, Any]) -> Path:
+    """`compiles/<program>--<8 hex of the identity>`."""
+    told = json.dumps(identity, sort_keys=True)
+    return Path("compiles", f"{program}--{hashlib.sha256(told.encode()).hexdigest()[:8]}")
+
+
+def who(model: Model) -> dict[str, Any]:
+    """What decides the answers of a model."""
+    return {"model": model.name, "endpoint": model.endpoint, "decoding": dict(model.decoding)}
+
+
+def versions() -> dict[str, str]:
+    """Of what takes part in a compile."""
+    return {name: version(name) for name in ("dspy-proact", "dspy", "litellm", "optuna", "gepa")}
+
+
+def now() -> str:
+    """The time, ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _require_ours(folder: Path) -> None:
+    """Raise a `RunError` where there is something else than a compile."""
+    left = {_RECORD, "lock", f"{_CLAIM}.new"}  # by one that was killed before it was begun
+    try:
+        names = {path.name for path in folder.iterdir()} if folder.exists() else set[str]()
+    except OSError as error:
+        raise RunError(f"{folder}: cannot be used: {error.strerror or error}") from error
+    if names - left and _CLAIM not in names:
+        raise RunError(f"{folder}: not empty and not a compile; name another folder with --out")
+
+
+def _claim(file: Path, identity: Mapping[str, Any]) -> None:
+    """Write what is compiled here, or check that it is this."""
+    try:
+        if file.exists():
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(kept, dict):
+                raise ValueError("not a compile of ours")
+            if differing := [name for name in identity if kept.get(name) != identity[name]]:
+                raise RunError(
+                    f"{file.parent}: holds another compile, which differs in {', '.join(differing)}; "
+                    "name another folder with --out, or leave --out away"
+                )
+            return
+        temporary = file.with_name(f"{_CLAIM}.new")
+        temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+        temporary.replace(file)
+    except (OSError, ValueError) as error:
+        raise RunError(f"{file}: cannot be used: {error}") from error
+
+
+@contextmanager
+def _own_cache() -> Generator[None]:
+    """DSPy's memory, empty, and nothing on its disk; afterwards as it was."""
+    library: Any = dspy  # which declares no `cache`, and has one
+    before = library.cache
+    dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)
+    try:
+        yield
+    finally:
+        library.cache = before
+
+
+@contextmanager
+def _interrupts(switch: Switch) -> Generator[None]:
+    """The first Ctrl-C lets the call in flight end, the second drops it."""
+
+    def interrupted(*_: object) -> None:
+        if switch.halt is not None:
+            raise KeyboardInterrupt
+        switch.pull(Interrupted("interrupted"))
+
+    try:
+        before = signal.signal(signal.SIGINT, interrupted)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted twice: what was in flight is dropped") from None
+    finally:
+        signal.signal(signal.SIGINT, before)

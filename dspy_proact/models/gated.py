@@ -1,0 +1,136 @@
+"""Engines behind the gate, synchronous and asynchronous, that answer whole or piece by piece."""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from contextlib import aclosing, closing
+from dataclasses import replace
+from typing import Any
+
+from dspy._vendor.lm15.types import StreamEvent
+from dspy.lm15 import Request, Response
+
+from dspy_proact.models.attempt import Attempt
+from dspy_proact.models.budget import Cost, most_of
+from dspy_proact.models.caller import Caller
+from dspy_proact.models.gate import Gate
+
+
+class _Gated:
+    """What the synchronous and the asynchronous engine have in common."""
+
+    def __init__(self, gate: Gate, caller: Caller, supports_response_schema: bool, supported_params: Iterable[str]):
+        self.gate, self.caller = gate, caller
+        self.supports_response_schema = supports_response_schema
+        self.supports_function_calling = False
+        self.supports_reasoning = True
+        self.supported_params = set(supported_params)
+
+    def _worded(self, request: Request) -> Request:
+        if not self.caller.extensions:
+            return request
+        config = request.config
+        extensions = {**(config.extensions or {}), **self.caller.extensions}
+        limit = None if "max_tokens" in extensions else config.max_tokens
+        return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
+
+    def _most(self, request: Request) -> Cost:
+        return most_of(request, self.caller.completion_limit, self.caller.price)
+
+
+class GatedEngine(_Gated):
+    """A synchronous engine behind the gate."""
+
+    def __init__(self, inner: Any, *described: Any):
+        super().__init__(*described)
+        self._inner = inner
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request, with retries; raises ours of `errors`."""
+        request, number = self._worded(request), 0
+        most = self._most(request)
+        while True:
+            with self._admitted(most, number) as attempt:
+                return attempt.answered(self._inner.complete(request))
+            time.sleep(attempt.wait)
+            number += 1
+
+    def stream(self, request: Request) -> Generator[StreamEvent]:
+        """Answer one request event by event, as `AsyncGatedEngine.stream` does; the client keeps the time limit."""
+        request, number = self._worded(request), 0
+        most = self._most(request)
+        while True:
+            with self._admitted(most, number) as attempt, closing(self._inner.stream(request)) as events:
+                for event in events:
+                    yield from attempt.passed(event)
+                return
+            time.sleep(attempt.wait)
+            number += 1
+
+    def _admitted(self, most: Cost, number: int) -> Attempt:
+        self.gate.switch.check()
+        self.gate.admit_now(most)
+        return Attempt(self.gate, self.caller, most, number)
+
+
+class AsyncGatedEngine(_Gated):
+    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each."""
+
+    def __init__(self, make: Callable[[], Any], *described: Any):
+        super().__init__(*described)
+        self._make = make
+        self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
+
+    async def complete(self, request: Request) -> Response:
+        """Answer one request, with retries; raises ours of `errors`."""
+        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        most = self._most(request)
+        while True:
+            with await self._admitted(most, number) as attempt:
+                async with asyncio.timeout(self.gate.timeout):
+                    return attempt.answered(await inner.complete(request))
+            await self.gate.switch.pause(attempt.wait)
+            number += 1
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """Answer one request event by event; raises ours of `errors`.
+
+        It is tried again only until a piece of an answer was passed on. The time limit is that of the wait for each
+        event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
+        cost, and nothing is recorded.
+        """
+        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        most = self._most(request)
+        while True:
+            with await self._admitted(most, number) as attempt:
+                async with aclosing(inner.stream(request)) as events:
+                    while event := await self._next(events):
+                        for passed in attempt.passed(event):
+                            yield passed
+                return
+            await self.gate.switch.pause(attempt.wait)
+            number += 1
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        inner = self._inner.pop(asyncio.get_running_loop(), None)
+        if inner is not None and hasattr(inner, "aclose"):
+            await inner.aclose()
+
+    async def _admitted(self, most: Cost, number: int) -> Attempt:
+        self.gate.switch.check()
+        await self.gate.admit(most)
+        return Attempt(self.gate, self.caller, most, number)
+
+    async def _next(self, events: AsyncGenerator[StreamEvent]) -> StreamEvent | None:
+        """The next event, or None at the end."""
+        async with asyncio.timeout(self.gate.timeout):
+            return await anext(events, None)
+
+    def _for_this_loop(self) -> Any:
+        for loop in [loop for loop in self._inner if loop.is_closed()]:
+            del self._inner[loop]
+        loop = asyncio.get_running_loop()
+        if loop not in self._inner:
+            self._inner[loop] = self._make()
+        return self._inner[loop]

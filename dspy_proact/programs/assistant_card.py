@@ -1,0 +1,102 @@
+"""The card of a compiled assistant: what was bought, and what it cost."""
+
+from typing import Any
+
+from dspy_proact.programs.card import CardNumber
+from dspy_proact.types import Frozen, Phase
+
+
+class Change(Frozen):
+    """A number out of fold, before and after, on the same turns."""
+
+    count: int
+    """Turns with a response that could be graded, before and after."""
+    before: CardNumber
+    after: CardNumber
+    difference: CardNumber
+    """After minus before; of lengths after by before. With its 95 % interval."""
+    low98: float | None = None
+    """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
+    p: float | None = None
+    """Of exchanging before and after within whole scenarios."""
+
+
+class CandidateCard(Frozen):
+    """A program that was tried, by the tuning judge on what candidates were compared on: chosen, not tested, there."""
+
+    score: float
+    """Mean score on triggers of the chosen phases."""
+    offers: float | None
+    """Share of control turns with an unwanted offer; None where that was not looked at, or there are none."""
+    broken: tuple[str, ...]
+    """Guards that it does not keep; those of candidates that were not looked at, being worse, are not known."""
+    chosen: bool
+
+
+class ResponseUsage(Frozen):
+    """What 1,000 responses take."""
+
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    usd: float | None
+
+
+class AssistantCard(Frozen):
+    """What a compile of the assistant showed.
+
+    The numbers are of the procedure, out of fold and by the reporting judge; the program itself was compiled on all
+    triggers and has no score of its own.
+    """
+
+    statement: str
+    """`improvement shown` or `no improvement shown`, and what it cost."""
+    shown: bool
+    warnings: tuple[str, ...]
+    """What weakens it, such as one judge for tuning and for reporting."""
+    chosen: tuple[Phase, ...]
+    """The phases that it was tuned on."""
+    target: Change
+    """Mean score over their triggers."""
+    phases: dict[Phase, Change]
+    """Mean score of each phase's triggers."""
+    offers: Change
+    """Share of control turns with an unwanted offer."""
+    length: Change
+    """Mean words of a response at triggers."""
+    scenarios: int
+    triggers: int
+    """Of all phases; those without a grade, before or after, are in no number."""
+    controls: int
+    """Control turns; none where the corpus has none."""
+    folds: int
+    fold_scores: tuple[float | None, ...]
+    """Mean score of each fold's program on its chosen test triggers, by the reporting judge; None without any."""
+    guards: dict[str, float]
+    """Margin of each guard."""
+    candidates: tuple[CandidateCard, ...]
+    """Of the last compile, on all triggers, in the order of trying."""
+    withheld: tuple[int, int]
+    """Sentences of the tuning judge that were kept from the proposer because they speak with the rubric's words, of
+    all."""
+    rubric_overlap: float
+    """Share in [0, 1] of the system prompt's runs of eight words that stand in a rubric."""
+    conversation_overlap: float
+    """Share in [0, 1] of the instruction's runs of eight words that stand in a conversation."""
+    usage_before: ResponseUsage
+    usage_after: ResponseUsage
+    assistant: dict[str, Any]
+    """Model, endpoint and decoding."""
+    judge: dict[str, Any]
+    """That tuned."""
+    report_judge: dict[str, Any]
+    """That reports."""
+    proposer: str
+    optimizer: dict[str, Any]
+    """Its name and settings."""
+    start: str
+    """sha256 of what the start says to its model."""
+    corpus: dict[str, Any]
+    """What it was compiled on, with its hash."""
+    embedded: bool
+    versions: dict[str, str]
+    created: str

@@ -1,0 +1,119 @@
+"""The detector of offers: what a response puts forward, and whether anybody asked for it.
+
+It is the other side of the measurement: at control turns, which have no trigger, an assistant should hold back. Names,
+order, types and descriptions of the fields are prompt text, those of `DetectedOffer` included; the instruction stands
+in `offers.txt`.
+"""
+
+from importlib.resources import files
+from typing import Any
+
+import dspy
+
+from dspy_proact.errors import StageError
+from dspy_proact.evidence import Passage, locate
+from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
+from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.fingerprint import fingerprint, rendered
+from dspy_proact.types import Frozen, Offer, Offers, Quote, Turn
+from dspy_proact.views import ControlView
+
+_INSTRUCTION = files("dspy_proact.programs").joinpath("offers.txt").read_text("utf-8").strip()
+_UNFOUND = (
+    "A quote of yours does not stand in the response: {quote}. Answer once more, each offer with words that stand "
+    "there exactly so, and leave out what does not stand there."
+)
+_LONGEST_NAMED = 200
+"""Characters of a quote that the second question names."""
+
+
+class DetectedOffer(Frozen):
+    """One offer."""
+
+    quote: str
+    grounded: bool
+    asked_for: bool
+
+
+class DetectOffers(dspy.Signature):
+    __doc__ = _INSTRUCTION
+
+    conversation: list[Turn] = dspy.InputField(
+        desc="the conversation up to the user message at `turn`, whose response is the one to look at"
+    )
+    turn: int = dspy.InputField(desc="number of the turn, counted from 1")
+    response: str = dspy.InputField(desc="the response; each of its lines begins with |")
+    reasoning: str = dspy.OutputField(desc="what the user asked for at this turn, and what the response adds")
+    offers: list[DetectedOffer] = dspy.OutputField(desc="every offer in the response, in its order")
+
+
+class OfferDetector(dspy.Module):
+    """Lists the offers in a response.
+
+    An answer that cannot be read is asked for once more, and so is one with a quote that does not stand in the
+    response; what then still does not stand there does not count.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.detect = dspy.Predict(DetectOffers)
+
+    def forward(self, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
+        """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
+        return run_now(self._detected(ask_now, conversation, turn, response))
+
+    async def aforward(self, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
+        """The same, awaited."""
+        return await self._detected(ask, conversation, turn, response)
+
+    async def look(self, view: ControlView, response: str) -> Offers:
+        """The offers of a response at a control turn, their quotes located."""
+        return located(await self.acall(**_inputs(view, response)), response)
+
+    def look_now(self, view: ControlView, response: str) -> Offers:
+        """The same, not awaited."""
+        return located(self(**_inputs(view, response)), response)
+
+    def messages(self, view: ControlView, response: str) -> list[dict[str, Any]]:
+        """What `look` sends first."""
+        return rendered(self.detect, _wording(), _inputs(view, response))
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        return fingerprint((self.detect, _wording()), (self.detect, _again("{quote}")))
+
+    async def _detected(self, asking: Asking, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
+        shown = {"conversation": conversation, "turn": turn, "response": response}
+        said = await ask_for_fields(asking, self.detect, _wording, **shown)
+        unfound = next((offer.quote for offer in located(said, response).offers if offer.quote.start is None), None)
+        if unfound is None:
+            return said
+        try:
+            return (await asking(self.detect, _again(unfound.text), **shown)).prediction
+        except StageError:
+            return said  # what is there is paid for; what does not stand in the response does not count
+
+
+def located(said: dspy.Prediction, response: str) -> Offers:
+    """What a detector said, with the places of its quotes in the response."""
+    passage = Passage(response)
+    return Offers(reasoning=said.reasoning, offers=tuple(_located(offer, passage) for offer in said.offers))
+
+
+def _located(offer: DetectedOffer, passage: Passage) -> Offer:
+    quotes = locate(offer.quote, passage) or (Quote(text=offer.quote),)
+    quote = next((quote for quote in quotes if quote.start is not None), quotes[0])
+    return Offer(quote=quote, grounded=offer.grounded, asked_for=offer.asked_for)
+
+
+def _inputs(view: ControlView, response: str) -> dict[str, Any]:
+    return {"conversation": list(view.conversation), "turn": view.turn, "response": response}
+
+
+def _wording(note: str = "") -> FencedJSON:
+    return FencedJSON("response", note=note)
+
+
+def _again(quote: str) -> FencedJSON:
+    """The adapter under the second question, which names a quote that does not stand in the response."""
+    return _wording(_UNFOUND.format(quote=" ".join(quote.split())[:_LONGEST_NAMED]))

@@ -1,0 +1,59 @@
+"""The answer of a program piece by piece, while the model writes it."""
+
+import asyncio
+import codecs
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import dspy
+
+
+async def streamed(program: dspy.Module, **inputs: Any) -> AsyncGenerator[str]:
+    """The response of a program in pieces, none of them empty, whose concatenation is the whole.
+
+    The program runs in a task of its own, under the settings in force at the first piece, as fast as the model writes.
+    Closing the generator early cancels it and waits for its end.
+
+    Args:
+        program: It asks a model once, and the model's text is its prediction's `response`.
+        inputs: Of the program.
+
+    Yields:
+        Text as the model writes it; the whole response at once where nothing can be had earlier, as from a cache.
+
+    Raises:
+        BaseException: What the program raises, as it raises it: after the last piece where it refuses the answer. Of
+            the pieces that came right before it some may be missing.
+    """
+    pieces: asyncio.Queue[str | None] = asyncio.Queue()
+    writing = asyncio.create_task(_write(program, inputs, pieces))
+    try:
+        while (piece := await pieces.get()) is not None:
+            yield piece
+        await writing
+    finally:
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+
+
+async def _write(program: dspy.Module, inputs: dict[str, Any], pieces: asyncio.Queue[str | None]) -> None:
+    """Put the pieces in the queue, and None at the end, also of a failure."""
+    # As `encodable` does to the whole: halves of a surrogate pair are joined, though they come in two pieces.
+    joined = codecs.getincrementaldecoder("utf-16-le")("replace")
+    stream: Any = dspy.streamify(program, is_async_program=True)  # whose type in dspy is not what it returns
+    begun = False
+    try:
+        async for value in stream(**inputs):
+            last = isinstance(value, dspy.Prediction)
+            text = value.response if last and not begun else _text(value)
+            begun = begun or bool(text)
+            if piece := joined.decode(text.encode("utf-16-le", "surrogatepass"), final=last):
+                pieces.put_nowait(piece)
+    finally:
+        pieces.put_nowait(None)
+
+
+def _text(value: Any) -> str:
+    """The text in what `streamify` yields: a chunk of either client, or nothing in a status or the prediction."""
+    choices = None if isinstance(value, dspy.Prediction) else getattr(value, "choices", None)
+    return (choices[0].delta.content or "") if choices else ""

@@ -1,0 +1,99 @@
+"""The detector of offers beside the sample's raters, on its 45 responses at control turns.
+
+    python eval/offers.py --judge openai/gpt-5.4
+
+Prints three Markdown tables. The first has kappa (unweighted) and the share of equal words of one rater with another,
+and of the detector with one rater and with most of them; the second the detector's words against those of most; the
+third how often each found an unwanted offer. Intervals are over scenarios. The ratings are author ratings: they show
+how the detector works and nothing about people.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+
+import dspy
+
+from dspy_proact import Gate, Halt, ProactError, load_corpus, open_model
+from dspy_proact.benchmarks import controls_of
+from dspy_proact.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
+from dspy_proact.errors import StageError
+from dspy_proact.models import Model
+from dspy_proact.programs import OfferDetector
+from dspy_proact.report import coefficient
+from dspy_proact.stats import cluster_mean, human_reference, kappa_estimate, majority
+from dspy_proact.views import ControlView
+
+NAMES = {False: "held back", True: "unwanted"}
+LABELS = list(NAMES)
+TURNS = {case.key: case for case in controls_of(load_corpus("sample"))}
+RATINGS = {(rating.item, rating.annotator): rating.unwanted for rating in sample_offer_ratings()}
+RATERS = sorted({rater for _, rater in RATINGS})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--judge", default="embedded", help="a litellm name; the stand-in by default")
+    parser.add_argument("--judge-api-base", help="another endpoint than the provider's own")
+    asked = parser.parse_args()
+    responses = sample_control_responses()
+    try:
+        model = open_model(asked.judge, "judge", Gate(), api_base=asked.judge_api_base)
+        found = asyncio.run(detected(model, responses))
+    except (ProactError, Halt) as end:
+        parser.exit(2, f"{end}\n")
+    read = [(response, said) for response, said in zip(responses, found, strict=True) if said is not None]
+    print(*tables([response for response, _ in read], [said for _, said in read]), sep="\n")
+    print(f"\n{asked.judge}: {len(read)} of {len(responses)} responses could be read by the detector.")
+
+
+async def detected(model: Model, responses: Sequence[SampleResponse]) -> list[bool | None]:
+    """Whether the detector finds an unwanted offer, one a response; None where it has no answer."""
+    detector, room = OfferDetector(), asyncio.Semaphore(8)
+
+    async def look(response: SampleResponse) -> bool | None:
+        view = TURNS[response.case].view
+        assert isinstance(view, ControlView)
+        try:
+            async with room:
+                return bool((await detector.look(view, response.text)).unwanted)
+        except StageError:
+            return None
+
+    try:
+        with dspy.context(lm=model.lm):
+            return await asyncio.gather(*map(look, responses))
+    finally:
+        await model.aclose()
+
+
+def tables(responses: Sequence[SampleResponse], found: Sequence[bool]) -> list[str]:
+    n, scenarios = len(responses), [TURNS[response.case].group for response in responses]
+    given = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
+    most = [bool(majority(words, LABELS[::-1])) for words in given]
+    told = human_reference(given, found, LABELS, scenarios, "none")
+    same = cluster_mean([float(a == b) for a, b in zip(most, found, strict=True)], scenarios)
+    agreements = {
+        "a rater, another": (told.one_human, told.exact_one_human),
+        "the detector, a rater": (told.judge, told.exact_judge),
+        "the detector, most raters": (kappa_estimate(most, found, LABELS, scenarios, "none"), same),
+    }
+    rates = {rater: [words[place] for words in given] for place, rater in enumerate(RATERS)}
+    rates |= {"most raters": most, "the detector": list(found)}
+    pairs = list(zip(most, found, strict=True))
+    rows = [(name, n, *map(coefficient, estimates)) for name, estimates in agreements.items()]
+    confusion = [(NAMES[a], *(pairs.count((a, b)) for b in LABELS)) for a in LABELS]
+    shares = [(who, n, coefficient(cluster_mean(list(map(float, said)), scenarios))) for who, said in rates.items()]
+    return [
+        *table(("who", "responses", "kappa", "same"), rows),
+        *("", *table(("most raters", *(f"detector: {name}" for name in NAMES.values())), confusion)),
+        *("", *table(("who", "responses", "unwanted"), shares)),
+    ]
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    return [f"| {' | '.join(map(str, row))} |" for row in (heads, ["---"] * len(heads), *rows)]
+
+
+if __name__ == "__main__":
+    main()

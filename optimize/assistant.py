@@ -1,0 +1,61 @@
+"""The assistant tuned to Recovery on the sample, guarded against unwanted offers, pinned from top to bottom.
+
+    python optimize/assistant.py
+
+With the embedded stand-in, which shows how it works and measures no real model; `--model openai/gpt-4o --judge
+openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7` tunes a real one. The same command again goes on where it
+stopped. The artefact is copied into optimize/programs/.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from dspy_proact import Estimate, Halt, ProactError, load_corpus
+from dspy_proact.compile import MARGINS, AssistantCompile, AssistantPlan, Effort
+from dspy_proact.programs import CardNumber
+from dspy_proact.report import STAND_IN, percent, points_of
+
+CORPUS = "sample"
+PLAN = AssistantPlan(Effort("search", trials=12, max_demos=2, seed=0), folds=5, margins={"offers": MARGINS["offers"]})
+PROGRAMS = Path(__file__).parent / "programs"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="embedded", help="the assistant, a litellm name")
+    parser.add_argument("--judge", default="embedded", help="whose grades it is tuned by")
+    parser.add_argument("--report-judge", default="embedded", help="who tests it")
+    parser.add_argument("--out", type=Path, help="folder of the compile")
+    parser.add_argument("--programs", type=Path, default=PROGRAMS, help="where the artefact is copied to")
+    asked = parser.parse_args()
+    if asked.model != "embedded" and "embedded" in {asked.judge, asked.report_judge}:
+        parser.error("name a --judge to tune by and a --report-judge to test: the stand-in grades no real model")
+
+    try:
+        corpus = load_corpus(CORPUS)
+        compiling = AssistantCompile(corpus, asked.model, asked.judge, asked.report_judge, plan=PLAN)
+        finished = compiling.run(asked.out, print)
+    except (ProactError, Halt) as end:
+        parser.exit(2, f"{end}\n")
+    name = asked.model.replace("/", "_")
+    shutil.copyfile(finished.path, asked.programs / f"assistant-{name}.json")
+    card = finished.artefact.card
+    for what, change in {**card.phases, "unwanted offers": card.offers}.items():
+        before, after, difference = map(estimate, (change.before, change.after, change.difference))
+        turns, told = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
+        print(f"{what} ({turns}): {told}, {points_of(difference)}")
+    words = card.length
+    if words.count:
+        print(f"words: {words.before.value:.0f} before, {words.after.value:.0f} after")
+    print(f"{card.statement}.")
+    if card.embedded:
+        print(STAND_IN)
+
+
+def estimate(number: CardNumber) -> Estimate:
+    return Estimate(**number.model_dump())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,375 @@
+"""Control turns in a run, over real HTTP: who is asked what, what is paid for, and what is judged again."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from rows import jsonl, record, row, rows, trigger_point
+from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
+from tuning import artefact
+
+from dspy_proact.benchmarks import Evaluation, Rejudging, Responses, cases_of, controls_of
+from dspy_proact.corpus import Corpus, read_jsonl, read_results
+from dspy_proact.errors import LimitReached, RunError, UsageError
+from dspy_proact.models import Limits
+from dspy_proact.programs import OfferDetector
+from dspy_proact.report import Summary, document, export_results, summarize
+from dspy_proact.runs import CONTROL, RunFolder
+from dspy_proact.views import ControlView
+
+KIND, STRICT = "openai/kind", "openai/strict"
+OFFER = "label the boxes today"
+
+
+def dialogue(number: int = 0, **changes: Any) -> dict[str, Any]:
+    """A dialogue of its own scenario, with a trigger at turn 2 of 4, so that turn 4 alone is a control turn."""
+    changes = {"turn_records": [record(turn) for turn in range(1, 5)], "trigger_points": [trigger_point(2)]} | changes
+    return row(unique_id_eval=f"d{number}", scenario_id=f"TRAVEL_{number:02d}", **changes)
+
+
+def corpus(folder: Path, *each: dict[str, Any]) -> Corpus:
+    (folder / "corpus.jsonl").write_text(jsonl(*(each or map(dialogue, range(3)))), encoding="utf-8")
+    return read_jsonl(folder / "corpus.jsonl")
+
+
+def evaluation(server: Server, read: Corpus, judge: Any = KIND, **changes: Any) -> Evaluation:
+    options: dict[str, Any] = {"retries": 0, "model_api_base": server.assistant, "judge_api_base": server.judge}
+    return Evaluation(read, "hosted_vllm/any", judge, **(options | changes))
+
+
+def summary_of(path: Path) -> Summary:
+    return summarize(RunFolder(path))
+
+
+def asked(server: Server) -> tuple[int, int, int]:
+    """Requests for responses, for grades and for offers."""
+    about = sum(is_about_offers(sent) for sent in server.of("judge"))
+    return len(server.of("assistant")), len(server.of("judge")) - about, about
+
+
+def finding(unwanted: bool) -> Any:
+    """A script for a judge that passes every trigger, and finds an unwanted offer or none at control turns."""
+
+    def script(sent: Sent) -> Answer:
+        return Answer(offers(*[OFFER][: int(unwanted)])) if is_about_offers(sent) else Answer(verdict("PASS", [OFFER]))
+
+    return script
+
+
+def labels(path: Path) -> list[str | None]:
+    return [outcome.label for outcome in summary_of(path).controls.outcomes]
+
+
+def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(server: Server, tmp_path: Path):
+    read = corpus(tmp_path, dialogue())
+    server.script_roles(
+        assistant=lambda sent: Answer("one\ntwo"),
+        judge=lambda sent: Answer(offers("two") if is_about_offers(sent) else verdict("PASS", ["one"])),
+    )
+    evaluation(server, read).run(tmp_path / "run", controls=True)
+    sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
+    curated = [(f"Question {turn}: which path leads to the lighthouse?", f"Answer {turn}: ") for turn in range(1, 5)]
+    assert [message["role"] for message in sent.messages] == ["user", "assistant"] * 3 + ["user"]
+    assert [message["content"] for message in sent.messages[::2]] == [user for user, _ in curated]
+    assert all(
+        said["content"].startswith(begin) for said, (_, begin) in zip(sent.messages[1::2], curated, strict=False)
+    )
+    (looked,) = [each for each in server.of("judge") if is_about_offers(each)]
+    (case,) = controls_of(read)
+    assert isinstance(case.view, ControlView)
+    assert looked.messages == OfferDetector().messages(case.view, "one\ntwo")
+    (event,) = [each for each in RunFolder(tmp_path / "run").events() if each.key.case == case.key and each.grade]
+    assert event.grade is not None
+    assert (event.grade.label, event.grade.score, event.grade.verified) == ("UNWANTED", 0.0, True)
+    assert event.grade.detail["offers"] == [
+        {"quote": {"text": "two", "start": 4, "end": 7}, "grounded": False, "asked_for": False}
+    ]
+
+
+@settings(max_examples=10)
+@given(fresh=rows())
+def test_at_a_control_turn_nobody_sees_a_rubric_the_curated_response_or_what_comes_later(tmp_path_factory, fresh):
+    for each in fresh["turn_records"]:
+        each["user_message"] += f" usertoken-{each['turn']}-end"
+        each["assistant_response"] += f" replytoken-{each['turn']}-end"
+    for point in fresh["trigger_points"]:
+        for name in ("pass_criteria", "partial_criteria", "fail_criteria"):
+            point["evaluation_rubric"][name] += " rubrictoken"
+    folder = tmp_path_factory.mktemp("hidden")
+    read = corpus(folder, fresh)
+    turns = {int(case.meta["turn"]) for case in controls_of(read)}
+    with Server() as server:
+        evaluation(server, read).run(folder / "run", controls=True)
+        sent = [each for each in server.of("judge") if is_about_offers(each)]
+    found: list[int] = []
+    for each in sent:
+        seen, answered = (
+            {int(turn) for turn in re.findall(rf"{kind}token-(\d+)-end", each.text)} for kind in ("user", "reply")
+        )
+        found.append(max(seen))
+        assert seen == set(range(1, found[-1] + 1))
+        assert answered == set(range(1, found[-1]))
+        assert "rubrictoken" not in each.text
+    assert sorted(found) == sorted(turns)
+    assert not [each for each in server.of("assistant") if "rubrictoken" in each.text]
+
+
+def test_a_run_is_widened_by_control_turns_which_alone_are_paid_for(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    evaluation(server, read).run(path)
+    assert asked(server) == (3, 3, 0)
+    assert RunFolder(path).manifest().controls is None
+    finished = evaluation(server, read).run(path, controls=True)
+    assert (asked(server), finished.stages) == ((6, 3, 3), 6)
+    assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
+    finished = evaluation(server, read).run(path, controls=True)
+    assert (asked(server), finished.stages) == ((6, 3, 3), 0)
+    assert [record.stratum == CONTROL for record in RunFolder(path).cases()] == [False] * 3 + [True] * 3
+
+
+def test_without_being_asked_for_again_control_turns_stay_and_are_not_asked_for(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    evaluation(server, read).run(path, controls=True, limit=1)
+    evaluation(server, read).run(path)
+    assert asked(server) == (4, 3, 1)
+    assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
+    assert len(summary_of(path).controls.outcomes) == 1
+
+
+def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_path: Path):
+    read = corpus(tmp_path)
+    evaluation(server, read).run(tmp_path / "without" / "run")
+    evaluation(server, read).run(tmp_path / "with" / "run", controls=True)
+    without, with_ = (document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
+    assert with_.pop("controls")["total"] == 3
+    assert without.pop("controls") is None
+    del without["controls_reason"]
+    for found in (without, with_):
+        assert found["complete"]
+        del found["usage"], found["run"]["path"], found["run"]["created"]
+    assert with_ == without
+
+
+def test_other_words_of_the_detector_are_refused_before_a_call(server: Server, tmp_path: Path, monkeypatch):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    evaluation(server, read).run(path, controls=True)
+    before = asked(server)
+    monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
+    with pytest.raises(RunError, match="graded in other words, by another version; leave --controls out"):
+        evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path)
+    assert asked(server) == before
+
+
+def test_a_limit_allows_as_many_control_turns_as_triggers_and_a_larger_one_goes_on(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path, *map(dialogue, range(5))), tmp_path / "run"
+    evaluation(server, read).run(path, limit=2, controls=True)
+    assert asked(server) == (4, 2, 2)
+    evaluation(server, read).run(path, limit=3, controls=True)
+    assert asked(server) == (6, 3, 3)
+    evaluation(server, read).run(path, controls=True)
+    assert asked(server) == (10, 5, 5)
+
+
+def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_path: Path):
+    each = [dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")])]
+    evaluation(server, corpus(tmp_path, *each)).run(tmp_path / "run", phases=["CRITICAL"], controls=True)
+    assert asked(server) == (3, 1, 2)
+
+
+def test_control_is_no_phase(server: Server, tmp_path: Path):
+    with pytest.raises(UsageError, match="phases among EMERGENT, CRITICAL, RECOVERY"):
+        evaluation(server, corpus(tmp_path)).run(tmp_path / "run", phases=[CONTROL], controls=True)
+
+
+def test_epochs_and_judge_epochs_multiply_control_turns_too(server: Server, tmp_path: Path):
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", epochs=2, judge_epochs=3, controls=True)
+    assert asked(server) == (12, 18, 18)  # 6 turns x 2 epochs; 3 of each kind x 2 epochs x 3 verdicts
+    found = document(summary_of(tmp_path / "run"))
+    assert (found["controls"]["total"], found["triggers"]["total"], found["complete"]) == (6, 6, True)
+
+
+def test_of_a_jury_that_is_divided_the_worse_holds(server: Server, tmp_path: Path):
+    scripts = {"kind": finding(unwanted=False), "strict": finding(unwanted=True), "third": finding(unwanted=False)}
+    server.script_roles(judge=lambda sent: scripts[sent.body["model"]](sent))
+    read = corpus(tmp_path)
+    evaluation(server, read, (KIND, STRICT)).run(tmp_path / "two", controls=True)
+    assert labels(tmp_path / "two") == ["UNWANTED"] * 3
+    evaluation(server, read, (KIND, STRICT, "openai/third")).run(tmp_path / "three", controls=True)
+    assert labels(tmp_path / "three") == ["HELD_BACK"] * 3
+
+
+def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_finds_offers(
+    server: Server, tmp_path: Path
+):
+    count: Counter[str] = Counter()
+
+    def script(sent: Sent) -> Answer:
+        count[json.dumps(sent.messages)] += 1
+        again = count[json.dumps(sent.messages)]
+        # PASS once and FAIL twice is a mean level of .67, which these cuts make a PASS; one offer of three is none.
+        found = offers(*[OFFER][: int(again == 1)])
+        return Answer(found if is_about_offers(sent) else verdict("PASS" if again == 1 else "FAIL", [OFFER]))
+
+    server.script_roles(judge=script)
+    program = artefact(votes=3, cuts=(0.2, 0.5))
+    evaluation(server, corpus(tmp_path, dialogue()), judge_program=program).run(tmp_path / "run", controls=True)
+    assert asked(server) == (2, 3, 3)
+    summary = summary_of(tmp_path / "run")
+    assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
+    assert [(outcome.label, outcome.score) for outcome in summary.controls.outcomes] == [
+        ("HELD_BACK", pytest.approx(2 / 3))
+    ]
+
+
+def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when_that_is_wanted(
+    server: Server, tmp_path: Path
+):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
+    finished = evaluation(server, read).run(path, controls=True)
+    assert (asked(server), finished.unscored) == ((6, 3, 6), 3)  # each asked for once more
+    assert document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
+    server.script = healthy
+    evaluation(server, read).run(path, controls=True)
+    assert asked(server) == (6, 3, 6)
+    finished = evaluation(server, read).run(path, controls=True, retry_unscored=True)
+    assert (asked(server), finished.unscored) == ((6, 3, 9), 0)
+
+
+def test_what_the_provider_failed_is_mended_by_the_same_call(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    server.script_roles(judge=lambda sent: error(500) if is_about_offers(sent) else healthy(sent))
+    assert evaluation(server, read).run(path, controls=True).unscored == 3
+    server.script = healthy
+    assert evaluation(server, read).run(path, controls=True).unscored == 0
+    assert asked(server) == (6, 3, 6)
+
+
+def test_half_a_surrogate_pair_in_a_quote_loses_no_control_turn(server: Server, tmp_path: Path):
+    answer = offers("\ud800zebra")
+    server.script_roles(judge=lambda sent: Answer(answer) if is_about_offers(sent) else healthy(sent))
+    evaluation(server, corpus(tmp_path, dialogue())).run(tmp_path / "run", controls=True)
+    assert labels(tmp_path / "run") == ["HELD_BACK"]
+
+
+def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    with pytest.raises(LimitReached):
+        evaluation(server, read, limits=Limits(9), concurrency=1).run(path, controls=True)
+    assert asked(server) == (5, 3, 1)
+    summary = summary_of(path)
+    assert (summary.complete, summary.count("pending"), summary.controls.count("pending")) == (False, 0, 2)
+    evaluation(server, read).run(path, controls=True)
+    assert asked(server) == (6, 3, 3)
+    assert summary_of(path).complete
+
+
+def test_a_corpus_without_control_turns_is_run_and_said_to_have_none(server: Server, tmp_path: Path):
+    read = corpus(tmp_path, row())  # triggers at 2, 3 and 5 of 5, the last a RECOVERY
+    assert not controls_of(read)
+    evaluation(server, read).run(tmp_path / "run", controls=True)
+    assert asked(server) == (3, 3, 0)
+    found = document(summary_of(tmp_path / "run"))
+    assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
+
+
+def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):
+    embedded, path = Evaluation(corpus(tmp_path)), tmp_path / "run"
+    plan = embedded.plan(path, controls=True, epochs=2, judge_epochs=3)
+    assert (plan.assistant.calls, plan.judge.calls) == (12, 36)  # 6 turns x 2; 12 responses x 3
+    assert embedded.plan(path, controls=True, limit=1).calls == 4
+    embedded.run(path)
+    plan = embedded.plan(path, controls=True)
+    assert (plan.assistant.calls, plan.judge.calls, plan.assistant.prompt_tokens > 0) == (3, 3, True)
+    embedded.run(path, controls=True)
+    assert (embedded.plan(path, controls=True).calls, embedded.plan(path).calls) == (0, 0)
+
+
+def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_path: Path):
+    read = corpus(tmp_path)
+    keys = [case.key for case in (*cases_of(read), *controls_of(read))]
+    assert len(set(keys)) == len(keys) == 6
+
+
+# Judged again.
+
+
+def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
+    responses = Responses.of_run(RunFolder(path))
+    return Rejudging(responses, judge, judge_api_base=server.judge, retries=0)
+
+
+@pytest.fixture
+def parent(server: Server, tmp_path: Path) -> Path:
+    """A run of three triggers and three control turns, in none of which something unwanted was found."""
+    server.script_roles(judge=finding(unwanted=False))
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", controls=True)
+    server.sent.clear()
+    return tmp_path / "parent"
+
+
+def test_control_turns_are_copied_and_looked_at_anew(server: Server, tmp_path: Path, parent: Path):
+    server.script_roles(judge=finding(unwanted=True))
+    rejudging(server, parent).run(tmp_path / "child", controls=True)
+    assert asked(server) == (0, 3, 3)
+    assert labels(parent) == ["HELD_BACK"] * 3
+    assert labels(tmp_path / "child") == ["UNWANTED"] * 3
+    told, again = (summary_of(path).controls.outcomes for path in (parent, tmp_path / "child"))
+    assert [(each.key, each.response) for each in told] == [(each.key, each.response) for each in again]
+
+
+def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Server, tmp_path: Path, parent: Path):
+    rejudging(server, parent).run(tmp_path / "child")
+    assert asked(server) == (0, 3, 0)
+    assert "were not asked for" in document(summary_of(tmp_path / "child"))["controls_reason"]
+    rejudging(server, parent).run(tmp_path / "child", controls=True)
+    assert asked(server) == (0, 3, 3)
+    assert rejudging(server, parent).plan(tmp_path / "child", controls=True).calls == 0
+
+
+def test_control_turns_that_the_parent_got_later_are_judged_then(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "parent"
+    evaluation(server, read).run(path)
+    rejudging(server, path).run(tmp_path / "child")
+    evaluation(server, read).run(path, controls=True)
+    server.sent.clear()
+    rejudging(server, path).run(tmp_path / "child", controls=True)
+    assert asked(server) == (0, 0, 3)
+    assert summary_of(tmp_path / "child").complete
+
+
+def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, tmp_path: Path):
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent")
+    server.sent.clear()
+    again = rejudging(server, tmp_path / "parent")
+    for refused in (again.run, again.plan):
+        with pytest.raises(UsageError, match=r"--controls: among these responses is none at a control turn; ask a model with"):
+            refused(tmp_path / "child", controls=True)
+    assert not server.sent
+    assert not (tmp_path / "child").exists()
+
+
+def test_a_results_file_has_none_to_judge(server: Server, tmp_path: Path):
+    read, path = corpus(tmp_path), tmp_path / "run"
+    evaluation(server, read).run(path, controls=True)
+    export_results(RunFolder(path), summary_of(path), tmp_path / "results.jsonl")
+    results = read_results(tmp_path / "results.jsonl")
+    assert len(results.triggers) == 3
+    again = Rejudging(Responses.of_results(results, read), STRICT, judge_api_base=server.judge, retries=0)
+    with pytest.raises(UsageError, match="among these responses is none at a control turn"):
+        again.run(tmp_path / "child", controls=True)
+
+
+def test_a_control_turn_without_a_response_stays_unscored_when_it_is_judged_again(server: Server, tmp_path: Path):
+    empty = {7: Answer("")}  # by the number of messages: the control turn 4
+    server.script_roles(assistant=lambda sent: empty.get(len(sent.messages)) or healthy(sent))
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", controls=True)
+    server.script = healthy
+    finished = rejudging(server, tmp_path / "parent").run(tmp_path / "child", controls=True)
+    assert finished.unscored == 3
+    assert document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}

@@ -1,0 +1,94 @@
+"""eval/offers.py sets the detector of offers beside the sample's raters."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from server import Answer, Server, offers
+
+PROGRAM = Path(__file__).parents[2] / "eval" / "offers.py"
+
+
+def tables(printed: str) -> list[list[list[str]]]:
+    """The cells of each table's rows, without heading and rule."""
+    *blocks, _ = [block.splitlines() for block in printed.strip().split("\n\n")]
+    assert all(len({line.count("|") for line in block}) == 1 for block in blocks)
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in block[2:]] for block in blocks]
+
+
+@pytest.fixture(scope="module")
+def embedded(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What it prints of the stand-in."""
+    folder = tmp_path_factory.mktemp("eval")
+    done = subprocess.run([sys.executable, PROGRAM], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_it_is_less_than_a_hundred_lines():
+    assert len(PROGRAM.read_text(encoding="utf-8").splitlines()) < 100
+
+
+def test_raters_agree_with_each_other_as_the_sample_says(embedded: str):
+    agreement, _, rates = tables(embedded)
+    # Equal words: 35 + 43 + 33 = 111 of 135 pairs. Of all words 65 of 135 are unwanted, so that by chance
+    # (65² + 70²) / 135² = 0.5007 would be equal: kappa (0.8222 - 0.5007) / 0.4993 = 0.644.
+    assert agreement[0][:2] == ["a rater, another", "45"]
+    assert agreement[0][2].startswith("0.64 [")
+    assert agreement[0][3].startswith("0.82 [")
+    # 19, 29 and 17 of 45.
+    assert [(who, n, share[:4]) for who, n, share in rates[:3]] == [
+        ("A", "45", "0.42"),
+        ("B", "45", "0.64"),
+        ("C", "45", "0.38"),
+    ]
+
+
+def test_the_tables_agree_with_each_other(embedded: str):
+    agreement, confusion, rates = tables(embedded)
+    assert [row[0] for row in agreement] == ["a rater, another", "the detector, a rater", "the detector, most raters"]
+    held, unwanted = ([int(count) for count in row[1:]] for row in confusion)
+    assert sum(held) + sum(unwanted) == 45
+    assert agreement[2][3].startswith(f"{(held[0] + unwanted[1]) / 45:.2f} [")
+    shares = {who: share[:4] for who, _, share in rates}
+    assert shares["the detector"] == f"{(held[1] + unwanted[1]) / 45:.2f}"
+    assert shares["most raters"] == f"{sum(unwanted) / 45:.2f}"
+    assert embedded.endswith("embedded: 45 of 45 responses could be read by the detector.\n")
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch):
+    """The program's `main` with arguments, in this process."""
+    spec = importlib.util.spec_from_file_location("offers_program", PROGRAM)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+
+    def main(*arguments: str) -> None:
+        monkeypatch.setattr(sys, "argv", [str(PROGRAM), *arguments])
+        loaded.main()
+
+    return main
+
+
+def test_a_judge_at_an_endpoint_is_asked_and_what_it_does_not_answer_is_left_out(program, capsys, server: Server):
+    # Finds nothing anywhere, and one of the responses cannot be read.
+    server.script = lambda sent: Answer("prose" if "Piano tuning from 1 June" in sent.text else offers())
+    program("--judge", "hosted_vllm/any", "--judge-api-base", server.judge)
+    printed = capsys.readouterr().out
+    _, confusion, rates = tables(printed)
+    assert "hosted_vllm/any: 44 of 45 responses could be read by the detector." in printed
+    assert [row[2] for row in confusion] == ["0", "0"]
+    assert rates[-1][:2] == ["the detector", "44"]
+    assert rates[-1][2].startswith("0.00 [0.00, ")
+    assert len(server.sent) == 46  # that one is asked once more
+
+
+def test_a_missing_key_is_said(program, capsys):
+    with pytest.raises(SystemExit) as end:
+        program("--judge", "openai/gpt-4o")
+    assert end.value.code == 2
+    assert "OPENAI_API_KEY" in capsys.readouterr().err

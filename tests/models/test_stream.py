@@ -1,0 +1,377 @@
+"""Streams behind the gate over real HTTP, on both routes, with the asynchronous and the synchronous engine."""
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import dataclass
+
+import dspy
+import pytest
+from dspy.lm15 import Message, Request
+from server import Answer, error
+
+from dspy_proact.calls import Call, collect_calls
+from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderError, SetupFault
+from dspy_proact.models import Gate, open_model
+from dspy_proact.models.budget import Cost, Limits
+from dspy_proact.models.caller import Caller
+from dspy_proact.models.embedded import embedded_engine
+from dspy_proact.models.gated import AsyncGatedEngine
+from dspy_proact.programs import Assistant
+from dspy_proact.programs.streaming import streamed
+
+# litellm's own, for every chunk of a stream.
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
+ROUTES = pytest.mark.parametrize(
+    ("name", "backend"),
+    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
+)
+NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
+WAYS = pytest.mark.parametrize("way", ["async", "sync"])
+EMBEDDED_CALLER = Caller(role="assistant", flag="--model", model="embedded")
+WHOLE = " The last  boat\n\nleaves at five. \n"
+
+
+@dataclass
+class Outcome:
+    """What came of one stream, and the calls that it took."""
+
+    pieces: list[str]
+    error: BaseException | None
+    calls: list[Call]
+
+    @property
+    def text(self):
+        return "".join(self.pieces)
+
+    @property
+    def words(self):
+        return [call.error for call in self.calls]
+
+
+def gate(**options):
+    return Gate(backoff=0.001, **options)
+
+
+def assistant(server, name, backend, through, **options):
+    return open_model(name, "assistant", through, api_base=server.assistant, backend=backend, **options)
+
+
+async def texts(way):
+    """The pieces of a stream; of the synchronous engine, by what DSPy makes of a synchronous program."""
+    asked = {"history": [], "user_message": "hi"}
+    if way == "async":
+        async for piece in streamed(Assistant(), **asked):
+            yield piece
+        return
+    async for value in dspy.streamify(Assistant())(**asked):
+        if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
+            yield text
+
+
+async def reading(model, way, most=None):
+    pieces, failure = [], None
+    with dspy.context(lm=model.lm):
+        stream = texts(way)
+        try:
+            async for piece in stream:
+                pieces.append(piece)
+                if len(pieces) == most:
+                    break
+        except (ProactError, Halt) as raised:
+            failure = raised
+        await stream.aclose()
+    return pieces, failure
+
+
+def stream(model, way="async", most=None):
+    """Ask once, in an event loop of its own, and read at most so many pieces."""
+
+    async def run():
+        try:
+            return await reading(model, way, most)
+        finally:
+            await model.aclose()
+
+    with collect_calls() as calls:
+        return Outcome(*asyncio.run(run()), calls)
+
+
+def answers(server, *given):
+    """Script the server's answers one after another; the last one goes on."""
+    pending = list(given)
+    server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
+
+
+@ROUTES
+@WAYS
+def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, backend, way):
+    answers(server, Answer(pieces=(" The", " last  boat\n", "\n", "leaves at five.", " \n")))
+    outcome = stream(assistant(server, name, backend, gate()), way)
+    assert outcome.error is None
+    assert outcome.pieces == [" The", " last  boat\n", "\n", "leaves at five.", " \n"]
+    (sent,) = server.sent
+    assert sent.body["stream"] is True
+    assert sent.body["max_tokens"] == 8192
+
+
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 37,
+    "total_tokens": 137,
+    "prompt_tokens_details": {"cached_tokens": 64},
+    "completion_tokens_details": {"reasoning_tokens": 30},
+}
+
+
+@ROUTES
+@WAYS
+def test_one_call_is_recorded_with_its_usage(server, name, backend, way):
+    through = gate()
+    answers(server, Answer(WHOLE, usage=USAGE))
+    (call,) = stream(assistant(server, name, backend, through), way).calls
+    assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
+    assert (call.role, call.finish_reason, call.error) == ("assistant", "stop", None)
+    assert call.started > 1.7e9
+    assert call.latency > 0
+    assert (through.budget.spent, through.budget.reserved) == (Cost(calls=1, tokens=137), Cost())
+
+
+@NATIVE
+@WAYS
+def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
+    through = gate()
+    answers(server, Answer(WHOLE, usage=None))
+    (call,) = stream(assistant(server, name, backend, through), way).calls
+    assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
+    assert through.budget.spent.tokens > 8192  # the completion limit and every byte of the request
+
+
+@ROUTES
+def test_the_finish_reason_is_recorded(server, name, backend):
+    answers(server, Answer(WHOLE, finish_reason="length"))
+    outcome = stream(assistant(server, name, backend, gate()))
+    assert outcome.text == WHOLE
+    assert [call.finish_reason for call in outcome.calls] == ["length"]
+
+
+@ROUTES
+@WAYS
+def test_a_failure_before_the_first_piece_is_tried_again(server, name, backend, way):
+    answers(server, error(500), error(429), Answer(WHOLE))
+    outcome = stream(assistant(server, name, backend, gate(retries=2)), way)
+    assert outcome.text == WHOLE
+    assert outcome.words == ["server", "rate_limit", None]
+    assert len(server.sent) == 3
+
+
+@ROUTES
+@WAYS
+def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, name, backend, way):
+    answers(server, Answer(pieces=(), broken="lost"), Answer(WHOLE))
+    outcome = stream(assistant(server, name, backend, gate(retries=1)), way)
+    assert outcome.text == WHOLE
+    assert outcome.words in (["network", None], ["server", None])  # as litellm calls a lost connection
+    assert len(server.sent) == 2
+
+
+@ROUTES
+@WAYS
+def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend, way):
+    through = gate(retries=2)
+    answers(server, error(503, "come back later"))
+    outcome = stream(assistant(server, name, backend, through), way)
+    assert isinstance(outcome.error, ProviderError)
+    assert "come back later" in outcome.error.detail
+    assert outcome.words == ["server"] * 3
+    assert (through.budget.spent, through.budget.reserved) == (Cost(calls=3), Cost())
+
+
+@ROUTES
+@WAYS
+def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
+    through = gate(retries=5)
+    answers(server, Answer(WHOLE, broken="lost"))
+    outcome = stream(assistant(server, name, backend, through), way)
+    assert isinstance(outcome.error, ProviderError)
+    assert WHOLE.startswith(outcome.text)
+    assert outcome.words == [outcome.error.reason]
+    assert outcome.error.reason in ("network", "server")  # litellm calls a lost connection a server's error
+    assert len(server.sent) == 1
+    assert through.budget.spent.tokens > 8192  # it may be billed whole
+    assert through.budget.reserved == Cost()
+
+
+@NATIVE
+@WAYS
+def test_a_stream_that_ends_without_a_finish_reason_is_a_break(server, name, backend, way):
+    answers(server, Answer(WHOLE, broken="ended"))
+    outcome = stream(assistant(server, name, backend, gate()), way)
+    assert isinstance(outcome.error, ProviderError)
+    assert outcome.words == ["server"]
+    assert len(server.sent) == 1
+
+
+@NATIVE
+@WAYS
+def test_an_error_in_the_middle_of_a_stream_is_understood(server, name, backend, way):
+    event = b'data: {"choices": [{"index": 0, "delta": {"content": "The "}}]}\n\n'
+    failure = b'data: {"error": {"code": "server_error", "message": "out of memory"}}\n\n'
+    answers(server, Answer(raw=event + failure))
+    outcome = stream(assistant(server, name, backend, gate(retries=5)), way)
+    assert isinstance(outcome.error, ProviderError)
+    assert "out of memory" in outcome.error.detail
+    assert len(server.sent) == 1
+
+
+@ROUTES
+@WAYS
+@pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"data: [[[\n\n"], ids=["no stream", "nothing", "no JSON"])
+def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body):
+    answers(server, Answer(raw=body))
+    outcome = stream(assistant(server, name, backend, gate(retries=0)), way)
+    assert isinstance(outcome.error, ProactError)
+    assert (outcome.pieces, len(outcome.calls), len(server.sent)) == ([], 1, 1)
+
+
+@ROUTES
+@pytest.mark.parametrize("broken", ["silent", "idle"])
+def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
+    through = gate(retries=5, timeout=0.5)
+    answers(server, Answer(WHOLE))
+    assert stream(assistant(server, name, backend, gate())).text == WHOLE  # clients load what they need
+    server.sent.clear()
+    answers(server, Answer(WHOLE, broken=broken))
+    outcome = stream(assistant(server, name, backend, through))
+    assert isinstance(outcome.error, ProviderError)
+    assert len(server.sent) == len(outcome.calls) == 1
+    assert outcome.calls[0].latency >= 0.5
+    assert through.budget.reserved == Cost()
+
+
+@ROUTES
+def test_silence_before_the_first_piece_is_tried_again(server, name, backend):
+    answers(server, Answer(WHOLE))
+    assert stream(assistant(server, name, backend, gate())).text == WHOLE  # clients load what they need
+    server.sent.clear()
+    answers(server, Answer(pieces=(), broken="silent"), Answer(WHOLE))
+    outcome = stream(assistant(server, name, backend, gate(retries=1, timeout=0.5)))
+    assert outcome.text == WHOLE
+    assert len(server.sent) == len(outcome.calls) == 2
+
+
+@ROUTES
+def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, backend):
+    through = gate()
+    answers(server, Answer(WHOLE, broken="silent"))
+    outcome = stream(assistant(server, name, backend, through), most=1)
+    assert (outcome.pieces, outcome.error, outcome.calls) == ([" "], None, [])
+    assert through.budget.spent.calls == 1
+    assert through.budget.spent.tokens > 8192
+    assert through.budget.reserved == Cost()
+
+
+def test_a_stream_that_is_closed_at_its_last_event_has_cost_what_it_says():
+    through = gate()
+    engine = AsyncGatedEngine(lambda: embedded_engine("assistant").twin, through, EMBEDDED_CALLER, False, ())
+    request = Request(model="embedded", messages=(Message.user("Where does the ferry leave?"),))
+
+    async def run():
+        async with aclosing(engine.stream(request)) as events:
+            async for event in events:
+                if event.type == "end":
+                    return event.usage
+        raise AssertionError("no end")
+
+    with collect_calls() as calls:
+        usage = asyncio.run(run())
+    assert [call.prompt_tokens for call in calls] == [usage.input_tokens]
+    assert through.budget.spent == Cost(calls=1, tokens=usage.input_tokens + usage.output_tokens)
+    assert through.budget.reserved == Cost()
+
+
+@ROUTES
+def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
+    through = gate(limits=Limits(calls=3))
+    answers(server, Answer(WHOLE))
+    model = assistant(server, name, backend, through)
+
+    async def eight():
+        try:
+            return await asyncio.gather(*(reading(model, "async") for _ in range(8)))
+        finally:
+            await model.aclose()
+
+    outcomes = asyncio.run(eight())
+    assert len(server.sent) == 3
+    assert ["".join(pieces) for pieces, failure in outcomes if failure is None] == [WHOLE] * 3
+    assert [type(failure) for _, failure in outcomes if failure] == [LimitReached] * 5
+
+
+@ROUTES
+@WAYS
+def test_further_attempts_count_against_the_limit_too(server, name, backend, way):
+    through = gate(retries=5, limits=Limits(calls=2))
+    answers(server, error(500))
+    outcome = stream(assistant(server, name, backend, through), way)
+    assert isinstance(outcome.error, LimitReached)
+    assert through.switch.halt is outcome.error
+    assert len(server.sent) == 2
+
+
+@ROUTES
+@WAYS
+def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way):
+    through = gate(retries=5)
+    answers(server, error(401, "go away"))
+    model = assistant(server, name, backend, through)
+    first, second = stream(model, way), stream(model, way)
+    assert isinstance(first.error, SetupFault)
+    assert second.error is through.switch.halt is first.error
+    assert len(server.sent) == 1
+
+
+@ROUTES
+@WAYS
+def test_nothing_is_sent_once_the_switch_is_pulled(server, name, backend, way):
+    through = gate()
+    through.switch.pull(Interrupted("stop"))
+    outcome = stream(assistant(server, name, backend, through), way)
+    assert isinstance(outcome.error, Interrupted)
+    assert (server.sent, outcome.calls) == ([], [])
+
+
+@ROUTES
+def test_one_model_streams_in_one_event_loop_after_another(server, name, backend):
+    model = assistant(server, name, backend, gate(retries=0))
+    answers(server, Answer(WHOLE))
+    assert [stream(model).text for _ in range(3)] == [WHOLE] * 3
+
+
+@WAYS
+def test_the_embedded_model_streams_the_words_of_its_answer(way):
+    model, question = open_model("embedded", "assistant", gate()), {"history": [], "user_message": "hi"}
+    with dspy.context(lm=model.lm):
+        whole = Assistant()(**question).response
+    first, second = stream(model, way), stream(model, way)
+    assert first.text == whole
+    assert len(first.pieces) == len(whole.split()) > 1
+    assert first.pieces == second.pieces
+
+
+@WAYS
+def test_the_embedded_model_counts_tokens_alike_in_a_stream(way):
+    model = open_model("embedded", "assistant", gate())
+    # A prompt of fewer than four characters counts as none, which stands for no count.
+    question = {"history": [], "user_message": "Where does the ferry to the island leave?"}
+
+    async def streaming():
+        with dspy.context(lm=model.lm):
+            return [value async for value in dspy.streamify(Assistant(), is_async_program=way == "async")(**question)]
+
+    with collect_calls() as calls, dspy.context(lm=model.lm):
+        Assistant()(**question)
+        asyncio.run(streaming())
+    whole, streamed_call = calls
+    assert whole.prompt_tokens
+    told = {"prompt_tokens", "completion_tokens", "cached_tokens", "finish_reason", "error", "role"}
+    assert whole.model_dump(include=told) == streamed_call.model_dump(include=told)

@@ -1,0 +1,67 @@
+"""The recipe of the assistant, its artefact, and the hand-written prompts."""
+
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from dspy_proact.programs import Assistant, load_assistant, read_assistant
+
+OPTIMIZE = Path(__file__).parents[2] / "optimize"
+ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"
+PROMPTS = sorted((OPTIMIZE / "prompts").glob("*.txt"))
+GRADING = ("grade", "judge", "rubric", "score", "benchmark")
+
+
+def test_the_artefact_is_an_assistant_with_a_prompt_that_a_person_can_read():
+    assistant = load_assistant(ARTEFACT)
+    assert assistant.name == f"compiled:{read_assistant(ARTEFACT).digest[:12]}"
+    assert assistant.system_prompt.startswith(assistant.instruction)
+    assert assistant.instruction
+
+
+def test_its_card_says_that_a_stand_in_was_tuned_by_the_recipe():
+    card = read_assistant(ARTEFACT).card
+    assert card.embedded
+    assert card.optimizer == {"name": "search", "trials": 12, "max_demos": 2, "seed": 0, "folds": 5}
+    assert card.guards == {"offers": 0.05}
+    assert card.corpus["name"] == "sample"
+    assert card.statement.startswith("no improvement shown in RECOVERY")
+
+
+def test_there_are_three_prompts_and_a_table_of_them():
+    table = (OPTIMIZE / "prompts" / "README.md").read_text(encoding="utf-8")
+    assert len(PROMPTS) == 3
+    assert all(f"| `{path.name}` |" in table for path in PROMPTS)
+
+
+@pytest.mark.parametrize("path", PROMPTS, ids=lambda path: path.stem)
+def test_a_prompt_is_short_and_speaks_of_no_grading(path):
+    text = path.read_text(encoding="utf-8")
+    assert 60 <= len(text.split()) <= 180
+    assert not [word for word in GRADING if word in text.lower()]
+    assert Assistant(text).instruction == text.strip()
+
+
+def test_each_prompt_is_worded_in_its_own_way():
+    words = {path.stem: set(path.read_text(encoding="utf-8").lower().split()) for path in PROMPTS}
+    for one, other in combinations(words, 2):
+        # Half of the words of the shorter one: English alone makes about a third.
+        assert len(words[one] & words[other]) < min(len(words[one]), len(words[other])) / 2
+
+
+def test_the_recipe_says_what_it_takes():
+    command = [sys.executable, OPTIMIZE / "assistant.py", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for option in ("--model", "--judge", "--report-judge", "--out", "--programs"):
+        assert option in done.stdout
+
+
+def test_the_recipe_refuses_to_have_a_real_model_graded_by_the_stand_in():
+    command = [sys.executable, OPTIMIZE / "assistant.py", "--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--report-judge" in done.stderr.splitlines()[-1]

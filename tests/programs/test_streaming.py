@@ -1,0 +1,264 @@
+"""The assistant's response piece by piece, over real HTTP and from engines of every kind."""
+
+import asyncio
+
+import dspy
+import pytest
+from dspy.clients.cache import Cache
+from server import Answer, error
+
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
+from dspy_proact.models import Gate, open_model
+from dspy_proact.programs import Assistant
+from dspy_proact.programs.streaming import streamed
+
+# litellm's own, for every chunk of a stream.
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
+ROUTES = pytest.mark.parametrize(
+    ("name", "backend"),
+    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
+)
+ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
+ASKED = {"history": [], "user_message": "When does the ferry leave?"}
+WHOLE = " The last  boat\n\nleaves at five. \n"
+
+
+def opened(server, name="hosted_vllm/any", backend="auto"):
+    gate = Gate(retries=0, backoff=0.001)
+    return open_model(name, "assistant", gate, api_base=server.assistant, backend=backend)
+
+
+def plain(server, engine="auto", **options):
+    """A model of DSPy's own, with nothing of ours around it."""
+    return dspy.LM("openai/any", api_base=server.assistant, api_key="none", engine=engine, num_retries=0, **options)
+
+
+def others():
+    """The tasks beside the running one, without those in which the loop closes generators that a client dropped."""
+    tasks = [task for task in asyncio.all_tasks() if type(task.get_coro()).__name__ != "async_generator_athrow"]
+    return [task for task in tasks if task is not asyncio.current_task()]
+
+
+def pieces(model, program=None):
+    """Every piece of a response; no task may be left."""
+    lm = model if isinstance(model, dspy.LM) else model.lm
+
+    async def run():
+        try:
+            with dspy.context(lm=lm):
+                return [piece async for piece in streamed(program or Assistant(), **ASKED)]
+        finally:
+            assert others() == []
+            if lm is not model:
+                await model.aclose()
+
+    return asyncio.run(run())
+
+
+@ROUTES
+def test_the_pieces_come_as_the_model_writes_them_and_make_the_whole(server, name, backend):
+    server.script = lambda sent: Answer(WHOLE)
+    assert pieces(opened(server, name, backend)) == [" ", "The ", "last  ", "boat\n\n", "leaves ", "at ", "five. \n"]
+
+
+@ROUTES
+def test_a_stream_asks_what_is_asked_without_one(server, name, backend):
+    server.script = lambda sent: Answer(WHOLE)
+    model = opened(server, name, backend)
+    streaming = pieces(model)
+    with dspy.context(lm=model.lm):
+        assert "".join(streaming) == Assistant()(**ASKED).response
+    first, second = (
+        {key: value for key, value in sent.body.items() if not key.startswith("stream")} for sent in server.sent
+    )
+    assert first == second
+
+
+@ROUTES
+def test_a_long_response_is_whole(server, name, backend):
+    words = tuple(f"{number} " for number in range(500))
+    server.script = lambda sent: Answer(pieces=words)
+    assert pieces(opened(server, name, backend)) == list(words)
+
+
+@ROUTES
+def test_a_character_cut_in_halves_is_joined_and_a_lone_half_replaced(server, name, backend):
+    server.script = lambda sent: Answer(pieces=("\ud83d", "\ude00 at five", "\ud83d"))
+    model = opened(server, name, backend)
+    assert "".join(pieces(model)) == "\U0001f600 at five\ufffd"
+
+
+EMPTY = [Answer(""), Answer(pieces=()), Answer("", finish_reason="length")]
+
+
+@ROUTES
+@pytest.mark.parametrize("answer", EMPTY, ids=["empty", "no piece", "empty and cut"])
+def test_an_answer_of_nothing_is_a_content_error(server, name, backend, answer):
+    server.script = lambda sent: answer
+    with pytest.raises(ContentError) as caught:
+        pieces(opened(server, name, backend))
+    assert caught.value.reason == "empty"
+    assert len(server.sent) == 1
+
+
+@ROUTES
+@pytest.mark.parametrize(("content", "reason"), [("The last boat", "filtered"), ("", "filtered")])
+def test_a_filtered_answer_is_a_content_error(server, name, backend, content, reason):
+    server.script = lambda sent: Answer(content, finish_reason="content_filter")
+    with pytest.raises(ContentError) as caught:
+        pieces(opened(server, name, backend))
+    assert caught.value.reason == reason
+
+
+@ROUTES
+def test_blanks_only_are_a_content_error(server, name, backend):
+    server.script = lambda sent: Answer(" \n ")
+    with pytest.raises(ContentError, match="empty"):
+        pieces(opened(server, name, backend))
+
+
+@ROUTES
+def test_failures_are_those_of_the_program_and_in_no_group(server, name, backend):
+    server.script = lambda sent: error(500)
+    with pytest.raises(ProviderError):
+        pieces(opened(server, name, backend))
+    server.script = lambda sent: Answer(WHOLE, broken="lost")
+    with pytest.raises(ProviderError):
+        pieces(opened(server, name, backend))
+    server.script = lambda sent: error(401)
+    with pytest.raises(SetupFault):
+        pieces(opened(server, name, backend))
+
+
+@ROUTES
+def test_closing_early_hangs_up_and_leaves_nothing_behind(server, name, backend):
+    server.script = lambda sent: Answer(WHOLE, broken="silent")
+    model = opened(server, name, backend)
+
+    async def run():
+        with dspy.context(lm=model.lm):
+            stream = streamed(Assistant(), **ASKED)
+            assert await anext(stream) == " "
+            await stream.aclose()
+        left = others()
+        await model.aclose()
+        return left
+
+    assert asyncio.run(run()) == []
+    assert server.hung_up.wait(10)
+
+
+@ROUTES
+def test_a_reader_that_is_cancelled_leaves_nothing_behind(server, name, backend):
+    server.script = lambda sent: Answer("The last boat", broken="silent")
+    model = opened(server, name, backend)
+
+    async def read(begun):
+        with dspy.context(lm=model.lm):
+            async for _ in streamed(Assistant(), **ASKED):
+                begun.set()
+
+    async def run():
+        reader = asyncio.create_task(read(begun := asyncio.Event()))
+        await begun.wait()
+        reader.cancel()
+        await asyncio.wait([reader])
+        left = others()
+        await model.aclose()
+        return reader.cancelled(), left
+
+    assert asyncio.run(run()) == (True, [])
+    assert server.hung_up.wait(10)
+
+
+@ROUTES
+def test_a_stream_that_is_dropped_is_closed_by_the_loop(server, name, backend):
+    server.script = lambda sent: Answer("The last boat", broken="silent")
+    model = opened(server, name, backend)
+
+    async def run():
+        with dspy.context(lm=model.lm):
+            async for _ in streamed(Assistant(), **ASKED):
+                break
+        await asyncio.wait(others())
+        await model.aclose()
+
+    asyncio.run(run())
+    assert server.hung_up.wait(10)
+
+
+def test_a_stream_may_be_closed_by_another_task_than_its_reader(server):
+    server.script = lambda sent: Answer("The last boat", broken="silent")
+    model = opened(server)
+
+    async def run():
+        with dspy.context(lm=model.lm):
+            stream = streamed(Assistant(), **ASKED)
+            await asyncio.create_task(anext(stream))
+            await asyncio.create_task(stream.aclose())
+        left = others()
+        await model.aclose()
+        return left
+
+    assert asyncio.run(run()) == []
+
+
+def test_a_stream_that_nobody_reads_asks_nothing(server):
+    asyncio.run(streamed(Assistant(), **ASKED).aclose())
+    assert server.sent == []
+
+
+def test_streams_at_once_do_not_mix(server):
+    server.script = lambda sent: Answer(f"to {sent.messages[-1]['content']} and nobody else")
+    model, assistant = opened(server), Assistant()
+
+    async def one(number):
+        return "".join([piece async for piece in streamed(assistant, history=[], user_message=str(number))])
+
+    async def run():
+        try:
+            with dspy.context(lm=model.lm):
+                return await asyncio.gather(*map(one, range(8)))
+        finally:
+            await model.aclose()
+
+    assert asyncio.run(run()) == [f"to {number} and nobody else" for number in range(8)]
+
+
+def test_the_embedded_model_writes_word_by_word():
+    model = open_model("embedded", "assistant", Gate())
+    with dspy.context(lm=model.lm):
+        whole = Assistant()(**ASKED).response
+    assert "".join(pieces(model)) == whole
+    assert len(pieces(model)) == len(whole.split())
+
+
+@ENGINES
+def test_a_model_of_dspys_own_streams_too(server, engine):
+    server.script = lambda sent: Answer(WHOLE)
+    assert "".join(pieces(plain(server, engine, cache=False))) == WHOLE
+
+
+@ENGINES
+def test_an_empty_answer_of_a_model_of_dspys_own_is_a_content_error(server, engine):
+    server.script = lambda sent: Answer("")
+    with pytest.raises(ContentError):
+        pieces(plain(server, engine, cache=False))
+
+
+@ENGINES
+def test_what_dspy_remembers_comes_in_one_piece(server, monkeypatch, engine):
+    monkeypatch.setattr(dspy, "cache", Cache(enable_disk_cache=False, enable_memory_cache=True, disk_cache_dir=""))
+    server.script = lambda sent: Answer(WHOLE)
+    first, second = pieces(plain(server, engine)), pieces(plain(server, engine))
+    assert len(first) > 1
+    assert second == ["".join(first)] == [WHOLE]
+    assert len(server.sent) == 1
+
+
+def test_a_program_whose_model_cannot_stream_gives_its_response_in_one_piece():
+    class Echo(dspy.Module):
+        async def aforward(self, user_message, **_):
+            return dspy.Prediction(response=f"You said: {user_message}")
+
+    assert pieces(dspy.LM("openai/any"), Echo()) == ["You said: When does the ferry leave?"]
