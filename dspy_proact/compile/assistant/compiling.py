@@ -112,7 +112,7 @@ def dealt(probes: Sequence[Probe], plan: AssistantPlan) -> tuple[Fold[Probe], ..
     """Folds that are balanced by the chosen triggers; what else a unit has goes with them.
 
     Raises:
-        UsageError: There are fewer units than folds, or a fold leaves fewer than two units to learn from and compare on.
+        UsageError: There are fewer units than folds, or a fold leaves fewer than two units to learn from.
     """
     chosen = of_phases(probes, plan.phases)
     units = {probe.unit for probe in chosen}
