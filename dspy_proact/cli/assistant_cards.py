@@ -9,11 +9,12 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from dspy_proact.cli.card_text import estimate_of, usage_text, versions_text
 from dspy_proact.compile import FinishedAssistant
 from dspy_proact.compile.assistant.estimate import AssistantEstimate
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, CardNumber, Change, ResponseUsage
+from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
 from dspy_proact.report import STAND_IN, ScatterPoint, cell, coefficient, percent, points_of, probability, scatter_svg
 from dspy_proact.stats import Estimate
 
@@ -134,16 +135,16 @@ def _changes(card: AssistantCard) -> Table:
     table.add_row(*map(cell, ["unwanted offers", *_shares(card.offers)]))
     length = card.length
     means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
-    times = "-" if length.difference.value is None else f"x {coefficient(_estimate(length.difference))}"
+    times = "-" if length.difference.value is None else f"x {coefficient(estimate_of(length.difference))}"
     table.add_row(*map(cell, ["words", str(length.count), *means, times, ""]))
     return table
 
 
 def _shares(change: Change) -> list[str]:
     numbers = [
-        percent(_estimate(change.before)),
-        percent(_estimate(change.after)),
-        points_of(_estimate(change.difference)),
+        percent(estimate_of(change.before)),
+        percent(estimate_of(change.after)),
+        points_of(estimate_of(change.difference)),
     ]
     return [str(change.count), *numbers, probability(change.p)]
 
@@ -183,19 +184,7 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"stand in a rubric, {100 * card.conversation_overlap:.0f} % of the instruction's in a conversation; "
         f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept from the proposer, for "
         "they speak with a rubric's words.",
-        f"1,000 responses: {_usage(card.usage_before)} before, {_usage(card.usage_after)} after.",
-        f"made {card.created} with {', '.join(f'{name} {number}' for name, number in card.versions.items())}; "
+        f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
+        f"made {card.created} with {versions_text(card.versions)}; "
         f"corpus {str(corpus.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
     ]
-
-
-def _estimate(number: CardNumber) -> Estimate:
-    reason = number.reason or ("none given" if number.low is None else None)
-    return Estimate(number.value, number.low, number.high, reason)
-
-
-def _usage(usage: ResponseUsage) -> str:
-    if usage.prompt_tokens is None or usage.completion_tokens is None:
-        return "not known (every response was remembered)"
-    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
-    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"

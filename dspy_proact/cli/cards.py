@@ -8,10 +8,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from dspy_proact.cli.card_text import estimate_of, usage_text, versions_text
 from dspy_proact.compile.judge.estimate import CompileEstimate
-from dspy_proact.programs import CardNumber, CardUsage, JudgeArtefact
+from dspy_proact.programs import CardNumber, JudgeArtefact
 from dspy_proact.report import STAND_IN, cell, coefficient, probability
-from dspy_proact.stats import Estimate
 
 _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""
@@ -92,18 +92,17 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         "because a verdict on them could not be read.",
         f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
         f"{after[1]} after.",
-        f"1,000 verdicts: {_usage(card.usage_before)} before, {_usage(card.usage_after)} after.",
+        f"1,000 verdicts: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
         f"{len(state.demos)} demos, {artefact.votes} vote{'s' if artefact.votes > 1 else ''}, cuts on the mean level: "
         f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in a "
         "labelled item.",
-        f"made {card.created} with {', '.join(f'{name} {number}' for name, number in card.versions.items())}; "
+        f"made {card.created} with {versions_text(card.versions)}; "
         f"proposer {card.proposer}; ratings {str(card.ratings.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
     ]
 
 
 def _number(number: CardNumber) -> str:
-    reason = number.reason or ("none given" if number.low is None else None)
-    return coefficient(Estimate(number.value, number.low, number.high, reason))
+    return coefficient(estimate_of(number))
 
 
 def _share(number: CardNumber) -> str:
@@ -112,10 +111,3 @@ def _share(number: CardNumber) -> str:
 
 def _value(number: CardNumber) -> str:
     return "-" if number.value is None else f"{number.value:+.2f}".replace("+0.", ".").replace("-0.", "-.")
-
-
-def _usage(usage: CardUsage) -> str:
-    if usage.prompt_tokens is None or usage.completion_tokens is None:
-        return "not known"
-    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
-    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"

@@ -17,7 +17,7 @@ from dspy_proact.programs.artefact import (
     write_artefact,
 )
 from dspy_proact.programs.assistant import Assistant, Reply, usable
-from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change, ResponseUsage
+from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change
 from dspy_proact.programs.bare_chat import BareChat
 from dspy_proact.programs.card import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
 from dspy_proact.programs.fenced_json import FencedJSON
@@ -51,7 +51,6 @@ __all__ = [
     "PredictorState",
     "QuoteEvidence",
     "Reply",
-    "ResponseUsage",
     "compiled_assistant",
     "compiled_judge",
     "load_assistant",

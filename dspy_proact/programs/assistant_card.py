@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dspy_proact.programs.card import CardNumber
+from dspy_proact.programs.card import CardNumber, CardUsage
 from dspy_proact.types import Frozen, Phase
 
 
@@ -31,14 +31,6 @@ class CandidateCard(Frozen):
     broken: tuple[str, ...]
     """Guards that it does not keep; those of candidates that were not looked at, being worse, are not known."""
     chosen: bool
-
-
-class ResponseUsage(Frozen):
-    """What 1,000 responses take."""
-
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    usd: float | None
 
 
 class AssistantCard(Frozen):
@@ -82,8 +74,8 @@ class AssistantCard(Frozen):
     """Share in [0, 1] of the system prompt's runs of eight words that stand in a rubric."""
     conversation_overlap: float
     """Share in [0, 1] of the instruction's runs of eight words that stand in a conversation."""
-    usage_before: ResponseUsage
-    usage_after: ResponseUsage
+    usage_before: CardUsage
+    usage_after: CardUsage
     assistant: dict[str, Any]
     """Model, endpoint and decoding."""
     judge: dict[str, Any]

@@ -46,7 +46,7 @@ class PhaseCard(Gain):
 
 
 class CardUsage(Frozen):
-    """What 1,000 verdicts take."""
+    """What 1,000 verdicts or responses take."""
 
     prompt_tokens: int | None
     completion_tokens: int | None

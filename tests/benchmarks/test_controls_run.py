@@ -348,7 +348,7 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
     for refused in (again.run, again.plan):
-        with pytest.raises(UsageError, match=r"--controls: among these responses is none at a control turn; ask a model with"):
+        with pytest.raises(UsageError, match="--controls: among these responses is none at"):
             refused(tmp_path / "child", controls=True)
     assert not server.sent
     assert not (tmp_path / "child").exists()

@@ -1,22 +1,20 @@
 """The card of a compiled assistant: what was bought, and what it cost."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssistant, Reported
+from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssistant
 from dspy_proact.compile.assistant.guards import MARGINS
 from dspy_proact.compile.assistant.panel import Played
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
+from dspy_proact.compile.numbers import card_number, overlap, usage_of
 from dspy_proact.models import Price
-from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change, ResponseUsage
+from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change
 from dspy_proact.stats import Estimate, LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
 
-_RUN = 8
-"""Words in a row that make an overlap."""
 SAME_JUDGE = (
     "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
 )
@@ -71,8 +69,8 @@ def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: Assist
         withheld=(compiled.withheld.sentences, compiled.withheld.of),
         rubric_overlap=overlap(program.system_prompt, rubrics),
         conversation_overlap=overlap(program.instruction, turns),
-        usage_before=_usage(compiled.before, made.price),
-        usage_after=_usage(compiled.after, made.price),
+        usage_before=usage_of(compiled.before.calls, made.price),
+        usage_after=usage_of(compiled.after.calls, made.price),
         assistant=dict(made.assistant),
         judge=dict(made.judge),
         report_judge=dict(made.report_judge),
@@ -84,13 +82,6 @@ def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: Assist
         versions=dict(made.versions),
         created=made.created,
     )
-
-
-def overlap(text: str, others: Sequence[str]) -> float:
-    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
-    own = _runs(text)
-    seen = {run for other in others for run in _runs(other)} if own else set[tuple[str, ...]]()
-    return sum(run in seen for run in own) / len(own) if own else 0.0
 
 
 def costs(
@@ -170,9 +161,9 @@ def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
 def _change(change: ScoreChange) -> Change:
     return Change(
         count=change.count,
-        before=_number(change.before),
-        after=_number(change.after),
-        difference=_number(change.difference),
+        before=card_number(change.before),
+        after=card_number(change.after),
+        difference=card_number(change.difference),
         low98=change.low98,
         p=change.p,
     )
@@ -181,19 +172,15 @@ def _change(change: ScoreChange) -> Change:
 def _words(length: LengthChange) -> Change:
     return Change(
         count=length.count,
-        before=_number(length.before),
-        after=_number(length.after),
-        difference=_number(length.ratio),
+        before=card_number(length.before),
+        after=card_number(length.after),
+        difference=card_number(length.ratio),
     )
 
 
 def _none(reason: str) -> Change:
     nothing = CardNumber(value=None, reason=reason)
     return Change(count=0, before=nothing, after=nothing, difference=nothing)
-
-
-def _number(estimate: Estimate) -> CardNumber:
-    return CardNumber(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
 def _points(difference: Estimate) -> str:
@@ -215,18 +202,3 @@ def _criteria(probe: Probe) -> list[str]:
         return []
     rubric = probe.view.rubric
     return [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
-
-
-def _runs(text: str) -> list[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.casefold())
-    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]
-
-
-def _usage(reported: Reported, price: Price) -> ResponseUsage:
-    """What 1,000 responses take, by the calls that these took."""
-    counted = [(call.prompt_tokens, call.completion_tokens) for call in reported.calls]
-    answered = [(prompt, completion) for prompt, completion in counted if prompt is not None and completion is not None]
-    if not answered:
-        return ResponseUsage(prompt_tokens=None, completion_tokens=None, usd=None)
-    prompt, completion = (round(1000 * sum(each[place] for each in answered) / len(answered)) for place in (0, 1))
-    return ResponseUsage(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))

@@ -1,16 +1,15 @@
 """The card of a compile: everything that it showed, in one value."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.compile.judge.compiling import Compiled, Tested
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.numbers import card_number, overlap, usage_of
 from dspy_proact.models import Price
-from dspy_proact.programs import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
+from dspy_proact.programs import CardNumber, Gain, JudgeCard, PhaseCard
 from dspy_proact.stats import (
-    Estimate,
     HumanReference,
     Improvement,
     cluster_mean,
@@ -20,8 +19,6 @@ from dspy_proact.stats import (
 )
 from dspy_proact.types import Grade, Phase
 
-_RUN = 8
-"""Words in a row that make an overlap."""
 _ENOUGH = 200
 """Labels from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 
@@ -92,11 +89,11 @@ def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: i
         unread=len(items) - len(read.items),
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
-        usage_before=_usage(compiled.before, made.price),
-        usage_after=_usage(compiled.after, made.price),
+        usage_before=usage_of(compiled.before.calls, made.price),
+        usage_after=usage_of(compiled.after.calls, made.price),
         folds=len(compiled.fold_scores),
         fold_scores=compiled.fold_scores,
-        overlap=overlap(compiled.judge.instruction, items),
+        overlap=overlap(compiled.judge.instruction, (text for item in items for text in _texts(item))),
         judge=dict(made.judge),
         proposer=made.proposer,
         optimizer=dict(made.optimizer),
@@ -107,23 +104,11 @@ def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: i
     )
 
 
-def overlap(instruction: str, items: Sequence[Labelled]) -> float:
-    """Share in [0, 1] of an instruction's runs of eight words that stand in a labelled item; 0 where it has none."""
-    seen = {run for item in items for text in _texts(item) for run in _runs(text)}
-    own = _runs(instruction)
-    return sum(run in seen for run in own) / len(own) if own else 0.0
-
-
 def _texts(item: Labelled) -> list[str]:
     turns = [text for turn in item.view.conversation for text in (turn.user, turn.assistant or "")]
     rubric = item.view.rubric
     criteria = [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
     return [*turns, *criteria, item.response, *(rating.reason for rating in item.ratings)]
-
-
-def _runs(text: str) -> list[tuple[str, ...]]:
-    words = re.findall(r"\w+", text.casefold())
-    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]
 
 
 def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
@@ -152,8 +137,8 @@ def _phase(read: _Read, gain: Improvement) -> PhaseCard:
         exact_before=_equal(before, consensus, read.scenarios),
         exact_after=_equal(after, consensus, read.scenarios),
         exact_commonest=_equal([commonest] * len(consensus), consensus, read.scenarios),
-        one_human=_number(reference.one_human) if reference else _NONE,
-        best_attainable=_number(reference.best_attainable) if reference else _NONE,
+        one_human=card_number(reference.one_human) if reference else _NONE,
+        best_attainable=card_number(reference.best_attainable) if reference else _NONE,
         bias_before=_bias(read.items, before),
         bias_after=_bias(read.items, after),
     )
@@ -170,28 +155,24 @@ def _reference(read: _Read, judge: Sequence[Grade]) -> HumanReference | None:
 
 
 def _equal(one: Sequence[Grade], other: Sequence[Grade], scenarios: Sequence[str]) -> CardNumber:
-    return _number(cluster_mean([float(a is b) for a, b in zip(one, other, strict=True)], scenarios))
+    return card_number(cluster_mean([float(a is b) for a, b in zip(one, other, strict=True)], scenarios))
 
 
 def _bias(items: Sequence[Labelled], judge: Sequence[Grade]) -> CardNumber:
     people = [sum(rating.grade.score for rating in item.ratings) / len(item.ratings) for item in items]
     scenarios = [item.scenario for item in items]
-    return _number(paired_difference(people, [grade.score for grade in judge], scenarios).difference)
+    return card_number(paired_difference(people, [grade.score for grade in judge], scenarios).difference)
 
 
 def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:
     return {
         "labels": gain.labels,
-        "before": _number(gain.before),
-        "after": _number(gain.after),
-        "difference": _number(gain.difference),
+        "before": card_number(gain.before),
+        "after": card_number(gain.after),
+        "difference": card_number(gain.difference),
         "low98": gain.low98,
         "p": p,
     }
-
-
-def _number(estimate: Estimate) -> CardNumber:
-    return CardNumber(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
 def _evidence(tested: Tested) -> tuple[int, int]:
@@ -199,15 +180,3 @@ def _evidence(tested: Tested) -> tuple[int, int]:
         verdict.verified for votes in tested.votes.values() for verdict in votes.read if verdict.verified is not None
     ]
     return sum(checks), len(checks)
-
-
-def _usage(tested: Tested, price: Price) -> CardUsage:
-    """What 1,000 verdicts take, by the calls that these took."""
-    answered = [call for call in tested.calls if call.prompt_tokens is not None and call.completion_tokens is not None]
-    verdicts = sum(len(votes.verdicts) for votes in tested.votes.values())
-    if not answered or not verdicts:
-        return CardUsage(prompt_tokens=None, completion_tokens=None, usd=None)
-    # Calls that DSPy's memory answered cost nothing here, but would elsewhere: the mean is over those that were made.
-    prompt = round(1000 * sum(call.prompt_tokens or 0 for call in answered) / len(answered))
-    completion = round(1000 * sum(call.completion_tokens or 0 for call in answered) / len(answered))
-    return CardUsage(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))

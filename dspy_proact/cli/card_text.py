@@ -1,0 +1,23 @@
+"""What both cards say alike."""
+
+from dspy_proact.programs import CardNumber, CardUsage
+from dspy_proact.stats import Estimate
+
+
+def estimate_of(number: CardNumber) -> Estimate:
+    """A number of a card as an estimate, to be shown."""
+    reason = number.reason or ("none given" if number.low is None else None)
+    return Estimate(number.value, number.low, number.high, reason)
+
+
+def usage_text(usage: CardUsage) -> str:
+    """Tokens and cost."""
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return "not known (nothing was asked anew)"
+    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
+    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"
+
+
+def versions_text(versions: dict[str, str]) -> str:
+    """What took part, by name."""
+    return ", ".join(f"{name} {number}" for name, number in versions.items())
