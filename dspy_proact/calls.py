@@ -15,7 +15,7 @@ class Call(Frozen):
     """One attempt to call a model."""
 
     role: str
-    """`assistant` or `judge`."""
+    """`assistant`, `judge` or `proposer`."""
     started: float
     """Seconds since the epoch."""
     latency: float

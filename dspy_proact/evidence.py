@@ -8,6 +8,7 @@ written without blanks is a word of its own.
 """
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -55,6 +56,15 @@ class _Words:
             return None
         first, last = (bisect_right(self._offsets, offset) - 1 for offset in (found[0], found[-1]))
         return self._spans[first][0], self._spans[last][1]
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text in order, without regard to case and to the form of letters; nothing invisible is in them.
+
+    Each character of a script that is written without blanks is a word of its own.
+    """
+    plain = "".join(char for char in unicodedata.normalize("NFKC", text) if unicodedata.category(char) != "Cf")
+    return [match.group().casefold() for match in _WORD.finditer(plain)]
 
 
 def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:

@@ -9,6 +9,7 @@ None sees the curated response at that turn or anything later. None can hold per
 scenario, ids or planner notes: there is no field for them.
 """
 
+import hashlib
 from collections.abc import Sequence
 
 from dspy_proact.types import Dialogue, Frozen, Rubric, Trigger, Turn
@@ -55,6 +56,11 @@ class ControlView(Frozen):
     def of(cls, dialogue: Dialogue, turn: int) -> "ControlView":
         """The view on a turn of a dialogue, counted from 1; its curated response is left behind."""
         return cls(conversation=_awaiting(dialogue, turn), turn=turn)
+
+
+def dialogue_mark(conversation: Sequence[Turn]) -> str:
+    """A mark of the dialogue that a conversation is from: 16 hex digits of sha256 over how it begins."""
+    return hashlib.sha256(conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _awaiting(dialogue: Dialogue, turn: int) -> tuple[Turn, ...]:

@@ -11,9 +11,8 @@ import argparse
 import shutil
 from pathlib import Path
 
-from dspy_proact import Estimate, Halt, ProactError, load_corpus
+from dspy_proact import Halt, ProactError, load_corpus
 from dspy_proact.compile import MARGINS, AssistantCompile, AssistantPlan, Effort
-from dspy_proact.programs import CardNumber
 from dspy_proact.report import STAND_IN, percent, points_of
 
 CORPUS = "sample"
@@ -42,7 +41,7 @@ def main() -> None:
     shutil.copyfile(finished.path, asked.programs / f"assistant-{name}.json")
     card = finished.artefact.card
     for what, change in {**card.phases, "unwanted offers": card.offers}.items():
-        before, after, difference = map(estimate, (change.before, change.after, change.difference))
+        before, after, difference = change.before.estimate, change.after.estimate, change.difference.estimate
         turns, told = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
         print(f"{what} ({turns}): {told}, {points_of(difference)}")
     words = card.length
@@ -51,10 +50,6 @@ def main() -> None:
     print(f"{card.statement}.")
     if card.embedded:
         print(STAND_IN)
-
-
-def estimate(number: CardNumber) -> Estimate:
-    return Estimate(**number.model_dump())
 
 
 if __name__ == "__main__":

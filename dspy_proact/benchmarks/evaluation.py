@@ -10,6 +10,7 @@ from dspy_proact.corpus import Corpus
 from dspy_proact.models import Backend, Gate, Limits, Price, open_model
 from dspy_proact.programs import Assistant, JudgeArtefact
 from dspy_proact.runs import CorpusRecord, Identity, Manifest
+from dspy_proact.views import dialogue_mark
 
 
 class Evaluation(Execution):
@@ -87,6 +88,7 @@ class Evaluation(Execution):
             control_labels=tuple(ProactBench.control_labels),
             embedded=any(each.embedded for each in (under_test, *jury.models)),
             system_prompt=program.system_prompt or None,
+            learned_on=sum(dialogue_mark(dialogue.turns) in program.learned_from for dialogue in corpus.dialogues),
             epochs=1,
             judge_epochs=jury.votes,
             corpus=corpus_record(corpus),

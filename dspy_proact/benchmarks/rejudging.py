@@ -73,6 +73,7 @@ class Rejudging(Execution):
             labels=tuple(ProactBench.labels),
             control_labels=tuple(ProactBench.control_labels),
             system_prompt=responses.system_prompt,
+            learned_on=responses.learned_on,
             embedded=responses.embedded or any(model.embedded for model in jury.models),
             epochs=responses.epochs,
             judge_epochs=jury.votes,

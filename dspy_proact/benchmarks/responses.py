@@ -41,6 +41,8 @@ class Responses:
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None
     """What the assistant was told; None for nothing, or where it is not known."""
+    learned_on: int
+    """Dialogues that its program was compiled on."""
     embedded: bool
     """Whether they are the stand-in's."""
     epochs: int
@@ -71,6 +73,7 @@ class Responses:
             assistant=identity.assistant,
             overrides=manifest.overrides.get("assistant", ()),
             system_prompt=manifest.system_prompt,
+            learned_on=manifest.learned_on,
             embedded=identity.assistant.model == "embedded",
             epochs=manifest.epochs,
             corpus=manifest.corpus,
@@ -98,6 +101,7 @@ class Responses:
             assistant=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
             overrides=(),
             system_prompt=None,
+            learned_on=0,
             embedded=results.model == "embedded",
             epochs=1,
             corpus=corpus_record(corpus),

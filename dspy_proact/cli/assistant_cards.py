@@ -9,13 +9,23 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import estimate_of, usage_text, versions_text
+from dspy_proact.cli.card_text import usage_text, versions_text
 from dspy_proact.compile import FinishedAssistant
 from dspy_proact.compile.assistant.estimate import AssistantEstimate
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
-from dspy_proact.report import STAND_IN, ScatterPoint, cell, coefficient, percent, points_of, probability, scatter_svg
+from dspy_proact.report import (
+    STAND_IN,
+    ScatterPoint,
+    cell,
+    coefficient,
+    counted,
+    percent,
+    points_of,
+    probability,
+    scatter_svg,
+)
 from dspy_proact.stats import Estimate
 
 
@@ -44,7 +54,8 @@ def show_assistant_plan(plan: AssistantEstimate, as_json: bool) -> None:
     price = "price unknown" if plan.usd is None else f"USD {plan.usd:.2f} without the proposer"
     click.echo(
         f"At most {plan.responses:,} responses, {plan.verdicts:,} verdicts of the tuning judge and "
-        f"{plan.report_verdicts:,} of the reporting one, and about {plan.proposer_calls:,} proposals. None is made now."
+        f"{plan.report_verdicts:,} of the reporting one, and about {plan.proposer_calls:,} proposals, without "
+        "repairs and retries. None is made now."
     )
     click.echo(f"{price}, if every response is as long as the most talkative model's.")
     click.echo(f"{plan.triggers} triggers in {plan.scenarios} scenarios; a claim takes at least 60 in 10.")
@@ -129,24 +140,31 @@ def _changes(card: AssistantCard) -> Table:
     table.add_column("out of fold", no_wrap=True)
     for heading in ("n", "before", "after", "change", "p"):
         table.add_column(cell(heading), justify="right", no_wrap=True)
+    if len(card.chosen) > 1:
+        table.add_row(*map(cell, ["tuned for", *_shares(card.target)]))
     for phase, change in card.phases.items():
         mark = "*" if phase in card.chosen else ""
         table.add_row(*map(cell, [f"{phase}{mark}", *_shares(change)]))
     table.add_row(*map(cell, ["unwanted offers", *_shares(card.offers)]))
     length = card.length
     means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
-    times = "-" if length.difference.value is None else f"x {coefficient(estimate_of(length.difference))}"
-    table.add_row(*map(cell, ["words", str(length.count), *means, times, ""]))
+    times = "-" if length.difference.value is None else f"x {coefficient(length.difference.estimate)}"
+    table.add_row(*map(cell, ["words", f"{length.count}/{length.total}", *means, times, ""]))
     return table
 
 
 def _shares(change: Change) -> list[str]:
     numbers = [
-        percent(estimate_of(change.before)),
-        percent(estimate_of(change.after)),
-        points_of(estimate_of(change.difference)),
+        percent(change.before.estimate),
+        percent(change.after.estimate),
+        points_of(change.difference.estimate),
     ]
-    return [str(change.count), *numbers, probability(change.p)]
+    return [f"{change.count}/{change.total}", *numbers, probability(change.p)]
+
+
+def _rounded(share: float) -> str:
+    """A share in percent, never rounded to none."""
+    return "under 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
 def _front(card: AssistantCard) -> Table:
@@ -171,7 +189,8 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"{CONTROL_RULE}."
         if card.controls
         else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
-        f"guards, against the start on the training folds: {guards or 'none'}.",
+        f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
+        f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
         f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, {card.folds} "
         f"folds. Tuned by {card.judge.get('model')}, reported by {card.report_judge.get('model')}, prompts by "
         f"{card.proposer}.",
@@ -180,10 +199,10 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
     return [
         *notes,
-        f"{len(artefact.state.demos)} demos; {100 * card.rubric_overlap:.0f} % of the prompt's runs of eight words "
-        f"stand in a rubric, {100 * card.conversation_overlap:.0f} % of the instruction's in a conversation; "
-        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept from the proposer, for "
-        "they speak with a rubric's words.",
+        f"{len(artefact.state.demos)} demos; of the instruction's runs of eight words "
+        f"{_rounded(card.rubric_overlap)} stand in a rubric, {_rounded(card.conversation_overlap)} in a conversation; "
+        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they speak with a "
+        "rubric's words.",
         f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
         f"made {card.created} with {versions_text(card.versions)}; "
         f"corpus {str(corpus.get('sha256'))[:12]}; program {artefact.digest[:12]}.",

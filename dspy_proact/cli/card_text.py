@@ -1,13 +1,6 @@
 """What both cards say alike."""
 
-from dspy_proact.programs import CardNumber, CardUsage
-from dspy_proact.stats import Estimate
-
-
-def estimate_of(number: CardNumber) -> Estimate:
-    """A number of a card as an estimate, to be shown."""
-    reason = number.reason or ("none given" if number.low is None else None)
-    return Estimate(number.value, number.low, number.high, reason)
+from dspy_proact.programs import CardUsage
 
 
 def usage_text(usage: CardUsage) -> str:

@@ -8,7 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import estimate_of, usage_text, versions_text
+from dspy_proact.cli.card_text import usage_text, versions_text
 from dspy_proact.compile.judge.estimate import CompileEstimate
 from dspy_proact.programs import CardNumber, JudgeArtefact
 from dspy_proact.report import STAND_IN, cell, coefficient, probability
@@ -102,7 +102,7 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
 
 
 def _number(number: CardNumber) -> str:
-    return coefficient(estimate_of(number))
+    return coefficient(number.estimate)
 
 
 def _share(number: CardNumber) -> str:

@@ -1,7 +1,8 @@
-"""`dspy-proact optimize`: compile a program against people's labels, and show what came of it."""
+"""`dspy-proact optimize`: compile the judge or the assistant, and show what came of it."""
 
 import json
 import math
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def optimize() -> None:
-    """Compile a program against labels, and see what it bought."""
+    """Compile the judge or the assistant, and see what it bought."""
 
 
 @optimize.command()
@@ -28,6 +29,7 @@ def optimize() -> None:
 @click.option("--judge-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
 @click.option("--proposer", help="Model that writes instructions. Default: the judge's.")
 @click.option("--proposer-api-base", metavar="URL", help="Endpoint of the proposer.")
+@click.option("--proposer-param", "proposer_params", type=Params(), multiple=True, help="Likewise for the proposer.")
 @click.option("--proposer-price", type=PerMillion(), help="Likewise for the proposer.")
 @click.option("--ratings", default="sample", show_default=True, metavar="sample|proactbench|PATH", help="Labels.")
 @click.option("--run", type=click.Path(path_type=Path), help="Run whose responses a file of ratings is of.")
@@ -48,6 +50,7 @@ def judge(
     judge_price: tuple[float, float] | None,
     proposer: str | None,
     proposer_api_base: str | None,
+    proposer_params: tuple[tuple[str, Any], ...],
     proposer_price: tuple[float, float] | None,
     ratings: str,
     run: Path | None,
@@ -76,6 +79,7 @@ def judge(
         judge_api_base=judge_api_base,
         proposer_api_base=proposer_api_base,
         judge_params=dict(judge_params),
+        proposer_params=dict(proposer_params),
         backend=effort.backend,
         timeout=effort.timeout,
         retries=effort.retries,
@@ -86,7 +90,8 @@ def judge(
     if effort.dry_run:
         show_compile_plan(compiling.estimate(), effort.as_json)
         return 0
-    return _finish(compiling, effort, print_card, "--judge-program")
+    use = f"--judge {shlex.quote(judge)} --judge-program"
+    return _finish(compiling, effort, print_card, use, lambda card: card.unread)
 
 
 class Guards(click.ParamType):
@@ -134,10 +139,18 @@ class Guards(click.ParamType):
 @click.option("--report-judge-api-base", metavar="URL", help="Endpoint of the reporting judge.")
 @click.option("--proposer-api-base", metavar="URL", help="Endpoint of the proposer.")
 @click.option("--model-param", "model_params", type=Params(), multiple=True, help="Overrides the preset; repeatable.")
-@click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise, for both judges.")
+@click.option("--judge-param", "judge_params", type=Params(), multiple=True, help="Likewise for the tuning judge.")
+@click.option(
+    "--report-judge-param",
+    "report_judge_params",
+    type=Params(),
+    multiple=True,
+    help="Likewise for the reporting judge.",
+)
 @click.option("--model-price", type=PerMillion(), help="US dollars per million tokens, where litellm knows none.")
 @click.option("--judge-price", type=PerMillion(), help="Likewise for the tuning judge.")
 @click.option("--report-judge-price", type=PerMillion(), help="Likewise for the reporting judge.")
+@click.option("--proposer-param", "proposer_params", type=Params(), multiple=True, help="Likewise for the proposer.")
 @click.option("--proposer-price", type=PerMillion(), help="Likewise for the proposer.")
 @click.option(
     "--optimizer", type=click.Choice(["bootstrap", "miprov2", "gepa", "search"]), default="search", show_default=True
@@ -155,6 +168,8 @@ def assistant(
     guards: tuple[tuple[Any, float], ...],
     model_params: tuple[tuple[str, Any], ...],
     judge_params: tuple[tuple[str, Any], ...],
+    report_judge_params: tuple[tuple[str, Any], ...],
+    proposer_params: tuple[tuple[str, Any], ...],
     model_price: tuple[float, float] | None,
     judge_price: tuple[float, float] | None,
     report_judge_price: tuple[float, float] | None,
@@ -180,8 +195,12 @@ def assistant(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
             "allowed, and the card warns of it"
         )
+    named = corpus or ("sample" if model == "embedded" else "proactbench")
+    loaded = load_corpus(named, _recorded_revision(named, effort.out))
+    if loaded.ignored_note:
+        say(f"{named}: {loaded.ignored_note}")
     compiling = AssistantCompile(
-        load_corpus(corpus or ("sample" if model == "embedded" else "proactbench")),
+        loaded,
         model,
         judge or "embedded",
         report_judge or "embedded",
@@ -196,6 +215,8 @@ def assistant(
         start=start,
         model_params=dict(model_params),
         judge_params=dict(judge_params),
+        report_judge_params=dict(report_judge_params),
+        proposer_params=dict(proposer_params),
         backend=effort.backend,
         timeout=effort.timeout,
         retries=effort.retries,
@@ -211,11 +232,28 @@ def assistant(
         return 0
     if compiling.same_judge:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
-    return _finish(compiling, effort, print_assistant_card, "--program")
+    use = f"--model {shlex.quote(model)} --program"
+    return _finish(compiling, effort, print_assistant_card, use, lambda card: card.unscored)
+
+
+def _recorded_revision(corpus: str, out: Path | None) -> str | None:
+    """The dataset's revision that a compile has recorded, so that resuming does not move on to a newer."""
+    from dspy_proact.compile.workshop import COMPILES, recorded
+
+    if corpus != "proactbench":
+        return None
+    known = [
+        kept.get("revision") for kept in recorded(out or COMPILES, "assistant") if kept.get("corpus_name") == corpus
+    ]
+    return next(iter(known), None)
 
 
 def _finish(
-    compiling: "JudgeCompile | AssistantCompile", effort: Effortful, printed: Callable[[Any], None], use: str
+    compiling: "JudgeCompile | AssistantCompile",
+    effort: Effortful,
+    printed: Callable[[Any], None],
+    use: str,
+    unscored: Callable[[Any], int],
 ) -> int:
     """Do a compile and say how it ended; the exit status."""
     from dspy_proact.cli.assistant_cards import draw_front
@@ -238,7 +276,7 @@ def _finish(
     if isinstance(finished, FinishedAssistant) and (picture := draw_front(finished)):
         say(f"The candidates are drawn in {picture}.")
     say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
-    return 0
+    return 3 if unscored(finished.artefact.card) else 0
 
 
 @optimize.command()

@@ -5,16 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from dspy_proact.calls import Call
 from dspy_proact.models import Price
-from dspy_proact.programs import CardNumber, CardUsage
-from dspy_proact.stats import Estimate
+from dspy_proact.programs import CardUsage
 
 _RUN = 8
 """Words in a row that make an overlap."""
-
-
-def card_number(estimate: Estimate) -> CardNumber:
-    """An estimate, as a card holds it."""
-    return CardNumber(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
 
 
 def usage_of(calls: Sequence[Call], price: Price) -> CardUsage:

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import signal
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,21 +12,26 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.errors import Interrupted, RunError
+from dspy_proact.errors import Interrupted, RunError, UsageError
 from dspy_proact.models import Gate, Model, Record
 from dspy_proact.switch import Switch
 
+COMPILES = Path("compiles")
+"""Where compiles are done unless a person says otherwise."""
 _CLAIM, _RECORD = "compile.json", "record.jsonl"
 
 
 @contextmanager
-def workshop(folder: Path, identity: Mapping[str, Any], gate: Gate) -> Generator[Record]:
+def workshop(
+    folder: Path, identity: Mapping[str, Any], gate: Gate, noted: Mapping[str, Any] | None = None
+) -> Generator[Record]:
     """The record of the compile in a folder, for as long as it is done.
 
     Args:
         folder: Made if it is not there.
         identity: What must be equal for two commands to be the same compile; JSON.
         gate: Of all its models.
+        noted: What is written down beside it and decides nothing.
 
     Raises:
         RunError: The folder holds another compile or something else, is in use, or cannot be written.
@@ -36,7 +41,7 @@ def workshop(folder: Path, identity: Mapping[str, Any], gate: Gate) -> Generator
     switch = Switch()
     gate.open(switch)
     with Record(folder / _RECORD) as record:
-        _claim(folder / _CLAIM, json.loads(json.dumps(identity)))
+        _claim(folder / _CLAIM, json.loads(json.dumps(identity)), noted or {})
         with _own_cache(), _interrupts(switch):
             yield record
             switch.check()
@@ -45,7 +50,7 @@ def workshop(folder: Path, identity: Mapping[str, Any], gate: Gate) -> Generator
 def folder_of(program: str, identity: Mapping[str, Any]) -> Path:
     """`compiles/<program>--<8 hex of the identity>`."""
     told = json.dumps(identity, sort_keys=True)
-    return Path("compiles", f"{program}--{hashlib.sha256(told.encode()).hexdigest()[:8]}")
+    return COMPILES / f"{program}--{hashlib.sha256(told.encode()).hexdigest()[:8]}"
 
 
 def who(model: Model) -> dict[str, Any]:
@@ -56,6 +61,34 @@ def who(model: Model) -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Of what takes part in a compile."""
     return {name: version(name) for name in ("dspy-proact", "dspy", "litellm", "optuna", "gepa")}
+
+
+def recorded(folder: Path, program: str) -> list[dict[str, Any]]:
+    """What the compiles of a program have written down in a folder, or in the default folders where it is `compiles`.
+
+    The newest first; what cannot be read is left out.
+    """
+    files = [folder / _CLAIM] if (folder / _CLAIM).exists() else list(folder.glob(f"{program}--*/{_CLAIM}"))
+    kept: list[dict[str, Any]] = []
+    for file in sorted(files, key=lambda file: -file.stat().st_mtime):
+        with suppress(OSError, ValueError):
+            value = json.loads(file.read_text(encoding="utf-8"))
+            kept += [value] if isinstance(value, dict) else []
+    return kept
+
+
+def require_one_endpoint(models: Iterable[Model]) -> None:
+    """Raise a `UsageError` where models of one role and name are served at two endpoints.
+
+    DSPy's memory tells models apart by name, and two of one role are asked the same, so that one would answer for both.
+    """
+    at: dict[tuple[str, str], str | None] = {}
+    for model in models:
+        if at.setdefault((model.role, model.name), model.endpoint) != model.endpoint:
+            raise UsageError(
+                f"{model.name}: named at two endpoints; a compile tells judges apart by name: serve one of them under "
+                "another name"
+            )
 
 
 def now() -> str:
@@ -74,7 +107,7 @@ def _require_ours(folder: Path) -> None:
         raise RunError(f"{folder}: not empty and not a compile; name another folder with --out")
 
 
-def _claim(file: Path, identity: Mapping[str, Any]) -> None:
+def _claim(file: Path, identity: Mapping[str, Any], noted: Mapping[str, Any]) -> None:
     """Write what is compiled here, or check that it is this."""
     try:
         if file.exists():
@@ -88,7 +121,7 @@ def _claim(file: Path, identity: Mapping[str, Any]) -> None:
                 )
             return
         temporary = file.with_name(f"{_CLAIM}.new")
-        temporary.write_text(json.dumps(identity, indent=2) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps({**noted, **identity}, indent=2) + "\n", encoding="utf-8")
         temporary.replace(file)
     except (OSError, ValueError) as error:
         raise RunError(f"{file}: cannot be used: {error}") from error

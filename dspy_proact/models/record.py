@@ -139,11 +139,18 @@ class RecordedEngine:
             except ProviderError as error:
                 raise ProviderDown(f"{self._whose}: {error}; a compile cannot go round it") from error
         self._record.add(Answered(request=name, response=response_to_dict(response), calls=tuple(calls)))
-        return response
+        return _unfiltered(response)
 
 
 def _given(kept: Answered) -> Response:
     if kept.refused:
         raise ContentError(*kept.refused)
     assert kept.response is not None, "answered or refused"
-    return response_from_dict(kept.response)
+    return _unfiltered(response_from_dict(kept.response))
+
+
+def _unfiltered(response: Response) -> Response:
+    """The response; one that a filter cut raises `ContentError`, so that DSPy's memory never gives it as a whole."""
+    if response.finish_reason == "content_filter":
+        raise ContentError("filtered", "the provider's content filter cut the answer")
+    return response

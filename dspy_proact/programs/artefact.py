@@ -188,8 +188,7 @@ def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
     """The assistant of an artefact."""
     assistant = Assistant()
     assistant.reply.load_state(artefact.state.model_dump(mode="json"))
-    assistant.name = f"compiled:{artefact.digest[:12]}"
-    return assistant
+    return assistant.compiled_as(artefact.digest, artefact.card.corpus.get("dialogues", ()))
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

@@ -3,7 +3,7 @@
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import Any, Self, cast
 
 import dspy
@@ -36,12 +36,12 @@ class Assistant(dspy.Module):
         instruction: A system prompt; without one nothing is added to the chat.
         hint: What a teacher is told beside it (compiling).
 
+    Attributes:
+        learned_from: Marks of the conversations that it was compiled on (`views.dialogue_mark`).
+
     Raises:
         UsageError: The instruction is blank.
     """
-
-    name = "bare"
-    """`bare`, `prompt` where it has an instruction of a person's, or `compiled:` and the hash of its file."""
 
     def __init__(self, instruction: str | None = None, hint: str = "") -> None:
         super().__init__()
@@ -49,8 +49,20 @@ class Assistant(dspy.Module):
             raise UsageError("the system prompt is empty; leave it out for the bare model")
         self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
         self.adapter = BareChat(hint)
-        if instruction is not None:
-            self.name = "prompt"
+        self.learned_from: frozenset[str] = frozenset()
+        self._filed: tuple[str, str] | None = None
+
+    @property
+    def name(self) -> str:
+        """`bare`, `compiled:` with the hash of its file, or `prompt` where it says anything else to its model."""
+        if self._filed and self._filed[1] == self.fingerprint():
+            return f"compiled:{self._filed[0][:12]}"
+        return "prompt" if self.system_prompt else "bare"
+
+    def compiled_as(self, digest: str, learned_from: Iterable[str]) -> Self:
+        """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
+        self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
+        return self
 
     @property
     def instruction(self) -> str:

@@ -10,7 +10,9 @@ class Change(Frozen):
     """A number out of fold, before and after, on the same turns."""
 
     count: int
-    """Turns with a response that could be graded, before and after."""
+    """Turns that could be graded, before and after; no response is graded 0, or is no offer to grade."""
+    total: int
+    """Turns that were asked."""
     before: CardNumber
     after: CardNumber
     difference: CardNumber
@@ -18,7 +20,7 @@ class Change(Frozen):
     low98: float | None = None
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
     p: float | None = None
-    """Of exchanging before and after within whole scenarios."""
+    """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
 
 
 class CandidateCard(Frozen):
@@ -55,9 +57,11 @@ class AssistantCard(Frozen):
     """Share of control turns with an unwanted offer."""
     length: Change
     """Mean words of a response at triggers."""
+    unscored: int
+    """Turns left out of their number because a verdict on them could not be read, before or after."""
     scenarios: int
     triggers: int
-    """Of all phases; those without a grade, before or after, are in no number."""
+    """Of all phases."""
     controls: int
     """Control turns; none where the corpus has none."""
     folds: int
@@ -71,7 +75,7 @@ class AssistantCard(Frozen):
     """Sentences of the tuning judge that were kept from the proposer because they speak with the rubric's words, of
     all."""
     rubric_overlap: float
-    """Share in [0, 1] of the system prompt's runs of eight words that stand in a rubric."""
+    """Share in [0, 1] of the instruction's runs of eight words that stand in a rubric."""
     conversation_overlap: float
     """Share in [0, 1] of the instruction's runs of eight words that stand in a conversation."""
     usage_before: CardUsage

@@ -1,7 +1,8 @@
 """The card of a compiled judge: what was shown, on how many labels, with what it was made."""
 
-from typing import Any
+from typing import Any, Self
 
+from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen, Phase
 
 
@@ -12,6 +13,18 @@ class CardNumber(Frozen):
     low: float | None = None
     high: float | None = None
     reason: str | None = None
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Self:
+        """An estimate, to be kept."""
+        return cls(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate that it was."""
+        return Estimate(
+            self.value, self.low, self.high, self.reason or (None if self.low is not None else "none given")
+        )
 
 
 class Gain(Frozen):

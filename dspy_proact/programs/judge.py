@@ -85,9 +85,11 @@ class Judge(dspy.Module):
 
     async def judge(self, view: JudgeView, response: str) -> Verdict:
         """The verdict on a response, its quotes located."""
-        said = await self.acall(**_inputs(view, response))
-        evidence = locate_quotes(said.evidence, response)
-        return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
+        return _located(await self.acall(**_inputs(view, response)), response)
+
+    def judge_now(self, view: JudgeView, response: str) -> Verdict:
+        """The same, not awaited."""
+        return _located(self(**_inputs(view, response)), response)
 
     def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
@@ -121,6 +123,11 @@ class Judge(dspy.Module):
 def _inputs(view: JudgeView, response: str) -> dict[str, Any]:
     conversation = list(view.conversation)
     return {"conversation": conversation, "turn": view.turn, "rubric": view.rubric, "response": response}
+
+
+def _located(said: dspy.Prediction, response: str) -> Verdict:
+    evidence = locate_quotes(said.evidence, response)
+    return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
 
 
 def _quoting() -> FencedJSON:

@@ -6,7 +6,7 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.document import agreement_document, document
 from dspy_proact.report.export import export_csv, export_parquet, export_results
 from dspy_proact.report.leaderboard import Leaderboard, leaderboard
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, percent, points_of, probability
+from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, percent, points_of, probability
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.ranking import leaderboard_document, print_leaderboard
 from dspy_proact.report.results import Check, check_document, check_lines, check_results, summarize_results
@@ -44,6 +44,7 @@ __all__ = [
     "coefficient",
     "compare",
     "comparison_document",
+    "counted",
     "document",
     "export_csv",
     "export_parquet",

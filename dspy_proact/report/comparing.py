@@ -32,6 +32,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         },
         "phases": phases,
         "overall": {"micro": _row(comparison.micro), "macro": _row(comparison.macro, describe=False)},
+        "controls": _offers(comparison.offers) if comparison.offers else None,
+        **({} if comparison.offers else {"controls_reason": "no control turn was scored in both"}),
         "grades": comparison.flips,
         "breakdowns": {
             key: {group: _row(row) for group, row in comparison.breakdown(key).items()} for key in BREAKDOWNS
@@ -42,6 +44,12 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "judges": agreement_document(comparison.agreement) if comparison.agreement else None,
         **({} if comparison.agreement else {"judges_reason": "the two did not grade the same responses"}),
     }
+
+
+def _offers(row: Row) -> dict[str, Any]:
+    """Rates of unwanted offers at the control turns of both."""
+    a, b = (rate.for_json() for rate in row.scores)
+    return {"a": a, "b": b, "difference": paired_document(row.weighted)}
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -65,6 +73,9 @@ def _heading(comparison: Comparison) -> Iterator[str]:
     yield f"b: {b.model} judged by {b.judge} ({b.path})"
     if a.embedded or b.embedded:
         yield STAND_IN
+    for name, side in (("a", a), ("b", b)):
+        if side.manifest and side.manifest.learned_on:
+            yield f"{name}: compiled on {counted(side.manifest.learned_on, 'dialogue')} of these: no test of it"
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
     yield f"changed: {changes or 'nothing that is recorded'}"
 
@@ -115,6 +126,12 @@ def _said(comparison: Comparison) -> Iterator[str]:
         f"{counted(len(comparison.pairs), 'trigger')} scored in both, of {comparison.shared} shared; "
         f"left out: {unscored[0]} of a, {unscored[1]} of b."
     )
+    if offers := comparison.offers:
+        rates = [_share(rate.value) for rate in offers.scores]
+        yield (
+            f"unwanted offers at {counted(offers.pairs, 'control turn')} of both: a {rates[0]}, b {rates[1]} %, b - a "
+            f"{points(offers.weighted)} points, p {probability(offers.weighted.p)}; in no score above."
+        )
     if comparison.otherwise:
         yield f"{counted(comparison.otherwise, 'trigger')} of one name are worded otherwise, and left out."
     yield (

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +97,18 @@ class Comparison:
             return macro_paired_difference(a, b, groups, strata, order)
 
         return _row(self.pairs, mean, difference)
+
+    @cached_property
+    def offers(self) -> Row | None:
+        """Rates of unwanted offers at control turns that both have scored; None where there are none."""
+        ours, theirs = _by_key(self.a.controls.outcomes), _by_key(self.b.controls.outcomes)
+        alike = [key for key in ours if key in theirs and ours[key][0].view == theirs[key][0].view]
+        pairs = [pair for key in alike if (pair := _pair(ours[key], theirs[key], self.a.controls.worst))]
+        return (
+            _row([replace(pair, score=pair.passed) for pair in pairs], cluster_mean, paired_difference)
+            if pairs
+            else None
+        )
 
     @cached_property
     def adjusted(self) -> dict[str, tuple[float | None, float | None]]:

@@ -1,14 +1,15 @@
 """What happened at control turns: how often something was offered that nobody asked for."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.outcome import Evidence, Outcome
 from dspy_proact.runs import Manifest
 from dspy_proact.stats import Estimate, cluster_mean
+from dspy_proact.types import Offers
 
 NOT_ASKED = "control turns were not asked for; --controls asks at them"
 NONE_THERE = "the corpus has no control turns"
@@ -55,8 +56,9 @@ class Controls:
     @property
     def grounded(self) -> tuple[int, int]:
         """Unwanted offers that hang on a detail of the conversation, and all of them, over all verdicts."""
-        told = [offer for outcome in self.outcomes for verdict in outcome.verdicts for offer in _unwanted(verdict)]
-        return sum(bool(offer.get("grounded")) for offer in told), len(told)
+        verdicts = [verdict for outcome in self.outcomes for verdict in outcome.verdicts]
+        told = [offer for verdict in verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
+        return sum(offer.grounded for offer in told), len(told)
 
     def count(self, state: str) -> int:
         """Outcomes in a state."""
@@ -76,9 +78,3 @@ class Controls:
             "evidence": {"checked": self.evidence.checked, "verified": self.evidence.verified},
             "rule": CONTROL_RULE,
         }
-
-
-def _unwanted(verdict: GivenVerdict) -> list[Mapping[str, Any]]:
-    """The offers of a verdict that nobody asked for and that stand in the response, as JSON."""
-    offers: Sequence[Mapping[str, Any]] = verdict.detail.get("offers", ())
-    return [offer for offer in offers if not offer["asked_for"] and offer["quote"]["start"] is not None]

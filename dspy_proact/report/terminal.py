@@ -77,8 +77,17 @@ def control_lines(controls: Controls) -> Iterator[str]:
 
 
 def _heading(summary: Summary) -> list[str]:
-    heading = f"{summary.benchmark}: {summary.model} judged by {summary.judge}"
-    return [heading, *([STAND_IN] if summary.embedded else [])]
+    manifest = summary.manifest
+    program = manifest.identity.assistant.program if manifest else "unknown"
+    told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
+    heading = f"{summary.benchmark}: {summary.model}{told} judged by {summary.judge}"
+    learned = manifest.learned_on if manifest else 0
+    warning = f"compiled on {learned} of these {counted(manifest.corpus.dialogues, 'dialogue')}" if manifest else ""
+    return [
+        heading,
+        *([STAND_IN] if summary.embedded else []),
+        *([f"{warning}: on them this is no test of it; its card has one, out of fold"] if learned else []),
+    ]
 
 
 def _table(summary: Summary) -> Table:

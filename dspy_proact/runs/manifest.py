@@ -94,6 +94,8 @@ class Manifest(Frozen):
     """sha256 of the words in which control cases are graded; None where none were asked for."""
     system_prompt: str | None = None
     """What the assistant was told beside the conversation; None for nothing."""
+    learned_on: int = 0
+    """Dialogues of the corpus that the assistant's program was compiled on: on them it is not tested."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     epochs: int

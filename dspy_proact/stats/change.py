@@ -1,4 +1,4 @@
-"""What a compile changed on the same turns: scores, rates and lengths, before and after."""
+"""What changed between two programs on the same turns: scores, rates and lengths."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -117,7 +117,8 @@ def _low98(differences: NDArray[np.float64], clusters: Sequence[Hashable]) -> fl
 
 def _reason(count: int, scenarios: int, low98: float | None) -> str:
     if count < ENOUGH_LABELS or scenarios < ENOUGH_SCENARIOS:
-        return f"{count} triggers in {scenarios} scenarios are too few for a claim, which takes 60 in 10"
+        least = f"{ENOUGH_LABELS} in {ENOUGH_SCENARIOS}"
+        return f"{count} triggers in {scenarios} scenarios are too few for a claim, which takes {least}"
     if low98 is None:
         return "the difference has no interval"
     return "" if low98 > 0 else "the 98 % interval of the difference does not lie above 0"

@@ -23,7 +23,7 @@ def test_from_a_prompt_to_a_compiled_prompt(proact):
     assert "RECOVERY*" in out
     assert "unwanted offers" in out
     program = Path("compile", "assistant.json")
-    assert f"dspy-proact eval --program {program}" in err
+    assert f"--program {program}" in err
 
     status, out, err = proact("eval", "--program", program, "--controls", "--out", "compiled", "--json")
     compiled = json.loads(out)

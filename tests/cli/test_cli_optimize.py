@@ -62,7 +62,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"
-    assert f"The program is in {file}. Next: dspy-proact eval --judge-program {file}" in err
+    assert f"The program is in {file}. Next: dspy-proact eval --judge embedded --judge-program {file}" in err
 
 
 @pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2"])

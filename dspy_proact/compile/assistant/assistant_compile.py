@@ -9,10 +9,11 @@ from dspy_proact.compile.assistant.carding import Made, make_card
 from dspy_proact.compile.assistant.cast import Cast
 from dspy_proact.compile.assistant.compiling import AssistantPlan, compile_assistant, dealt
 from dspy_proact.compile.assistant.estimate import AssistantEstimate, estimate
+from dspy_proact.compile.assistant.guards import require_measurable
 from dspy_proact.compile.assistant.optimizers import ASSISTANT_OPTIMIZERS
 from dspy_proact.compile.assistant.panel import Panel
 from dspy_proact.compile.assistant.probe import Probe, probes_of
-from dspy_proact.compile.workshop import folder_of, now, versions, who, workshop
+from dspy_proact.compile.workshop import folder_of, now, require_one_endpoint, versions, who, workshop
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Backend, Gate, Limits, Price, Record, open_model
@@ -57,7 +58,9 @@ class AssistantCompile:
         report_judge_api_base: Likewise; the tuning judge's where both are one model.
         proposer_api_base: Likewise.
         model_params: Decoding parameters that override the preset; None leaves one out.
-        judge_params: Likewise, of both judges.
+        judge_params: Likewise.
+        report_judge_params: Likewise; the tuning judge's where both are one model.
+        proposer_params: Likewise; the tuning judge's where it proposes.
         backend: `litellm` forces litellm's client.
         timeout: Seconds for one attempt.
         retries: Further attempts after a failure that may heal.
@@ -88,6 +91,8 @@ class AssistantCompile:
         proposer_api_base: str | None = None,
         model_params: Mapping[str, Any] | None = None,
         judge_params: Mapping[str, Any] | None = None,
+        report_judge_params: Mapping[str, Any] | None = None,
+        proposer_params: Mapping[str, Any] | None = None,
         backend: Backend = "auto",
         timeout: float = 600.0,
         retries: int = 5,
@@ -105,6 +110,7 @@ class AssistantCompile:
         self.corpus, self.plan = corpus, plan
         self.probes = probes_of(corpus)
         dealt(self.probes, plan)
+        require_measurable(plan.margins, self.probes, plan.phases)
         self._start = _started(self.probes, system_prompt, start)
         self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
         if proposer is None and proposer_api_base is not None:
@@ -117,13 +123,15 @@ class AssistantCompile:
             | {"params": judge_params},
             "report_judge": {"name": report_judge, "role": "judge", "api_base": report_base}
             | {"price": report_judge_price or (judge_price if report_judge == judge else None)}
-            | {"params": judge_params, "flag": "--report-judge"},
+            | {"params": report_judge_params or (judge_params if report_judge == judge else None)}
+            | {"flag": "--report-judge"},
             "proposer": {"name": proposer or judge, "role": "proposer"}
+            | {"params": proposer_params or (None if proposer else judge_params)}
             | {"api_base": proposer_api_base if proposer else judge_api_base}
             | {"price": proposer_price or (None if proposer else judge_price)},
         }
         self._backend: Backend = backend
-        self._open(None)
+        require_one_endpoint(vars(self._open(None)).values())
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -174,7 +182,8 @@ class AssistantCompile:
             Halt: It ended early; what was answered is kept, and the same call goes on.
         """
         folder = Path(out or self.default_folder)
-        with workshop(folder, self.identity, self._gate) as record:
+        noted = {"revision": self.corpus.revision, "corpus_name": self.corpus.name}
+        with workshop(folder, self.identity, self._gate, noted) as record:
             models = self._open(record)
             compiled = compile_assistant(
                 self._start,

@@ -8,10 +8,10 @@ from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssis
 from dspy_proact.compile.assistant.guards import MARGINS
 from dspy_proact.compile.assistant.panel import Played
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
-from dspy_proact.compile.numbers import card_number, overlap, usage_of
+from dspy_proact.compile.numbers import overlap, usage_of
 from dspy_proact.models import Price
 from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change
-from dspy_proact.stats import Estimate, LengthChange, ScoreChange, length_change, score_change
+from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
 
@@ -45,20 +45,23 @@ def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: Assist
     chosen, controls = of_phases(probes, plan.phases), controls_among(probes)
     target = _scores(chosen, compiled, seed)
     phases = {phase: _scores(of_phases(probes, [phase]), compiled, seed) for phase in Phase}
+    adjusted = dict(zip(phases, holm([change.p for change in phases.values()]), strict=True))
+    counts = {phase: len(of_phases(probes, [phase])) for phase in Phase}
     offers = _pushing(controls, compiled, seed)
     length = _lengths(of_phases(probes, list(Phase)), compiled)
     program = compiled.tuned.program
     rubrics = [text for probe in probes for text in _criteria(probe)]
     turns = [text for probe in probes for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
     return AssistantCard(
-        statement=_statement(target, plan, costs(plan, phases, offers, length)),
+        statement=_statement(target, plan, costs(plan, phases, offers, length), offers.count > 0),
         shown=target.shown,
         warnings=(SAME_JUDGE,) if made.judge["model"] == made.report_judge["model"] else (),
         chosen=plan.phases,
-        target=_change(target),
-        phases={phase: _change(change) for phase, change in phases.items()},
-        offers=_change(offers) if controls else _none(NO_CONTROLS),
-        length=_words(length),
+        target=_change(target, len(chosen), target.p),
+        phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
+        offers=_change(offers, len(controls), offers.p) if controls else _none(NO_CONTROLS),
+        length=_words(length, sum(counts.values())),
+        unscored=len(probes) - offers.count - sum(change.count for change in phases.values()),
         scenarios=len({probe.scenario for probe in probes}),
         triggers=len(probes) - len(controls),
         controls=len(controls),
@@ -67,7 +70,7 @@ def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: Assist
         guards={str(guard): margin for guard, margin in plan.margins.items()},
         candidates=_candidates(compiled),
         withheld=(compiled.withheld.sentences, compiled.withheld.of),
-        rubric_overlap=overlap(program.system_prompt, rubrics),
+        rubric_overlap=overlap(program.instruction, rubrics),
         conversation_overlap=overlap(program.instruction, turns),
         usage_before=usage_of(compiled.before.calls, made.price),
         usage_after=usage_of(compiled.after.calls, made.price),
@@ -100,7 +103,7 @@ def costs(
     return told
 
 
-def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str]) -> str:
+def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str], known: bool) -> str:
     names = ", ".join(plan.phases)
     gain = f"{_points(target.difference)} points"
     said = (
@@ -108,7 +111,11 @@ def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str]) ->
         if target.shown
         else f"no improvement shown in {names}, {gain}: {target.reason}"
     )
-    return f"{said}; it cost {', '.join(cost)}" if cost else f"{said}; nothing beyond the usual margins was paid for it"
+    if cost:
+        said += f"; it cost {', '.join(cost)}"
+    elif known:
+        said += "; nothing beyond the usual margins was paid for it"
+    return said if known else f"{said}; what it did to unwanted offers is not known"
 
 
 def _scores(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
@@ -158,29 +165,31 @@ def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
     )
 
 
-def _change(change: ScoreChange) -> Change:
+def _change(change: ScoreChange, total: int, p: float | None) -> Change:
     return Change(
         count=change.count,
-        before=card_number(change.before),
-        after=card_number(change.after),
-        difference=card_number(change.difference),
+        total=total,
+        before=CardNumber.of(change.before),
+        after=CardNumber.of(change.after),
+        difference=CardNumber.of(change.difference),
         low98=change.low98,
-        p=change.p,
+        p=p,
     )
 
 
-def _words(length: LengthChange) -> Change:
+def _words(length: LengthChange, total: int) -> Change:
     return Change(
         count=length.count,
-        before=card_number(length.before),
-        after=card_number(length.after),
-        difference=card_number(length.ratio),
+        total=total,
+        before=CardNumber.of(length.before),
+        after=CardNumber.of(length.after),
+        difference=CardNumber.of(length.ratio),
     )
 
 
 def _none(reason: str) -> Change:
     nothing = CardNumber(value=None, reason=reason)
-    return Change(count=0, before=nothing, after=nothing, difference=nothing)
+    return Change(count=0, total=0, before=nothing, after=nothing, difference=nothing)
 
 
 def _points(difference: Estimate) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS
+from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
 from dspy_proact.compile.assistant.cast import Cast
 from dspy_proact.compile.assistant.compiling import AssistantPlan, dealt
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
@@ -20,9 +20,10 @@ _PROPOSER_CALLS = {"bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 
 @dataclass(frozen=True)
 class AssistantEstimate:
-    """The most that a compile takes; what DSPy remembers is not asked again, so that it is often far less."""
+    """The most that a compile takes, repairs and second questions apart; what DSPy remembers is not asked again."""
 
     responses: int
+    """Their prompts are counted with the most demos that a program may get, each of an assumed length."""
     verdicts: int
     """Of the tuning judge; detections of offers among them."""
     report_verdicts: int
@@ -44,7 +45,8 @@ def estimate(cast: Cast, probes: Sequence[Probe], plan: AssistantPlan, start: As
     reporting = 2 * len(probes)
     prompts = [count_tokens(cast.assistant.name, start.messages(AssistantView.of(p.conversation))) for p in probes]
     graded = [count_tokens(cast.judge.name, _graded(probe)) for probe in probes]
-    prompt, grading = sum(prompts) / len(prompts), sum(graded) / len(graded)
+    bare, grading = sum(prompts) / len(prompts), sum(graded) / len(graded)
+    prompt = bare + plan.effort.max_demos * (bare + ASSUMED_WORDS)  # a demo is a conversation and its response
     usd = [
         cast.assistant.price.of(round(prompt * (tuning + reporting)), RESPONSE_TOKENS[1] * (tuning + reporting)),
         cast.judge.price.of(round(grading * tuning), VERDICT_TOKENS[1] * tuning),

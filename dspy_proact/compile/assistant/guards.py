@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from dspy_proact.compile.assistant.panel import Panel, Played, scores
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
+from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Phase
 
@@ -30,31 +31,26 @@ class Measures:
 
 @dataclass(frozen=True)
 class Fence:
-    """The guards of one training set, measured on its start once.
+    """The guards of one training set.
 
     Args:
         margins: Of the guards that are asked for.
         panel: With the tuning judge.
         probes: The training set.
         phases: The chosen ones.
-        start: Whom candidates are compared with.
     """
 
     margins: Mapping[Guard, float]
     panel: Panel
     probes: Sequence[Probe]
     phases: Sequence[Phase]
-    start: Assistant
 
-    def broken(self, candidate: Assistant) -> tuple[Guard, ...]:
-        """The guards that a candidate does not keep; what cannot be measured is kept."""
-        if not self.margins:
-            return ()
-        before, after = self._measured(self.start), self._measured(candidate)
+    def broken(self, start: Measures, candidate: Measures) -> tuple[Guard, ...]:
+        """The guards that a candidate does not keep against the start; what cannot be measured is kept."""
         grown = {
-            "offers": _difference(before.offers, after.offers),
-            "length": None if not before.words or after.words is None else after.words / before.words - 1,
-            "phases": _difference(after.others, before.others),
+            "offers": _difference(start.offers, candidate.offers),
+            "length": None if not start.words or candidate.words is None else candidate.words / start.words - 1,
+            "phases": _difference(candidate.others, start.others),
         }
         return tuple(
             guard
@@ -62,7 +58,8 @@ class Fence:
             if (by := grown[guard]) is not None and by > margin + _ROUNDING
         )
 
-    def _measured(self, assistant: Assistant) -> Measures:
+    def measured(self, assistant: Assistant) -> Measures:
+        """What the guards that are asked for look at."""
         controls = controls_among(self.probes) if "offers" in self.margins else []
         chosen = of_phases(self.probes, self.phases) if "length" in self.margins else []
         rest = [phase for phase in Phase if phase not in self.phases]
@@ -70,6 +67,14 @@ class Fence:
         played = self.panel.play(assistant, [*controls, *chosen, *others])
         words = [count for probe in chosen if (count := played[probe.key].words) is not None]
         return Measures(offer_rate(played, controls), _mean(words), _mean(scores(played, others)))
+
+
+def require_measurable(margins: Mapping[Guard, float], probes: Sequence[Probe], phases: Sequence[Phase]) -> None:
+    """Raise a `UsageError` where a guard would have nothing to look at."""
+    if "offers" in margins and not controls_among(probes):
+        raise UsageError("--guard offers: the corpus has no control turns; leave it out, or bring a corpus that has")
+    if "phases" in margins and not of_phases(probes, [phase for phase in Phase if phase not in phases]):
+        raise UsageError("--guard phases: the corpus has no triggers of other phases; leave it out")
 
 
 _ROUNDING = 1e-9

@@ -5,14 +5,11 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.panel import NO_VERDICT, Panel
 from dspy_proact.compile.assistant.probe import Probe
 from dspy_proact.compile.assistant.withholding import Withheld, tellable
 from dspy_proact.types import Grade, Verdict
 from dspy_proact.views import JudgeView
-
-NO_VERDICT = 0.5
-"""Where no verdict can be read: the middle, for the judge's failure is not the assistant's."""
 
 
 class InitiativeMetric:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import dspy
@@ -10,7 +11,7 @@ import dspy
 from dspy_proact.compile.assistant.candidate import Candidate
 from dspy_proact.compile.assistant.guards import Fence, Guard
 from dspy_proact.compile.assistant.metric import InitiativeMetric
-from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.panel import Panel, tuning_score
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.search import search
 from dspy_proact.compile.assistant.teacher import teacher_of
@@ -82,11 +83,13 @@ class Bench:
         task = Task(start.deepcopy(), learn, compare, controls, journal)
         with dspy.context(lm=self.panel.assistant_lm, max_errors=10**9), quiet():
             tried = _BY_NAME[self.effort.optimizer](self, task)
-        fence = Fence(self.margins, self.panel, train, self.phases, start)
-        broken: dict[int, tuple[Guard, ...]] = {}
+        fence = Fence(self.margins, self.panel, train, self.phases)
+        before = fence.measured(start)
+        broken: dict[int, tuple[Guard, ...]] = {0: ()}
         order = sorted(range(len(tried)), key=lambda place: (-tried[place].score, tried[place].offers or 0.0, place))
         for place in order:
-            broken[place] = fence.broken(tried[place].program)
+            if place:
+                broken[place] = fence.broken(before, fence.measured(tried[place].program))
             if not broken[place]:
                 return Tuned(tried[place].program, tuple(tried), broken, place)
         raise AssertionError("the start keeps every guard")
@@ -95,16 +98,12 @@ class Bench:
         """The metric of a task."""
         return InitiativeMetric([*task.learn, *task.compare], self.panel, self.withheld, with_feedback)
 
-    def started(self, task: Task) -> Candidate:
-        """The start as a candidate."""
-        metric = self.metric(task)
+    def candidates(self, task: Task, found: Sequence[tuple[Assistant, float]]) -> list[Candidate]:
+        """The start, and what an optimizer found beside it."""
         played = self.panel.play(task.student, task.compare)
-        responses = [(probe, played[probe.key].response) for probe in task.compare]
-        values = [
-            0.0 if text is None else float(metric(probe.example, dspy.Prediction(response=text)))
-            for probe, text in responses
-        ]
-        return Candidate(task.student, sum(values) / len(values))
+        start = Candidate(task.student, fmean(tuning_score(played[probe.key]) for probe in task.compare))
+        said = task.student.fingerprint()
+        return [start, *(Candidate(program, score) for program, score in found if program.fingerprint() != said)]
 
 
 def _bootstrap(bench: Bench, task: Task) -> list[Candidate]:
@@ -119,7 +118,7 @@ def _bootstrap(bench: Bench, task: Task) -> list[Candidate]:
     best: Any = random_search.compile(
         task.student, teacher=teacher_of(task.student), trainset=task.learning, valset=task.comparing
     )
-    return [bench.started(task), *_scored(best.candidate_programs)]
+    return bench.candidates(task, _scored(best.candidate_programs))
 
 
 def _miprov2(bench: Bench, task: Task) -> list[Candidate]:
@@ -146,7 +145,7 @@ def _miprov2(bench: Bench, task: Task) -> list[Candidate]:
         data_aware_proposer=False,
         seed=bench.effort.seed,
     )
-    return [bench.started(task), *_scored(best.candidate_programs)]
+    return bench.candidates(task, _scored(best.candidate_programs))
 
 
 def _gepa(bench: Bench, task: Task) -> list[Candidate]:
@@ -161,8 +160,7 @@ def _gepa(bench: Bench, task: Task) -> list[Candidate]:
     )
     best: Any = gepa.compile(task.student, trainset=task.learning, valset=task.comparing)
     found = best.detailed_results
-    pairs = zip(found.candidates, found.val_aggregate_scores, strict=True)
-    return [bench.started(task), *(Candidate(program, score) for program, score in pairs)]
+    return bench.candidates(task, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
 
 
 def _search(bench: Bench, task: Task) -> list[Candidate]:
@@ -190,6 +188,6 @@ ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(_BY_NAME)
 """Labelled few-shot is none of them: nobody has written the responses that it would show."""
 
 
-def _scored(found: Sequence[Mapping[str, Any]]) -> list[Candidate]:
+def _scored(found: Sequence[Mapping[str, Any]]) -> list[tuple[Assistant, float]]:
     """What DSPy's optimizers leave behind; their scores are percentages."""
-    return [Candidate(each["program"], each["score"] / 100) for each in found]
+    return [(each["program"], each["score"] / 100) for each in found]

@@ -7,10 +7,12 @@ import dspy
 
 from dspy_proact.compile.assistant.probe import Probe
 from dspy_proact.errors import ContentError
-from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Assistant, Judge, OfferDetector
-from dspy_proact.types import Grade, Offers, Verdict
+from dspy_proact.types import Offers, Verdict
 from dspy_proact.views import JudgeView
+
+NO_VERDICT = 0.5
+"""The middle of the scale."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,9 @@ class Played:
 
     @property
     def score(self) -> float | None:
-        """Of the verdict in [0, 1], higher is better."""
+        """At a trigger, in [0, 1], higher is better: no response is worth nothing, an unread verdict is unknown."""
+        if self.response is None:
+            return 0.0
         return self.verdict.grade.score if self.verdict else None
 
     @property
@@ -61,16 +65,11 @@ class Panel:
     def verdict(self, probe: Probe, response: str) -> Verdict | None:
         """The judge's verdict on a response to a trigger; None where it cannot be read."""
         assert isinstance(probe.view, JudgeView), "a trigger has a rubric"
-        view = probe.view
         try:
             with dspy.context(lm=self.judge_lm, trace=None):  # a verdict is no step of the assistant's
-                said = self.judge(
-                    conversation=list(view.conversation), turn=view.turn, rubric=view.rubric, response=response
-                )
+                return self.judge.judge_now(probe.view, response)
         except ContentError:
             return None
-        evidence = locate_quotes(said.evidence, response)
-        return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
 
     def _played(self, assistant: Assistant, probe: Probe) -> Played:
         try:
@@ -85,6 +84,11 @@ class Panel:
                 return Played(response, offers=self.detector.look_now(probe.view, response))
         except ContentError:
             return Played(response)
+
+
+def tuning_score(played: Played) -> float:
+    """What an optimizer counts: an unread verdict is the middle, for the judge's failure is not the assistant's."""
+    return NO_VERDICT if played.score is None else played.score
 
 
 def scores(played: Mapping[str, Played], probes: Sequence[Probe]) -> list[float]:

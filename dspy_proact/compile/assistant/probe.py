@@ -1,6 +1,5 @@
 """Probes: the turns at which a compile of the assistant asks, triggers and control turns alike."""
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,7 +10,7 @@ from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.runs import Case
 from dspy_proact.types import Phase, Turn
-from dspy_proact.views import AssistantView, ControlView, JudgeView
+from dspy_proact.views import AssistantView, ControlView, JudgeView, dialogue_mark
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class Probe:
 
     @property
     def dialogue(self) -> str:
-        """A mark of the conversation that it is from: 16 hex digits of sha256 over how it begins."""
-        return hashlib.sha256(self.conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        """A mark of the dialogue that it is from."""
+        return dialogue_mark(self.conversation)
 
     @property
     def example(self) -> dspy.Example:

@@ -15,8 +15,8 @@ import optuna
 
 from dspy_proact.compile.assistant.candidate import Candidate
 from dspy_proact.compile.assistant.guards import offer_rate
-from dspy_proact.compile.assistant.metric import NO_VERDICT, InitiativeMetric
-from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.metric import InitiativeMetric
+from dspy_proact.compile.assistant.panel import Panel, tuning_score
 from dspy_proact.compile.assistant.probe import Probe
 from dspy_proact.compile.assistant.teacher import worked_examples
 from dspy_proact.compile.effort import Effort
@@ -101,9 +101,7 @@ def search(
 
 def _measured(program: Assistant, compare: Sequence[Probe], controls: Sequence[Probe], panel: Panel) -> Candidate:
     played = panel.play(program, [*compare, *controls])
-    graded = [played[probe.key] for probe in compare]
-    values = [0.0 if each.response is None else NO_VERDICT if each.score is None else each.score for each in graded]
-    return Candidate(program, fmean(values), offer_rate(played, controls))
+    return Candidate(program, fmean(tuning_score(played[probe.key]) for probe in compare), offer_rate(played, controls))
 
 
 def _prompts(

@@ -6,7 +6,7 @@ from typing import Any
 
 from dspy_proact.compile.judge.compiling import Compiled, Tested
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
-from dspy_proact.compile.numbers import card_number, overlap, usage_of
+from dspy_proact.compile.numbers import overlap, usage_of
 from dspy_proact.models import Price
 from dspy_proact.programs import CardNumber, Gain, JudgeCard, PhaseCard
 from dspy_proact.stats import (
@@ -137,8 +137,8 @@ def _phase(read: _Read, gain: Improvement) -> PhaseCard:
         exact_before=_equal(before, consensus, read.scenarios),
         exact_after=_equal(after, consensus, read.scenarios),
         exact_commonest=_equal([commonest] * len(consensus), consensus, read.scenarios),
-        one_human=card_number(reference.one_human) if reference else _NONE,
-        best_attainable=card_number(reference.best_attainable) if reference else _NONE,
+        one_human=CardNumber.of(reference.one_human) if reference else _NONE,
+        best_attainable=CardNumber.of(reference.best_attainable) if reference else _NONE,
         bias_before=_bias(read.items, before),
         bias_after=_bias(read.items, after),
     )
@@ -155,21 +155,21 @@ def _reference(read: _Read, judge: Sequence[Grade]) -> HumanReference | None:
 
 
 def _equal(one: Sequence[Grade], other: Sequence[Grade], scenarios: Sequence[str]) -> CardNumber:
-    return card_number(cluster_mean([float(a is b) for a, b in zip(one, other, strict=True)], scenarios))
+    return CardNumber.of(cluster_mean([float(a is b) for a, b in zip(one, other, strict=True)], scenarios))
 
 
 def _bias(items: Sequence[Labelled], judge: Sequence[Grade]) -> CardNumber:
     people = [sum(rating.grade.score for rating in item.ratings) / len(item.ratings) for item in items]
     scenarios = [item.scenario for item in items]
-    return card_number(paired_difference(people, [grade.score for grade in judge], scenarios).difference)
+    return CardNumber.of(paired_difference(people, [grade.score for grade in judge], scenarios).difference)
 
 
 def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:
     return {
         "labels": gain.labels,
-        "before": card_number(gain.before),
-        "after": card_number(gain.after),
-        "difference": card_number(gain.difference),
+        "before": CardNumber.of(gain.before),
+        "after": CardNumber.of(gain.after),
+        "difference": CardNumber.of(gain.difference),
         "low98": gain.low98,
         "p": p,
     }

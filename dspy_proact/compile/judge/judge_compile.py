@@ -49,6 +49,7 @@ class JudgeCompile:
         judge_api_base: Another endpoint than the provider's own.
         proposer_api_base: Likewise.
         judge_params: Decoding parameters that override the preset; None leaves one out.
+        proposer_params: Likewise; the judge's where it proposes.
         backend: `litellm` forces litellm's client.
         timeout: Seconds for one attempt.
         retries: Further attempts after a failure that may heal.
@@ -71,6 +72,7 @@ class JudgeCompile:
         judge_api_base: str | None = None,
         proposer_api_base: str | None = None,
         judge_params: Mapping[str, Any] | None = None,
+        proposer_params: Mapping[str, Any] | None = None,
         backend: Backend = "auto",
         timeout: float = 600.0,
         retries: int = 5,
@@ -89,6 +91,7 @@ class JudgeCompile:
             "name": proposer or judge,
             "api_base": proposer_api_base if proposer else judge_api_base,
             "price": proposer_price or (None if proposer else judge_price),
+            "params": proposer_params or (None if proposer else judge_params),
         }
         self._backend: Backend = backend
         self._open(None)

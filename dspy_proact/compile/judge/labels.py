@@ -1,6 +1,5 @@
 """Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.types import Grade, Phase, Rating
-from dspy_proact.views import JudgeView
+from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 """Grades in rising order; a level is a place in it."""
@@ -34,8 +33,8 @@ class Labelled:
 
     @property
     def dialogue(self) -> str:
-        """A mark of the conversation that it is from: 16 hex digits of sha256 over how it begins."""
-        return hashlib.sha256(self.view.conversation[0].user.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        """A mark of the dialogue that it is from."""
+        return dialogue_mark(self.view.conversation)
 
     @property
     def soft(self) -> tuple[float, float, float]:

@@ -7,9 +7,8 @@ import dspy
 
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.errors import ContentError
-from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Judge
-from dspy_proact.types import Grade, Verdict
+from dspy_proact.types import Verdict
 
 
 @dataclass(frozen=True)
@@ -40,8 +39,6 @@ def vote(judge: Judge, items: Sequence[Labelled], votes: int, lm: dspy.LM) -> Ma
 def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
     try:
         with dspy.context(lm=lm):
-            said = judge(**item.example.inputs())
+            return judge.judge_now(item.view, item.response)
     except ContentError:
         return None
-    evidence = locate_quotes(said.evidence, item.response)
-    return Verdict(reasoning=said.reasoning, evidence=evidence, grade=Grade(said.grade))
