@@ -1,11 +1,29 @@
 """Text of others, made safe to send, to keep and to show."""
 
+import re
 import unicodedata
+from typing import Any, cast
+
+_MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
 
 
 def encodable(text: str) -> str:
     """The text with halves of surrogate pairs joined, and lone ones replaced, so that it can be sent and written."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def tame(text: str) -> str:
+    """The text with a blank in DSPy's markers of images and files, which it would fetch or fail at in any prompt."""
+    return _MARKER.sub(lambda match: f"<< {match.group(1)} >>", text)
+
+
+def encodable_all(value: Any) -> Any:
+    """A JSON value whose texts can all be sent and kept."""
+    if isinstance(value, dict):
+        return {name: encodable_all(inner) for name, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [encodable_all(inner) for inner in cast("list[Any]", value)]
+    return encodable(value) if isinstance(value, str) else value
 
 
 def printable(text: str) -> str:

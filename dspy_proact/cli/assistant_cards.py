@@ -106,7 +106,9 @@ def draw_front(finished: FinishedAssistant) -> Path | None:
     if not _looked_at(card):
         return None
     try:
-        path.write_text(front_svg(card), encoding="utf-8")
+        temporary = path.with_name("front.svg.new")
+        temporary.write_text(front_svg(card), encoding="utf-8")
+        temporary.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path
@@ -201,8 +203,8 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         *notes,
         f"{len(artefact.state.demos)} demos; of the instruction's runs of eight words "
         f"{_rounded(card.rubric_overlap)} stand in a rubric, {_rounded(card.conversation_overlap)} in a conversation; "
-        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they speak with a "
-        "rubric's words.",
+        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they "
+        "have words that only the rubric may have had.",
         f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
         f"made {card.created} with {versions_text(card.versions)}; "
         f"corpus {str(corpus.get('sha256'))[:12]}; program {artefact.digest[:12]}.",

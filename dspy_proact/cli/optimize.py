@@ -3,6 +3,7 @@
 import json
 import math
 import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,13 +98,13 @@ def judge(
 class Guards(click.ParamType):
     """NAME or NAME=MARGIN."""
 
-    name = "offers|length|phases[=MARGIN]"
+    name = "offers|length|phases[=margin]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
         """The guard and its margin, the usual one where none is given."""
         from dspy_proact.compile import MARGINS
 
-        name, equals, text = str(value).partition("=")
+        name, equals, text = str(value).lower().partition("=")
         usual = {str(guard): margin for guard, margin in MARGINS.items()}
         if name not in usual:
             self.fail(f"{name!r} is no guard; they are {', '.join(usual)}", param, ctx)
@@ -287,6 +288,8 @@ def show(file: Path, as_prompt: bool, as_json: bool) -> None:
     """Print the card of a compiled program: what was shown, on which data, with what it was made."""
     from dspy_proact.cli.assistant_cards import print_assistant_card
     from dspy_proact.cli.cards import print_card
+    from dspy_proact.cli.saying import say
+    from dspy_proact.plain_text import printable
     from dspy_proact.programs import JudgeArtefact, compiled_assistant, read_artefact
 
     artefact = read_artefact(file)
@@ -296,7 +299,10 @@ def show(file: Path, as_prompt: bool, as_json: bool) -> None:
         prompt = compiled_assistant(artefact).system_prompt
         if not prompt:
             raise UsageError(f"{file}: says nothing to its model; the compile kept the bare chat")
-        click.echo(prompt)
+        terminal = sys.stdout.isatty()
+        click.echo(printable(prompt) if terminal else prompt)
+        if terminal and printable(prompt) != prompt:
+            say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
     elif as_json:
         click.echo(json.dumps(artefact.card.model_dump(mode="json"), indent=2, allow_nan=False))
     elif isinstance(artefact, JudgeArtefact):

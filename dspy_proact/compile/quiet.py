@@ -1,7 +1,14 @@
+"""The optimizers' ways, kept from the person: their commentary, and what ends them."""
+
 import logging
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+
+from dspy.utils.exceptions import AdapterParseError, LMError
+
+UNANSWERED = (AdapterParseError, LMError)
+"""What MIPROv2 ends with where its proposer refuses or answers what cannot be read; the start is then all there is."""
 
 
 @contextmanager

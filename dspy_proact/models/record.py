@@ -18,6 +18,7 @@ from dspy.lm15 import Request, Response
 
 from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import ContentError, ProviderDown, ProviderError, RunError
+from dspy_proact.plain_text import encodable_all
 from dspy_proact.types import Frozen
 
 
@@ -138,8 +139,10 @@ class RecordedEngine:
                 raise
             except ProviderError as error:
                 raise ProviderDown(f"{self._whose}: {error}; a compile cannot go round it") from error
-        self._record.add(Answered(request=name, response=response_to_dict(response), calls=tuple(calls)))
-        return _unfiltered(response)
+        # Half a surrogate pair is no Unicode: what is handed out is what is kept, so that a replay sees the same.
+        answered = Answered(request=name, response=encodable_all(response_to_dict(response)), calls=tuple(calls))
+        self._record.add(answered)
+        return _given(answered)
 
 
 def _given(kept: Answered) -> Response:

@@ -20,7 +20,7 @@ from dspy_proact.programs.assistant import Assistant, Reply, usable
 from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change
 from dspy_proact.programs.bare_chat import BareChat
 from dspy_proact.programs.card import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
-from dspy_proact.programs.fenced_json import FencedJSON
+from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.offers import DetectOffers, OfferDetector
@@ -51,6 +51,7 @@ __all__ = [
     "PredictorState",
     "QuoteEvidence",
     "Reply",
+    "ask_plainly",
     "compiled_assistant",
     "compiled_judge",
     "load_assistant",

@@ -75,6 +75,10 @@ class Envelope(Frozen):
         for demo in self.state.demos:
             if strange := sorted(demo.keys() - _demo_fields(self.declares)):
                 raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
+            for name, field in self.declares.fields.items():
+                if name not in demo:
+                    raise ValueError(f"a demo lacks the field {name!r}")
+                TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
         return self
 
     @property
@@ -188,7 +192,7 @@ def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
     """The assistant of an artefact."""
     assistant = Assistant()
     assistant.reply.load_state(artefact.state.model_dump(mode="json"))
-    return assistant.compiled_as(artefact.digest, artefact.card.corpus.get("dialogues", ()))
+    return assistant.compiled_as(artefact.digest, artefact.card.learned_from)
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dspy_proact.programs.card import CardNumber, CardUsage
+from dspy_proact.programs.card import CardNumber, CardUsage, marks_in
 from dspy_proact.types import Frozen, Phase
 
 
@@ -96,3 +96,8 @@ class AssistantCard(Frozen):
     embedded: bool
     versions: dict[str, str]
     created: str
+
+    @property
+    def learned_from(self) -> frozenset[str]:
+        """Marks of the dialogues that it was compiled on; none where the file does not say."""
+        return marks_in(self.corpus.get("dialogues"))

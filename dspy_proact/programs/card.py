@@ -1,6 +1,9 @@
 """The card of a compiled judge: what was shown, on how many labels, with what it was made."""
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+from pydantic import model_validator
 
 from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen, Phase
@@ -14,6 +17,11 @@ class CardNumber(Frozen):
     high: float | None = None
     reason: str | None = None
 
+    @model_validator(mode="after")
+    def _is_an_estimate(self) -> Self:
+        _ = self.estimate  # raises where bounds do not enclose the value, or a number is not finite
+        return self
+
     @classmethod
     def of(cls, estimate: Estimate) -> Self:
         """An estimate, to be kept."""
@@ -25,6 +33,12 @@ class CardNumber(Frozen):
         return Estimate(
             self.value, self.low, self.high, self.reason or (None if self.low is not None else "none given")
         )
+
+
+def marks_in(value: object) -> frozenset[str]:
+    """The marks of dialogues in what a file holds of them."""
+    given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
+    return frozenset(mark for mark in given if isinstance(mark, str))
 
 
 class Gain(Frozen):
@@ -103,3 +117,8 @@ class JudgeCard(Frozen):
     embedded: bool
     versions: dict[str, str]
     created: str
+
+    @property
+    def learned_from(self) -> frozenset[str]:
+        """Marks of the dialogues that it was compiled on; none where the file does not say."""
+        return marks_in(self.ratings.get("dialogues"))

@@ -8,11 +8,14 @@ import dspy
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import TypeAdapter, ValidationError
 
-from dspy_proact.plain_text import encodable
+from dspy_proact.plain_text import encodable, encodable_all
+from dspy_proact.programs.asking import ask_now, run_now
 
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_LONGEST_LIST = 200
+"""Quotes or offers; nobody names so many, and each is looked up."""
 _FENCE = "`[] \t\r\n"
 _OBJECT = re.compile(r"\{\s*[\"'{}]")
 
@@ -121,19 +124,21 @@ def _plain(name: str, answer: dict[str, Any]) -> Any:
         return [value] if name == "evidence" else value.strip().upper() if name == "grade" else value
     if name == "evidence" and value is None:
         return []
-    return _encodable(value)
-
-
-def _encodable(value: Any) -> Any:
-    """A value whose texts can all be sent and kept."""
-    if isinstance(value, dict):
-        return {name: _encodable(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_encodable(inner) for inner in value]
-    return encodable(value) if isinstance(value, str) else value
+    if isinstance(value, list) and len(value) > _LONGEST_LIST:
+        raise ValueError(f"more than {_LONGEST_LIST} entries")
+    return encodable_all(value)
 
 
 def _said(error: Exception) -> str:
     if isinstance(error, ValidationError):
         return error.errors()[0]["msg"]
     return str(error) or type(error).__name__
+
+
+def ask_plainly(predictor: dspy.Predict, **inputs: Any) -> dspy.Prediction:
+    """One question to a predictor, asked for JSON, whose inputs nothing in them can break out of.
+
+    Raises:
+        StageError: There is no answer, or none that can be read.
+    """
+    return run_now(ask_now(predictor, FencedJSON(), **inputs)).prediction

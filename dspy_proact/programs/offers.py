@@ -97,12 +97,22 @@ class OfferDetector(dspy.Module):
 def located(said: dspy.Prediction, response: str) -> Offers:
     """What a detector said, with the places of its quotes in the response."""
     passage = Passage(response)
-    return Offers(reasoning=said.reasoning, offers=tuple(_located(offer, passage) for offer in said.offers))
+    places: dict[tuple[int, int] | str, Offer] = {}
+    for offer in (_located(each, passage) for each in said.offers):
+        start, end = offer.quote.start, offer.quote.end
+        place = offer.quote.text if start is None or end is None else (start, end)
+        if place not in places or places[place].asked_for:  # the same words twice are one offer, unwanted if once said
+            places[place] = offer
+    return Offers(reasoning=said.reasoning, offers=tuple(places.values()))
 
 
 def _located(offer: DetectedOffer, passage: Passage) -> Offer:
-    quotes = locate(offer.quote, passage) or (Quote(text=offer.quote),)
-    quote = next((quote for quote in quotes if quote.start is not None), quotes[0])
+    parts = locate(offer.quote, passage)
+    starts, ends = [part.start for part in parts], [part.end for part in parts]
+    quote = Quote(text=offer.quote)
+    if parts and None not in starts:
+        found = [place for place in (*starts, *ends) if place is not None]
+        quote = Quote(text=offer.quote, start=min(found), end=max(found))
     return Offer(quote=quote, grounded=offer.grounded, asked_for=offer.asked_for)
 
 

@@ -112,7 +112,11 @@ def _low98(differences: NDArray[np.float64], clusters: Sequence[Hashable]) -> fl
     parts = np.column_stack([differences, np.ones_like(differences)])
     if not len(parts):
         return None
-    return Units.of(clusters).claim_bounds(parts, lambda sums: float(sums[0] / sums[1]), bounds=(-1, 1))[0]
+
+    def mean(sums: NDArray[np.float64]) -> float | None:
+        return float(sums[0] / sums[1]) if sums[1] else None
+
+    return Units.of(clusters).claim_bounds(parts, mean, bounds=(-1, 1))[0]
 
 
 def _reason(count: int, scenarios: int, low98: float | None) -> str:

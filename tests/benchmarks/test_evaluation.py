@@ -85,15 +85,16 @@ def patched_assistant(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("patch", "differing"), [(patched_judge, "judge.prompt"), (patched_assistant, "assistant.prompt")]
+    ("patch", "differing"),
+    [(patched_judge, ["judge.prompt"]), (patched_assistant, ["assistant.program", "assistant.prompt"])],
 )
 def test_prompts_are_identity(
-    here: Path, monkeypatch: pytest.MonkeyPatch, patch: Callable[[pytest.MonkeyPatch], None], differing: str
+    here: Path, monkeypatch: pytest.MonkeyPatch, patch: Callable[[pytest.MonkeyPatch], None], differing: list[str]
 ):
     read = corpus(here)
     before = real(read)
     patch(monkeypatch)
-    assert list(before.manifest.identity.differences(real(read).manifest.identity)) == [differing]
+    assert list(before.manifest.identity.differences(real(read).manifest.identity)) == differing
 
 
 @pytest.mark.parametrize(

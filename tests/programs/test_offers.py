@@ -230,20 +230,28 @@ def test_a_second_question_that_ends_the_run_ends_it(server, way):
         found(server, way)
 
 
-def test_a_quote_of_several_passages_stands_where_its_first_found_one_stands(server):
-    answers(server, offers('"zebra" and "call Ann"'))
-    assert quotes(found(server)) == [("call Ann", 28)]
-    assert len(server.sent) == 1
+def test_a_quote_of_several_passages_stands_only_where_all_of_them_stand(server):
+    answers(server, offers('"zebra" and "call Ann"'), NO_OFFER)
+    assert quotes(found(server)) == []
+    assert len(server.sent) == 2
 
 
 def test_truth_may_be_said_in_words_and_numbers(server):
-    answers(server, of(ONE | {"asked_for": "no", "grounded": 1}, ONE | {"asked_for": "True", "grounded": "false"}))
-    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(False, True), (True, False)]
+    answers(server, of(ONE | {"asked_for": "no", "grounded": 1}))
+    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(False, True)]
+    answers(server, of(ONE | {"asked_for": "True", "grounded": "false"}))
+    assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(True, False)]
 
 
-def test_a_thousand_offers_are_a_thousand(server):
-    answers(server, offers(*["call Ann"] * 1000))
-    assert len(found(server).unwanted) == 1000
+def test_the_same_words_twice_are_one_offer_and_unwanted_where_once_called_so(server):
+    answers(server, of(ONE | {"asked_for": True}, ONE | {"asked_for": False}, ONE | {"asked_for": True}))
+    assert [offer.asked_for for offer in found(server).offers] == [False]
+
+
+def test_more_than_two_hundred_offers_cannot_be_read(server):
+    answers(server, offers(*["call Ann"] * 201), offers("call Ann"))
+    assert len(found(server).unwanted) == 1
+    assert len(server.sent) == 2
 
 
 def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
@@ -251,7 +259,7 @@ def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
     begin = evidence.Passage.__init__
     monkeypatch.setattr(evidence.Passage, "__init__", lambda self, text: cut.append(text) or begin(self, text))
     offer = DetectedOffer(quote="call Ann", grounded=True, asked_for=False)
-    assert len(located(dspy.Prediction(reasoning="r", offers=[offer] * 1000), RESPONSE).offers) == 1000
+    assert len(located(dspy.Prediction(reasoning="r", offers=[offer] * 1000), RESPONSE).offers) == 1
     assert cut == [RESPONSE]
 
 

@@ -12,7 +12,7 @@ from dspy_proact.compile.assistant.estimate import AssistantEstimate, estimate
 from dspy_proact.compile.assistant.guards import require_measurable
 from dspy_proact.compile.assistant.optimizers import ASSISTANT_OPTIMIZERS
 from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.probe import Probe, probes_of
+from dspy_proact.compile.assistant.probe import Probe, TamedChat, probes_of
 from dspy_proact.compile.workshop import folder_of, now, require_one_endpoint, versions, who, workshop
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
@@ -112,6 +112,7 @@ class AssistantCompile:
         dealt(self.probes, plan)
         require_measurable(plan.margins, self.probes, plan.phases)
         self._start = _started(self.probes, system_prompt, start)
+        self._start.adapter = TamedChat()
         self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
         if proposer is None and proposer_api_base is not None:
             raise UsageError("--proposer-api-base: name the model that is there with --proposer")
@@ -239,7 +240,7 @@ def _started(probes: tuple[Probe, ...], system_prompt: str | None, start: Path |
     if system_prompt is not None:
         raise UsageError("--start has a prompt of its own; leave --system-prompt out")
     artefact = read_assistant(start)
-    seen = set(artefact.card.corpus.get("dialogues", ())) & {probe.dialogue for probe in probes}
+    seen = artefact.card.learned_from & {probe.dialogue for probe in probes}
     if seen:
         raise UsageError(
             f"{start}: was compiled on {len(seen)} of these conversations, so that no program that never saw them "

@@ -105,6 +105,8 @@ def costs(
 
 def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str], known: bool) -> str:
     names = ", ".join(plan.phases)
+    if not target.count:
+        return f"no improvement shown in {names}: nothing could be graded"
     gain = f"{_points(target.difference)} points"
     said = (
         f"improvement shown in {names}, {gain}"

@@ -18,7 +18,7 @@ from dspy_proact.compile.assistant.teacher import teacher_of
 from dspy_proact.compile.assistant.withholding import Withheld
 from dspy_proact.compile.effort import Effort, Optimizer
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.quiet import quiet
+from dspy_proact.compile.quiet import UNANSWERED, quiet
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Phase
 
@@ -135,16 +135,19 @@ def _miprov2(bench: Bench, task: Task) -> list[Candidate]:
         seed=bench.effort.seed,
     )
     # The data-aware proposer prints whole examples into its prompt, keys included.
-    best: Any = mipro.compile(
-        task.student,
-        teacher=teacher_of(task.student),
-        trainset=task.learning,
-        valset=task.comparing,
-        num_trials=bench.effort.trials,
-        minibatch=False,
-        data_aware_proposer=False,
-        seed=bench.effort.seed,
-    )
+    try:
+        best: Any = mipro.compile(
+            task.student,
+            teacher=teacher_of(task.student),
+            trainset=task.learning,
+            valset=task.comparing,
+            num_trials=bench.effort.trials,
+            minibatch=False,
+            data_aware_proposer=False,
+            seed=bench.effort.seed,
+        )
+    except UNANSWERED:
+        return bench.candidates(task, [])
     return bench.candidates(task, _scored(best.candidate_programs))
 
 

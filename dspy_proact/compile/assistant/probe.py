@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import dspy
 
 from dspy_proact.benchmarks import cases_of, controls_of
 from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import Corpus
+from dspy_proact.plain_text import tame
+from dspy_proact.programs import BareChat
 from dspy_proact.runs import Case
 from dspy_proact.types import Phase, Turn
 from dspy_proact.views import AssistantView, ControlView, JudgeView, dialogue_mark
@@ -42,9 +45,21 @@ class Probe:
     @property
     def example(self) -> dspy.Example:
         """The inputs of the assistant, and the key."""
-        seen = AssistantView.of(self.conversation)
+        seen = AssistantView.of([_tamed(turn) for turn in self.conversation])
         example = dspy.Example(key=self.key, history=list(seen.history), user_message=seen.user_message)
         return example.with_inputs("history", "user_message")
+
+
+class TamedChat(BareChat):
+    """The bare chat of a compile: its responses go into proposers' prompts, where DSPy's markers would be obeyed."""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The answer without markers, as the signature's only output."""
+        return {name: tame(text) for name, text in super().parse(signature, completion).items()}
+
+
+def _tamed(turn: Turn) -> Turn:
+    return Turn(user=tame(turn.user), assistant=None if turn.assistant is None else tame(turn.assistant))
 
 
 def probes_of(corpus: Corpus) -> tuple[Probe, ...]:

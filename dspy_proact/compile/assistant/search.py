@@ -22,7 +22,7 @@ from dspy_proact.compile.assistant.teacher import worked_examples
 from dspy_proact.compile.effort import Effort
 from dspy_proact.compile.study import study_of
 from dspy_proact.errors import StageError
-from dspy_proact.programs import Assistant
+from dspy_proact.programs import Assistant, ask_plainly
 
 TIPS = (
     "Have it notice what the user mentioned and did not ask about, and turn it into one concrete next step.",
@@ -114,11 +114,11 @@ def _prompts(
     for tip in TIPS:
         try:
             with dspy.context(lm=proposer_lm, trace=None):
-                said = propose(instruction=student.instruction or _BARE, shortfalls=shown, tip=tip).improved_instruction
-        except (dspy.utils.exceptions.AdapterParseError, StageError):
+                said = ask_plainly(propose, instruction=student.instruction or _BARE, shortfalls=shown, tip=tip)
+        except StageError:
             continue
-        if isinstance(said, str) and said.strip() and said.strip() not in worded:
-            worded.append(said.strip())
+        if (text := said.improved_instruction.strip()) and text not in worded:
+            worded.append(text)
     return worded
 
 

@@ -6,8 +6,8 @@ from importlib.resources import files
 import dspy
 
 from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.probe import Probe
-from dspy_proact.programs import Assistant, BareChat
+from dspy_proact.compile.assistant.probe import Probe, TamedChat
+from dspy_proact.programs import Assistant
 from dspy_proact.types import Grade
 
 HINT = files("dspy_proact.compile.assistant").joinpath("hint.txt").read_text("utf-8").strip()
@@ -16,7 +16,7 @@ HINT = files("dspy_proact.compile.assistant").joinpath("hint.txt").read_text("ut
 def teacher_of(student: Assistant) -> Assistant:
     """A copy that is hinted at; its students are not."""
     teacher = student.deepcopy()
-    teacher.adapter = BareChat(HINT)
+    teacher.adapter = TamedChat(HINT)
     return teacher
 
 

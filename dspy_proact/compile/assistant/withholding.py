@@ -1,13 +1,15 @@
 """What of a judge's reasoning may be told on: nothing that speaks with the rubric's words.
 
-A judge sees the rubric and may quote it. Whoever writes prompts must not see it, or a prompt would be written to the
-rubrics. A sentence is told only where it has no word that means something and begins like one of the rubric's, unless
-that word, but for its ending, stands in the conversation, in the response, or in what every judge is told; and where
-it has no run of four words in common with the rubric that was not seen either. A paraphrase can pass.
+A judge sees the rubric and may quote it, on purpose or not. Whoever writes prompts must not see it, or a prompt would
+be written to the rubrics. So a sentence is told only where every word of it stands, but for its ending, in the
+conversation, in the response, in what every judge is told, or, where the rubric has not got it, in a vocabulary of
+plain words (`vocabulary.txt`); and where it has no run of four words in common with the rubric that was not seen
+either. What is spelt, coded or translated stands in none of them.
 """
 
 import re
 from dataclasses import dataclass
+from importlib.resources import files
 
 from dspy_proact.evidence import words_of
 from dspy_proact.programs import JUDGE_INSTRUCTION
@@ -15,9 +17,10 @@ from dspy_proact.types import Rubric
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 _RUN = 4
-_BEGINNING = 4
-"""Letters by which words are compared with the rubric's, so that no ending hides one; and what an ending leaves."""
+_LEAST = 4
+"""Letters that an ending leaves."""
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
+_VOCABULARY = files("dspy_proact.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
 
 
 @dataclass
@@ -38,39 +41,31 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
         withheld: Is added to.
     """
     criteria = f"{rubric.pass_criteria}\n{rubric.partial_criteria}\n{rubric.fail_criteria}"
-    secret = {_beginning(word) for word in _words(criteria)}
-    open_words = {_stem(word) for word in _words(seen)} | _PUBLIC
     runs = _runs(criteria) - _runs(seen)
+    known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
     told: list[str] = []
     for match in _SENTENCE.finditer(reasoning):
         sentence = match.group().strip()
         if not sentence:
             continue
         withheld.of += 1
-        said = {_beginning(word) for word in _words(sentence) if _stem(word) not in open_words}
-        if said & secret or _runs(sentence) & runs:
-            withheld.sentences += 1
-        else:
+        if _stems(sentence) <= known and not _runs(sentence) & runs:
             told.append(sentence)
+        else:
+            withheld.sentences += 1
     return " ".join(told)
 
 
-def _words(text: str) -> set[str]:
-    """Words that mean something: of four letters or more, and every number."""
-    return {word for word in words_of(text) if len(word) > 3 or not word.isalpha()}
+def _stems(text: str) -> set[str]:
+    return {_stem(word) for word in words_of(text)}
 
 
 def _stem(word: str) -> str:
     """A word without its ending."""
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= _BEGINNING:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
             return word.removesuffix(ending)
     return word
-
-
-def _beginning(word: str) -> str:
-    """The first letters of a word; a number whole."""
-    return word[:_BEGINNING] if word.isalpha() else word
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
@@ -78,5 +73,6 @@ def _runs(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)}
 
 
-_PUBLIC = {_stem(word) for word in _words(JUDGE_INSTRUCTION) if word.isalpha()}
-"""Words that every judge is told anyhow, whatever the rubric."""
+_PUBLIC = {stem for stem in _stems(JUDGE_INSTRUCTION) if stem.isalpha()}
+"""What every judge is told, whatever the rubric; its numbers are those of its rules."""
+_PLAIN = _stems(_VOCABULARY)

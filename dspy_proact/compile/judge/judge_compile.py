@@ -161,7 +161,7 @@ class JudgeCompile:
 
     def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
-        seen = set(artefact.card.ratings.get("dialogues", ())) & {item.dialogue for item in self.items}
+        seen = artefact.card.learned_from & {item.dialogue for item in self.items}
         if seen:
             raise UsageError(
                 f"{path}: was compiled on {len(seen)} of the conversations that these ratings are of, so that no "

@@ -9,7 +9,8 @@ import dspy
 from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.errors import UsageError
-from dspy_proact.types import Grade, Phase, Rating
+from dspy_proact.plain_text import tame
+from dspy_proact.types import Grade, Phase, Rating, Turn
 from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
@@ -54,10 +55,13 @@ class Labelled:
         """The inputs of the judge, and the key."""
         return dspy.Example(
             key=self.key,
-            conversation=list(self.view.conversation),
+            conversation=[
+                Turn(user=tame(turn.user), assistant=None if turn.assistant is None else tame(turn.assistant))
+                for turn in self.view.conversation
+            ],
             turn=self.view.turn,
             rubric=self.view.rubric,
-            response=self.response,
+            response=tame(self.response),
         ).with_inputs("conversation", "turn", "rubric", "response")
 
 

@@ -13,7 +13,7 @@ from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.judge.labels import Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.search import search
-from dspy_proact.compile.quiet import quiet
+from dspy_proact.compile.quiet import UNANSWERED, quiet
 from dspy_proact.programs import Judge
 
 
@@ -72,15 +72,18 @@ def _miprov2(bench: Bench, student: Judge, train: Sequence[Labelled]) -> Judge:
         seed=bench.effort.seed,
     )
     # The data-aware proposer prints whole examples into its prompt, labels and keys included.
-    return mipro.compile(
-        student,
-        trainset=bench.gold.examples(learn),
-        valset=[item.example for item in compare],
-        num_trials=bench.effort.trials,
-        minibatch=False,
-        data_aware_proposer=False,
-        seed=bench.effort.seed,
-    )
+    try:
+        return mipro.compile(
+            student,
+            trainset=bench.gold.examples(learn),
+            valset=[item.example for item in compare],
+            num_trials=bench.effort.trials,
+            minibatch=False,
+            data_aware_proposer=False,
+            seed=bench.effort.seed,
+        )
+    except UNANSWERED:
+        return student
 
 
 def _gepa(bench: Bench, student: Judge, train: Sequence[Labelled]) -> Judge:

@@ -14,7 +14,7 @@ import optuna
 from dspy_proact.compile.judge.metric import AgreementMetric, feedback
 from dspy_proact.compile.study import study_of
 from dspy_proact.errors import StageError
-from dspy_proact.programs import Judge
+from dspy_proact.programs import Judge, ask_plainly
 
 TIPS = (
     "Say what a judge should look for that it misses now.",
@@ -104,11 +104,11 @@ def _instructions(
     for tip in TIPS:
         try:
             with dspy.context(lm=proposer_lm):
-                said = propose(instruction=start, disagreements=shown, tip=tip).improved_instruction
-        except (dspy.utils.exceptions.AdapterParseError, StageError):
+                said = ask_plainly(propose, instruction=start, disagreements=shown, tip=tip)
+        except StageError:
             continue
-        if isinstance(said, str) and said.strip() and said.strip() not in worded:
-            worded.append(said.strip())
+        if (text := said.improved_instruction.strip()) and text not in worded:
+            worded.append(text)
     return worded
 
 

@@ -1,0 +1,303 @@
+"""Small corpora to tune an assistant on, with planted words, and models at a server with a path for each role."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rows import Row, jsonl, record, row, rubric, trigger_point
+from server import Answer, Sent, Server, is_about_offers, offers, verdict
+
+from dspy_proact.compile import AssistantCompile, AssistantPlan, Effort
+from dspy_proact.compile.assistant.search import TIPS
+from dspy_proact.compile.assistant.teacher import HINT
+from dspy_proact.corpus import Corpus
+from dspy_proact.models.embedded import assistant, judge, proposer
+from dspy_proact.programs import (
+    Assistant,
+    AssistantArtefact,
+    AssistantCard,
+    CardNumber,
+    CardUsage,
+    Change,
+    Reply,
+    predictor_state,
+    signature_hash,
+)
+from dspy_proact.types import Phase, Rubric, Turn
+
+KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
+"""Stand in every key, scenario and persona, and nowhere else."""
+SECRET = "quokka"
+"""Begins the planted words of rubrics, a word of its own in each criterion."""
+OFFER = "I suggest packing the lantern before Friday."
+"""What pushy stand-ins put forward."""
+LATE_OFFER = "Shall we fetch the lantern on Sunday?"
+"""What timely ones put forward."""
+PUSHY = "Always offer a next step that nobody asked for."
+TIMELY = "Look ahead, but only when the user is done."
+_TRIGGERS: Mapping[int, Phase] = {2: Phase.EMERGENT, 6: Phase.RECOVERY}
+"""Of a dialogue of six turns: turn 4 alone lies two turns from any."""
+
+
+# Corpora
+
+
+def token(persona: int) -> str:
+    """A word that stands in everything that is said in the dialogue of one persona."""
+    return f"zebra{persona}x"
+
+
+def curated(persona: int, turn: int) -> str:
+    """A word that stands in the curated response at one turn."""
+    return f"capybara{persona}t{turn}"
+
+
+def secret(persona: int, turn: int, criterion: int) -> str:
+    """A word that stands in one criterion of one rubric: letters only, so that it can be inflected."""
+    return SECRET + "bcdfghjk"[persona] + "bcdfghjk"[turn] + "mnp"[criterion]
+
+
+def dialogue(persona: int, triggers: Mapping[int, Phase] = _TRIGGERS, turns: int = 6) -> Row:
+    """A dialogue of one persona; the last message closes the matter."""
+    told = [
+        f"I move on {day} with my lantern, says {token(persona)}."
+        for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+    ]
+    told[turns - 1] = f"Thanks, that's everything, says {token(persona)}."
+    records = [
+        record(
+            turn,
+            user_message=told[turn - 1],
+            assistant_response=f"Noted, {token(persona)}; {curated(persona, turn)}.",
+        )
+        for turn in range(1, turns + 1)
+    ]
+    return row(
+        unique_id_eval=f"{KEY}{persona}",
+        uuid=f"{PERSONA}{persona}",
+        scenario_id=f"{SCENARIO}_{persona:02d}",
+        turn_records=records,
+        trigger_points=[_trigger(persona, turn, phase) for turn, phase in triggers.items()],
+    )
+
+
+def _trigger(persona: int, turn: int, phase: Phase) -> Row:
+    words = [secret(persona, turn, criterion) for criterion in range(3)]
+    criteria = {
+        "pass_criteria": f"Packs the lantern by a {words[0]} and says so.",
+        "partial_criteria": f"Mentions the lantern beside a {words[1]}.",
+        "fail_criteria": f"Leaves the {words[2]} alone.",
+    }
+    return trigger_point(turn, evaluation_rubric=rubric(phase, **criteria))
+
+
+def corpus(personas: int | Iterable[int] = 4, triggers: Mapping[int, Phase] = _TRIGGERS, turns: int = 6) -> Corpus:
+    """A dialogue a persona, each with a trigger of EMERGENT, a control turn and one of RECOVERY."""
+    chosen = range(personas) if isinstance(personas, int) else personas
+    rows = [dialogue(persona, triggers, turns) for persona in chosen]
+    return Corpus.of(jsonl(*rows).splitlines(), name="a corpus", source="here")
+
+
+FEW: Any = {"triggers": {4: Phase.RECOVERY}, "turns": 4}
+"""How the dialogues of `few` are made."""
+
+
+def few(personas: int | Iterable[int] = 4) -> Corpus:
+    """A dialogue a persona, each with a control turn and a trigger of RECOVERY and of no other phase."""
+    return corpus(personas, **FEW)
+
+
+def without_controls(personas: int = 4) -> Corpus:
+    """Triggers at both of two turns."""
+    return corpus(personas, {1: Phase.EMERGENT, 2: Phase.RECOVERY}, turns=2)
+
+
+def on_disk(folder: Path, personas: int | Iterable[int] = 4, **more: Any) -> list[str]:
+    """The options that name a corpus, once it is written to a folder."""
+    chosen = range(personas) if isinstance(personas, int) else personas
+    text = jsonl(*(dialogue(persona, **more) for persona in chosen))
+    (folder / "corpus.jsonl").write_text(text, encoding="utf-8")
+    return ["--corpus", str(folder / "corpus.jsonl")]
+
+
+# Compiles
+
+NAMES = {
+    "model": "openai/student",
+    "judge": "openai/tuner",
+    "report_judge": "openai/reporter",
+    "proposer": "openai/writer",
+}
+
+
+def plan(
+    optimizer: Any = "search",
+    folds: int = 2,
+    trials: int = 3,
+    seed: int = 0,
+    max_demos: int = 2,
+    phases: Sequence[Phase] = (Phase.RECOVERY,),
+    guards: Mapping[Any, float] | None = None,
+) -> AssistantPlan:
+    """A small one."""
+    return AssistantPlan(Effort(optimizer, trials, max_demos, seed), folds, tuple(phases), guards or {})
+
+
+def bases(server: Server) -> dict[str, str]:
+    """Where the server hears each role."""
+    return {
+        "model_api_base": server.assistant,
+        "judge_api_base": server.judge,
+        "report_judge_api_base": server.report,
+        "proposer_api_base": server.proposer,
+    }
+
+
+def at(server: Server, read: Corpus, how: AssistantPlan, **more: Any) -> AssistantCompile:
+    """A compile whose four models are at the server."""
+    settings: dict[str, Any] = {"retries": 0} | NAMES | bases(server) | more
+    return AssistantCompile(read, plan=how, **settings)
+
+
+def command_at(server: Server) -> list[str]:
+    """The options that name the same four models."""
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in (NAMES | bases(server)).items()]
+    return [part for pair in named for part in pair] + ["--retries", "0"]
+
+
+# Stand-ins
+
+
+def told(sent: Sent) -> tuple[str, list[tuple[str, str]]]:
+    """The system message of a request, and the others."""
+    said = [(str(message["role"]), str(message["content"])) for message in sent.messages]
+    return "".join(text for role, text in said if role == "system"), [each for each in said if each[0] != "system"]
+
+
+def models(sent: Sent) -> Answer:
+    """The embedded model in every role."""
+    answer = {"assistant": assistant.answer, "proposer": proposer.answer}.get(sent.role, judge.answer)
+    return Answer(answer(*told(sent)))
+
+
+def done(sent: Sent) -> bool:
+    """Whether the user closes the matter."""
+    return "that's everything" in str(sent.messages[-1]["content"])
+
+
+def obedient(*instructions: str, timely: str = "PASS") -> Callable[[Sent], Answer]:
+    """Models that do as they are told, and a proposer that proposes these instructions in turn, over and over.
+
+    The assistant offers something at every turn where it is told `PUSHY` or hinted at, or shown an offer as a worked
+    example; at last turns where it is told `TIMELY`; otherwise nothing. The judges pass what offers something, give
+    what is offered at the right time the grade that is asked for here, and find every offer where none is wanted.
+    """
+
+    def answer(sent: Sent) -> Answer:
+        last = str(sent.messages[-1]["content"])
+        if sent.role == "assistant":
+            system, _ = told(sent)
+            if PUSHY in system or HINT in system or OFFER in system:
+                return Answer(f"Good luck. {OFFER}")
+            return Answer(f"Good luck. {LATE_OFFER}" if TIMELY in system and done(sent) else "Good luck.")
+        if sent.role == "proposer":
+            return Answer(proposed(sent, instructions[_tip(sent) % len(instructions)]))
+        found = [offer for offer in (OFFER, LATE_OFFER) if offer in last]
+        if is_about_offers(sent):
+            return Answer(offers(*found))
+        return Answer(verdict(timely if LATE_OFFER in found else "PASS" if found else "FAIL", found))
+
+    return answer
+
+
+def _tip(sent: Sent) -> int:
+    """Place of the tip of a request among those of our search; 0 where it has none."""
+    asked = str(sent.messages[-1]["content"])
+    return next((place for place, tip in enumerate(TIPS) if tip in asked), 0)
+
+
+def proposed(sent: Sent, instruction: str) -> str:
+    """An answer of a proposer, in the form that is asked for, with this instruction."""
+    like = proposer.answer(*told(sent))
+    if like.startswith("```"):
+        return f"```\n{instruction}\n```"
+    if like.startswith("{"):
+        answers = json.loads(like)
+        return json.dumps({name: instruction if "instruction" in name else text for name, text in answers.items()})
+    head, _, rest = like.partition("_instruction ## ]]\n") if "_instruction ## ]]" in like else ("", "", like)
+    return f"{head}_instruction ## ]]\n{instruction}\n\n[[ ## completed ## ]]" if head else rest
+
+
+# Artefacts
+
+
+def lasting(file: Path) -> dict[str, Any]:
+    """An artefact without the time at which it was made."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    assert content["card"].pop("created")
+    return content
+
+
+_NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
+_CHANGE = Change(count=20, total=20, before=_NUMBER, after=_NUMBER, difference=_NUMBER, low98=0.1, p=0.01)
+_USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
+
+
+def card(**changes: Any) -> AssistantCard:
+    """A card by hand."""
+    of: dict[str, Any] = {
+        "statement": "improvement shown in RECOVERY, +50 [+30, +70] points",
+        "shown": True,
+        "warnings": (),
+        "chosen": (Phase.RECOVERY,),
+        "target": _CHANGE,
+        "phases": dict.fromkeys(Phase, _CHANGE),
+        "offers": _CHANGE,
+        "length": _CHANGE,
+        "unscored": 0,
+        "scenarios": 10,
+        "triggers": 60,
+        "controls": 20,
+        "folds": 2,
+        "fold_scores": (0.6, None),
+        "guards": {"offers": 0.05},
+        "candidates": (),
+        "withheld": (1, 2),
+        "rubric_overlap": 0.0,
+        "conversation_overlap": 0.0,
+        "usage_before": _USAGE,
+        "usage_after": _USAGE,
+        "assistant": {"model": "openai/student"},
+        "judge": {"model": "openai/tuner"},
+        "report_judge": {"model": "openai/reporter"},
+        "proposer": "openai/writer",
+        "optimizer": {"name": "search"},
+        "start": "ff",
+        "corpus": {"name": "a corpus", "sha256": "ff", "dialogues": []},
+        "embedded": False,
+        "versions": {"dspy": "3"},
+        "created": "2026-01-02T03:04:05+00:00",
+    }
+    return AssistantCard(**(of | changes))
+
+
+def demo(persona: int = 0) -> dict[str, Any]:
+    """A worked example of one persona."""
+    history = [Turn(user=f"I move on Monday, says {token(persona)}.", assistant="Noted.")]
+    said = f"Thanks, that's everything, says {token(persona)}."
+    return {"augmented": True, "history": history, "user_message": said, "response": f"Good luck. {OFFER}"}
+
+
+def artefact(instruction: str | None = PUSHY, demos: int = 1, **changes: Any) -> AssistantArtefact:
+    """A compiled assistant by hand."""
+    compiled = Assistant(instruction)
+    compiled.reply.demos = [demo(persona) for persona in range(demos)]
+    return AssistantArtefact(
+        signature=signature_hash(Reply), state=predictor_state(compiled.reply, Reply), card=card(**changes)
+    )
+
+
+def criteria(read: Corpus) -> list[Rubric]:
+    """Every rubric of a corpus."""
+    return [trigger.rubric for dialogue in read.dialogues for trigger in dialogue.triggers]

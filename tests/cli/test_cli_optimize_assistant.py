@@ -1,0 +1,470 @@
+"""`dspy-proact optimize assistant`, its card and its prompt, and the compiled assistant in `eval`."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import tuning
+from assistants import (
+    NAMES,
+    PUSHY,
+    artefact,
+    bases,
+    command_at,
+    lasting,
+    models,
+    obedient,
+    on_disk,
+)
+from server import Answer, error, healthy
+
+from dspy_proact.compile import ASSISTANT_OPTIMIZERS
+from dspy_proact.corpus import CONTROL_RULE
+from dspy_proact.programs import read_assistant, write_artefact
+from dspy_proact.types import Phase
+
+SMALL = ["--trials", 2, "--max-demos", 1, "--folds", 2]
+
+
+@pytest.fixture
+def optimize(proact, tmp_path):
+    """Tune an assistant on a small corpus; the embedded one where none is named."""
+    on_disk(tmp_path)
+
+    def call(*more, optimizer="search", out="out"):
+        corpus = ["--corpus", "corpus.jsonl"]
+        return proact("optimize", "assistant", *corpus, "--optimizer", optimizer, *SMALL, "--out", out, *more)
+
+    return call
+
+
+def said(text):
+    """What a person reads, however it is wrapped."""
+    return " ".join(text.split())
+
+
+def card_of(out="out"):
+    return json.loads(Path(out, "assistant.json").read_text(encoding="utf-8"))["card"]
+
+
+# From one end to the other
+
+
+@pytest.mark.parametrize("optimizer", ASSISTANT_OPTIMIZERS)
+def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(optimize, optimizer):
+    status, out, err = optimize("--trials", 3, optimizer=optimizer)
+    text, card = said(out), card_of()
+    assert status == 0
+    assert f"assistant embedded tuned on corpus.jsonl: name {optimizer}" in text
+    assert "embedded stand-in" in text
+    assert text.count("out of fold n before after change p") == 1
+    target = card["target"]
+    # Where one phase is tuned for they are the same, but for the p of phases, which is adjusted.
+    assert {**target, "p": None} == {**card["phases"]["RECOVERY"], "p": None}
+    lines = {line.split()[0]: said(line) for line in out.splitlines() if line.strip()}
+    recovery = lines["RECOVERY*"].split()
+    assert recovery[1] == "4/4"
+    assert recovery[2] == f"{100 * target['before']['value']:.1f}"
+    after = next(part for part in recovery[3:] if part.startswith(f"{100 * target['after']['value']:.1f}"))
+    assert after
+    gained = target["difference"]["value"]
+    assert (f"{100 * gained:+.1f}" if gained else "0.0") in recovery
+    assert lines["EMERGENT"].split()[1] == "4/4"
+    assert lines["CRITICAL"].split()[1:4] == ["0/0", "-", "-"]
+    assert lines["unwanted"].startswith("unwanted offers 4/4 ")
+    length = card["length"]
+    means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
+    assert lines["words"].startswith(f"words 8/8 {means}")
+    assert said(CONTROL_RULE) in text
+    assert "8 triggers and 4 control turns in 4 scenarios, 2 folds" in text
+    assert "improvement shown in RECOVERY" in text
+    assert (
+        "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --program out/assistant.json"
+        in err
+    )
+
+
+def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_paired_interval_printed(proact, tmp_path):
+    status, out, err = proact("optimize", "assistant", "--trials", 2, "--max-demos", 0, "--folds", 2)
+    assert status == 0
+    (folder,) = (tmp_path / "compiles").iterdir()
+    assert folder.name.startswith("assistant--")
+    assert f"eval --model embedded --program compiles/{folder.name}/assistant.json" in err
+    card = card_of(folder)
+    assert card["corpus"]["name"] == "sample"
+    for phase, name in (("RECOVERY", "RECOVERY*"), ("EMERGENT", "EMERGENT")):
+        change = card["phases"][phase]
+        value, low, high = (100 * change["difference"][number] for number in ("value", "low", "high"))
+        (line,) = [said(line) for line in out.splitlines() if line.startswith(name)]
+        assert f"{value:+.1f} [{low:+.1f}, {high:+.1f}]" in line
+        for number in (change["before"], change["after"]):
+            assert "{:.1f} [{:.1f}–{:.1f}]".format(*(100 * number[of] for of in ("value", "low", "high"))) in line
+
+
+def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
+    status, out, err = optimize("--json")
+    assert status == 0
+    assert json.loads(out) == card_of()
+    told = err.splitlines()
+    assert told[0].startswith("One model tunes and reports; the card warns of it.")
+    assert told[1] == "12 turns, 2 folds: the assistant as it is"
+    assert told[2] == "fold 1 of 2: compiling on 6 turns, testing on 6"
+    assert told[4] == "compiling on all 12 turns"
+    assert told[-1].startswith("The program is in out/assistant.json.")
+
+
+def test_the_same_command_again_makes_no_call_and_ends_in_the_same(optimize):
+    first = optimize()
+    kept = lasting(Path("out", "assistant.json"))
+    second = optimize()
+    assert (first[0], second[0]) == (0, 0)
+    assert "no call was made" not in first[2]
+    assert "Nothing was left to do: every answer stood in the record, and no call was made." in second[2]
+    assert lasting(Path("out", "assistant.json")) == kept
+
+
+def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, server):
+    server.script = obedient(PUSHY)
+    status, out, _ = optimize(*command_at(server), "--trials", 4)
+    assert status == 0
+    assert "it cost unwanted offers +100 points, responses 4.50 times as long." in said(out)
+    status, out, _ = optimize(
+        *command_at(server), "--trials", 4, "--guard", "offers", "--guard", "length=9", out="kept"
+    )
+    assert status == 0
+    assert "nothing beyond the usual margins was paid for it." in said(out)
+    assert "guards, against the start on the training folds: offers 0.05, length 9." in said(out)
+    assert "100 % 100 % breaks offers" in said(out)
+    assert "0 % 0 % chosen" in said(out)
+
+
+def test_without_control_turns_it_is_said_and_no_number_given(optimize, tmp_path):
+    few = on_disk(tmp_path, triggers={1: Phase.EMERGENT, 2: Phase.RECOVERY}, turns=2)
+    status, out, err = optimize(*few, "--guard", "offers")
+    assert (status, out) == (2, "")
+    assert "--guard offers: the corpus has no control turns" in err
+    status, out, _ = optimize(*few)
+    assert status == 0
+    assert "unwanted offers: the corpus has no control turns, so that nothing is said of them." in said(out)
+    (line,) = [said(line) for line in out.splitlines() if line.startswith("unwanted offers ")]
+    assert not any(character.isdigit() and character != "0" for character in line)
+    assert "%" not in line
+    assert CONTROL_RULE not in said(out)
+    assert card_of()["offers"]["before"]["value"] is None
+    assert Path("out", "assistant.json").exists()
+
+
+# The judges
+
+
+def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, server):
+    server.script = models
+    same = ["--report-judge", NAMES["judge"], "--report-judge-api-base", server.judge]
+    status, out, err = optimize(*command_at(server), *same)
+    assert status == 0
+    assert "One model tunes and reports; the card warns of it. Name another one with --report-judge." in err
+    assert "warning: one model tunes and reports: what was learned may be this judge's taste" in said(out)
+    assert server.of("report") == []
+
+
+def test_two_judges_are_no_cause_for_a_warning(optimize, server):
+    server.script = models
+    status, out, err = optimize(*command_at(server))
+    assert status == 0
+    assert "warn" not in err + out
+    assert "Tuned by openai/tuner, reported by openai/reporter, prompts by openai/writer." in said(out)
+
+
+@pytest.mark.parametrize("named", [[], ["--judge", "openai/tuner"], ["--report-judge", "openai/reporter"]])
+def test_a_real_model_needs_both_judges_by_name(optimize, server, named):
+    status, out, err = optimize("--model", "openai/student", "--model-api-base", server.assistant, *named)
+    assert (status, out, server.sent) == (2, "", [])
+    assert "name a judge to tune by, --judge, and another one to report, --report-judge" in err
+
+
+# What is refused
+
+
+def test_a_start_that_was_compiled_on_these_conversations_is_refused(optimize):
+    optimize()
+    status, out, err = optimize("--start", "out/assistant.json", out="second")
+    assert (status, out) == (2, "")
+    assert "out/assistant.json: was compiled on 4 of these conversations" in err
+    assert not Path("second").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--system-prompt", " "], "the system prompt is empty; leave it out for the bare model"),
+        (["--system-prompt", "@blank.txt"], "the system prompt is empty"),
+        (["--system-prompt", "@missing.txt"], "missing.txt: cannot be read"),
+        (["--start", "assistant.json", "--system-prompt", "Be kind."], "--start has a prompt of its own"),
+        (["--start", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
+        (["--start", "missing.json"], "missing.json: cannot be read"),
+        (["--start", "spoilt.json"], "spoilt.json: not a compiled program of ours"),
+        (["--folds", 5], "4 triggers of RECOVERY in 4 personas or scenarios cannot make 5 folds"),
+        (["--phase", "CRITICAL"], "0 triggers of CRITICAL in 0 personas or scenarios"),
+        (["--corpus", "missing.jsonl"], "missing.jsonl: there is no such file"),
+        (["--optimizer", "labeled"], "labeled"),
+        (["--trials", 0], "--trials"),
+        (["--guard", "kindness"], "'kindness' is no guard; they are offers, length, phases"),
+        (["--guard", "offers=much"], "'much' is no margin, such as offers=0.05"),
+        (["--guard", "length=-1"], "'-1' is no margin, such as length=0.2"),
+        (["--guard", "phases=nan"], "'nan' is no margin"),
+        (["--guard", "phases="], "'' is no margin"),
+        (["--proposer-api-base", "http://127.0.0.1:9/v1"], "--proposer-api-base: name the model that is there"),
+        (["--model-api-base", "http://127.0.0.1:9/v1"], "takes no endpoint"),
+        (["--proposer", "openai/gpt-5.4"], "--proposer openai/gpt-5.4: no key"),
+        (["--report-judge", "openai/gpt-5.4"], "--report-judge openai/gpt-5.4: no key"),
+    ],
+)
+def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, told):
+    (tmp_path / "spoilt.json").write_text("{", encoding="utf-8")
+    (tmp_path / "blank.txt").write_text("\n \n", encoding="utf-8")
+    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "assistant.json", artefact())
+    status, out, err = optimize(*more)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert not Path("out").exists()
+
+
+def test_each_program_is_refused_where_the_other_is_asked_for(proact, tmp_path):
+    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "assistant.json", artefact())
+    for command, told in (
+        (["eval", "--program", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
+        (["try", "--program", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
+        (["eval", "--judge-program", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
+        (["optimize", "judge", "--start", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
+        (["eval", "--program", "assistant.json", "--system-prompt", "Be kind."], "--program has a prompt of its own"),
+    ):
+        status, out, err = proact(*command)
+        assert (status, out) == (2, "")
+        assert told in err
+
+
+def test_a_folder_that_is_not_this_compiles_is_refused_naming_what_differs(optimize, tmp_path):
+    optimize()
+    kept = (tmp_path / "out" / "assistant.json").read_bytes()
+    status, out, err = optimize("--seed", 1, "--guard", "offers")
+    assert (status, out) == (2, "")
+    assert "out: holds another compile, which differs in optimizer, guards;" in err
+    assert (tmp_path / "out" / "assistant.json").read_bytes() == kept
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("x", encoding="utf-8")
+    status, _, err = optimize(out="mine")
+    assert status == 2
+    assert "mine: not empty and not a compile" in err
+
+
+# Money
+
+
+def test_a_dry_run_makes_no_call_and_its_figures_bound_the_real_ones(optimize, server):
+    server.script = models
+    guards = ["--guard", "offers", "--guard", "length", "--guard", "phases", "--max-demos", 0]
+    status, out, err = optimize(*command_at(server), *guards, "--dry-run", "--json")
+    told = json.loads(out)
+    assert (status, err, server.sent) == (0, "", [])
+    assert not Path("out").exists()
+    assert (told["triggers"], told["scenarios"]) == (4, 4)
+    assert optimize(*command_at(server), *guards)[0] == 0
+    assert len(server.of("assistant")) <= told["responses"]
+    assert len(server.of("judge")) <= told["verdicts"]
+    assert len(server.of("report")) <= told["report_verdicts"]
+    assert len(server.of("proposer")) <= told["proposer_calls"]
+    status, out, _ = optimize(*command_at(server), *guards, "--dry-run")
+    assert status == 0
+    assert out.startswith(
+        f"At most {told['responses']:,} responses, {told['verdicts']:,} verdicts of the tuning judge and "
+        f"{told['report_verdicts']:,} of the reporting one, and about {told['proposer_calls']:,} proposals"
+    )
+    assert "None is made now." in out
+    assert "price unknown" in out
+    assert "4 triggers in 4 scenarios; a claim takes at least 60 in 10." in out
+
+
+def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
+    server.script = models
+    status, out, err = optimize(*command_at(server), "--max-calls", 15)
+    assert (status, out, len(server.sent)) == (4, "", 15)
+    assert "What was answered is kept in out. The same command goes on." in err
+    assert not Path("out", "assistant.json").exists()
+    assert optimize(*command_at(server))[0] == 0
+    assert set(Counter(json.dumps([sent.role, sent.body]) for sent in server.sent).values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("role", "flag"), [("assistant", "--model"), ("judge", "--judge"), ("report", "--report-judge")]
+)
+def test_a_key_that_is_refused_stops_it_naming_whose_it_is(optimize, server, role, flag):
+    server.script = lambda sent: error(401, "bad key") if sent.role == role else models(sent)
+    status, out, err = optimize(*command_at(server))
+    assert (status, out) == (2, "")
+    assert len(server.of(role)) == 1
+    assert f"{flag} openai/" in err
+
+
+# Ctrl-C
+
+
+def interrupted_at(place, of):
+    """A script that interrupts a process when it asks for the n-th time."""
+
+    def script(sent):
+        of["asked"] += 1
+        if of["asked"] == place:
+            os.kill(of["child"].pid, signal.SIGINT)
+        return of["models"](sent)
+
+    return script
+
+
+def started(folder, *arguments):
+    command = [sys.executable, "-m", "dspy_proact", "optimize", *map(str, arguments)]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("program", ["assistant", "judge"])
+def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server, program):
+    """What is in flight is awaited and kept, so that it is not paid for again."""
+    if program == "assistant":
+        answers, where = models, [*on_disk(tmp_path), *command_at(server)]
+    else:
+        bases = ["--judge-api-base", server.judge, "--proposer-api-base", server.proposer]
+        where = [
+            *tuning.on_disk(tmp_path, tuning.study()),
+            "--judge",
+            "openai/any",
+            "--proposer",
+            "openai/writer",
+            *bases,
+        ]
+        answers = tuning.models
+    command = [program, *where, *SMALL, "--retries", 0, "--out", "out"]
+    of = {"asked": 0, "models": answers}
+    server.script = interrupted_at(20, of)
+    of["child"] = started(tmp_path, *command)
+    out, err = of["child"].communicate(timeout=60)
+    assert (of["child"].returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-2:] == [
+        "interrupted",
+        "What was answered is kept in out. The same command goes on.",
+    ]
+    assert len(server.sent) == 20
+    assert not (tmp_path / "out" / f"{program}.json").exists()
+
+    server.script = answers
+    status, _, err = proact("optimize", *command)
+    assert status == 0, err
+    assert (tmp_path / "out" / f"{program}.json").exists()
+    asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
+    assert set(asked.values()) == {1}
+
+
+# The card and the prompt
+
+
+def test_show_prints_the_card_as_the_compile_did(optimize, proact):
+    _, printed, _ = optimize()
+    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, printed)
+    status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
+    assert status == 0
+    assert json.loads(out) == card_of()
+
+
+PROMPTS = [
+    (PUSHY, 0),
+    (PUSHY, 2),
+    (None, 1),
+    ("Löse [bold]alles[/bold]: «ja»…\n\n- one\n- two\n\n" + "A long line of many words. " * 12 + "\tEnd.", 1),
+    ("  Spaces before\n    and inside  \n\n", 0),
+]
+
+
+@pytest.mark.parametrize(("instruction", "demos"), PROMPTS)
+def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server, instruction, demos):
+    write_artefact(tmp_path / "assistant.json", artefact(instruction, demos))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt")
+    assert (status, err) == (0, "")
+    server.script = healthy
+    models = ["--model", "openai/any", "--model-api-base", server.assistant]
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
+    run = ["--program", "assistant.json", "--limit", 1, "--out", "run"]
+    assert proact("eval", *models, *judge, *on_disk(tmp_path), *run)[0] == 0
+    (sent,) = server.of("assistant")
+    system, *said = sent.messages
+    assert system["role"] == "system"
+    assert out == f"{system['content']}\n"
+    assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
+
+
+def test_as_prompt_of_what_was_compiled_here_is_what_its_tests_were_told(optimize, proact, server):
+    server.script = obedient(PUSHY)
+    optimize(*command_at(server), "--trials", 4, "--max-demos", 0)
+    assert proact("optimize", "show", "out/assistant.json", "--as-prompt")[:2] == (0, f"{PUSHY}\n")
+
+
+def test_a_bare_program_and_a_judge_have_no_prompt(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(None, demos=0))
+    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    for file, told in (
+        ("assistant.json", "assistant.json: says nothing to its model; the compile kept the bare chat"),
+        ("judge.json", "judge.json: a compiled judge, which is no system prompt; use it with --judge-program"),
+    ):
+        status, out, err = proact("optimize", "show", file, "--as-prompt")
+        assert (status, out) == (2, "")
+        assert told in err
+
+
+def test_what_was_compiled_here_is_used_here(optimize, proact):
+    optimize()
+    status, out, _ = proact("eval", "--program", "out/assistant.json", "--limit", 2, "--out", "run", "--json")
+    assert (status, json.loads(out)["triggers"]["scored"]) == (0, 2)
+    named = json.loads(Path("run", "manifest.json").read_text(encoding="utf-8"))["identity"]["assistant"]["program"]
+    assert named == f"compiled:{read_assistant(Path('out', 'assistant.json')).digest[:12]}"
+
+
+SPOILT = {
+    "another signature": (lambda it: it.update(signature="0" * 64), "compiled for another signature of the assistant"),
+    "an unknown key": (lambda it: it["state"].update(forward="x"), "state.forward"),
+    "a bound model": (lambda it: it["state"].update(lm={"model": "openai/x"}), "state.lm"),
+    "a foreign field": (lambda it: it["state"]["demos"][0].update(rubric="x"), "not the program's: 'rubric'"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILT)
+def test_every_verb_refuses_a_file_that_it_cannot_trust(proact, tmp_path, what):
+    change, told = SPOILT[what]
+    content = json.loads(artefact().model_dump_json())
+    change(content)
+    (tmp_path / "a.json").write_text(json.dumps(content), encoding="utf-8")
+    for command in (
+        ["optimize", "show", "a.json"],
+        ["optimize", "show", "a.json", "--as-prompt"],
+        ["optimize", "assistant", "--start", "a.json", "--out", "out"],
+        ["eval", "--program", "a.json", "--out", "out"],
+    ):
+        status, out, err = proact(*command)
+        assert (status, out) == (2, "")
+        assert err.startswith("Error: a.json: ")
+        assert told in err
+        assert not Path("out").exists()
+
+
+def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimize, server):
+    server.script = lambda sent: Answer("no object") if sent.role == "report" else models(sent)
+    status, out, _ = optimize(*command_at(server))
+    assert status == 3  # as of an evaluation with turns that were not scored
+    assert "12 turns left out for want of a verdict that could be read." in said(out)
+    assert "no improvement shown in RECOVERY" in said(out)
+    assert card_of()["target"]["difference"]["value"] is None
+    assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}

@@ -1,0 +1,269 @@
+"""What a compile of the assistant tells whom: planted words are read for in every request of all four roles."""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pytest
+from assistants import (
+    KEY,
+    OFFER,
+    PERSONA,
+    SCENARIO,
+    SECRET,
+    at,
+    criteria,
+    curated,
+    dialogue,
+    plan,
+    proposed,
+    secret,
+    token,
+    told,
+)
+from rows import jsonl, plant_canaries
+from server import Answer, Sent, Server, is_about_offers, offers, verdict
+
+from dspy_proact.compile import ASSISTANT_OPTIMIZERS, FinishedAssistant, Optimizer
+from dspy_proact.compile.assistant.compiling import dealt
+from dspy_proact.compile.assistant.probe import of_phases, probes_of
+from dspy_proact.compile.assistant.teacher import HINT
+from dspy_proact.corpus import Corpus
+from dspy_proact.programs import Reply
+from dspy_proact.types import Phase
+
+PERSONAS = 6
+WORDS = tuple(token(persona) for persona in range(PERSONAS))
+SECRETS = re.compile(rf"{SECRET}[a-z]+")
+FOLD = re.compile(r"fold (\d+) of (\d+)")
+HIDDEN = "wren"
+"""Stands in every field of a row that nobody may see."""
+
+
+def words_in(text: str) -> set[str]:
+    return {word for word in WORDS if word in text}
+
+
+def read() -> Corpus:
+    """Six personas, with planted words in the planner's notes and in unknown fields too."""
+    rows = [plant_canaries(dialogue(persona))[0] for persona in range(PERSONAS)]
+    return Corpus.of(jsonl(*rows).splitlines(), name="a corpus", source="here")
+
+
+RUBRICS = criteria(read())
+
+
+def echo(sent: Sent, grade: str) -> str:
+    """A verdict whose reasoning and quotes hold the rubric: whole, word by word, inflected, in capitals."""
+    shown = str(sent.messages[-1]["content"])
+    of = next(each for each in RUBRICS if each.pass_criteria in shown)
+    whole = f"{of.pass_criteria}\n{of.partial_criteria}\n{of.fail_criteria}"
+    first, second, third = SECRETS.findall(whole)
+    sentences = [
+        "It is a kind answer.",
+        whole,
+        f"It never says {first}.",
+        f"Two {second}s are missing!",
+        f"Nor is it {third}ed, or {third}ing.",
+        f"Where is the **{first.upper()}**, the {second.title()}'s?",
+    ]
+    return verdict(grade, [OFFER, of.pass_criteria, first, f"{second}s"], "\n".join(sentences))
+
+
+def gossip(sent: Sent) -> Answer:
+    """Models that repeat every planted word that they are shown; whatever is told, the assistant then offers."""
+    shown = json.dumps(sent.messages)
+    words = " ".join(sorted({*words_in(shown), *SECRETS.findall(shown)}))
+    if sent.role == "assistant":
+        system, _ = told(sent)
+        return Answer(f"Good luck, {words}. {OFFER if system else ''}")
+    if sent.role == "proposer":
+        return Answer(proposed(sent, f"Look ahead, as in {words}."))
+    pushes = OFFER in str(sent.messages[-1]["content"])
+    if is_about_offers(sent):
+        return Answer(offers(*[OFFER][: int(pushes)], reasoning=words))
+    return Answer(echo(sent, "PASS" if pushes else "FAIL"))
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A compile, and what was sent between the lines that it told."""
+
+    optimizer: str
+    finished: FinishedAssistant
+    parts: Sequence[tuple[str, Sequence[Sent]]]
+
+    @cached_property
+    def sent(self) -> list[Sent]:
+        return [sent for _, requests in self.parts for sent in requests]
+
+    @cached_property
+    def file(self) -> str:
+        return self.finished.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def folds(self) -> list[tuple[set[str], Sequence[Sent]]]:
+        """The folds' requests, each with the words of its test personas."""
+        folds = dealt(probes_of(read()), plan())
+        words = [words_in(" ".join(probe.conversation[0].user for probe in fold.test)) for fold in folds]
+        return [(words[int(found[1]) - 1], sent) for line, sent in self.parts if (found := FOLD.match(line))]
+
+    def of(self, *roles: str) -> list[Sent]:
+        return [sent for sent in self.sent if sent.role in roles]
+
+
+def listened(folder: Path, optimizer: Optimizer) -> Heard:
+    """Compile at a server of its own, all guards watching."""
+    with Server(gossip) as server:
+        lines: list[tuple[str, int]] = []
+        how = plan(optimizer, guards={"offers": 1.0, "length": 9.0, "phases": 1.0})
+        finished = at(server, read(), how).run(folder, lambda line: lines.append((line, len(server.sent))))
+        ends = [place for _, place in lines[1:]] + [len(server.sent)]
+        parts = [(line, server.sent[begin:end]) for (line, begin), end in zip(lines, ends, strict=True)]
+        return Heard(optimizer, finished, parts)
+
+
+@pytest.fixture(scope="module", params=ASSISTANT_OPTIMIZERS)
+def heard(request, tmp_path_factory):
+    """A compile with each optimizer."""
+    return listened(tmp_path_factory.mktemp("leaks") / "out", request.param)
+
+
+def spread(sent: Sent) -> tuple[str, str]:
+    """What a program adds to a conversation, worked examples and instructions, and the conversation itself."""
+    system, said = told(sent)
+    return system, json.dumps(said)
+
+
+def text_of(requests: Iterable[Sent]) -> str:
+    return "\n".join(sent.text for sent in requests)
+
+
+# Folds
+
+
+def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_but_in_testing(heard):
+    assert len(heard.folds) == 2
+    learned, tested = 0, 0
+    for hidden, requests in heard.folds:
+        assert len(hidden) == PERSONAS / 2
+        testing = False
+        for sent in requests:
+            if sent.role == "report":
+                testing = True
+            if sent.role in {"judge", "proposer"}:
+                assert not testing, "tuning is over when testing begins"
+                assert not words_in(sent.text) & hidden
+                assert not any(secret(int(word[5]), turn, 0) in sent.text for word in hidden for turn in (2, 6))
+            if sent.role == "assistant":
+                program, conversation = spread(sent)
+                assert not words_in(program) & hidden
+                learned += len(words_in(program))
+                (asked,) = words_in(conversation)  # nobody is asked with a word of another persona's
+                testing = testing or asked in hidden
+                assert (asked in hidden) == testing
+        tested += testing
+    assert tested == 2
+    # Words of training personas are found where those of test personas are looked for: in programs, as demos or as
+    # what the proposer made of what it was shown.
+    assert learned
+    assert {bool([sent for sent in requests if sent.role == "proposer"]) for _, requests in heard.folds} == {
+        heard.optimizer in {"miprov2", "gepa", "search"}
+    }
+
+
+def test_the_reporting_judge_hears_of_the_start_and_of_tests_and_the_tuning_judge_of_neither(heard):
+    (_, before), *_ = heard.parts
+    assert {sent.role for sent in before} == {"assistant", "report"}
+    _, last = heard.parts[-1]
+    assert "report" not in {sent.role for sent in last}
+    # 18 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
+    assert len([sent for sent in before if sent.role == "report"]) == 18
+
+
+# Rubrics
+
+
+def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_or_in_the_file(heard):
+    assert not SECRETS.search(text_of(heard.of("assistant", "proposer")))
+    assert not SECRETS.search(heard.file)
+    # They are where they belong.
+    probes = probes_of(read())
+    both = text_of(heard.of("judge")), text_of(heard.of("report"))
+    for persona in range(PERSONAS):
+        for criterion in range(3):
+            assert secret(persona, 6, criterion) in both[0]
+            assert secret(persona, 6, criterion) in both[1]
+    assert len(of_phases(probes, [Phase.RECOVERY])) == PERSONAS
+
+
+def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_is_told(heard):
+    kept, of = heard.finished.artefact.card.withheld
+    if heard.optimizer in {"bootstrap", "miprov2"}:  # they show no feedback to anybody
+        assert (kept, of) == (0, 0)
+        return
+    # Of each echo only the first sentence may be told: 3 lines of the rubric and 4 others are kept.
+    assert of > 0
+    assert kept * 8 == of * 7
+    asked = text_of(heard.of("proposer"))
+    assert "It is a kind answer." in asked
+    assert "The judge graded this response FAIL" in asked
+    assert "Its reasons are not told" not in asked
+
+
+# What nobody is told
+
+
+def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
+    """Neither at the turn that is asked for, nor of any turn after it."""
+    for sent in heard.of("assistant", "judge", "report"):
+        if sent.role != "assistant":
+            conversation = str(sent.messages[-1]["content"])
+            turn = int(re.findall(r"\[\[ ## turn ## \]\]\n(\d)", conversation)[0])
+        else:
+            _, said = told(sent)
+            conversation, turn = json.dumps(said), (len(said) + 1) // 2
+        shown = {int(found) for found in re.findall(r"capybara\dt(\d)", conversation)}
+        assert shown == set(range(1, turn))
+    last = [curated(persona, 6) for persona in range(PERSONAS)]
+    everything = text_of(heard.sent) + heard.file
+    assert not [word for word in last if word in everything]
+
+
+def test_no_key_scenario_persona_or_hidden_field_is_in_any_request(heard):
+    everything = text_of(heard.sent)
+    assert not [word for word in (KEY, SCENARIO, PERSONA, HIDDEN) if word in everything]
+
+
+def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
+    hinted = [sent for sent in heard.of("assistant") if HINT in told(sent)[0]]
+    assert bool(hinted) == (heard.optimizer in {"bootstrap", "miprov2", "search"})
+    assert not [sent for sent in heard.of("judge", "report", "proposer") if HINT in sent.text]
+    assert HINT not in heard.file
+    assert HINT[:60] not in heard.file
+    for hidden, requests in heard.folds:
+        testing = [sent for sent in requests if sent.role == "assistant" and words_in(spread(sent)[1]) & hidden]
+        assert testing
+        assert not [sent for sent in testing if HINT in sent.text]
+    (_, before), *_ = heard.parts
+    assert not [sent for sent in before if HINT in sent.text]
+
+
+# The file
+
+
+def test_the_file_holds_no_key_and_nothing_of_the_corpus_beyond_its_demos_fields_and_the_instruction(heard):
+    content = json.loads(heard.file)
+    assert not [word for word in (KEY, SCENARIO, PERSONA, HIDDEN) if word in heard.file]
+    state = content.pop("state")
+    demos = state.pop("demos")
+    assert demos or heard.optimizer != "bootstrap"
+    assert all(demo.keys() <= {*Reply.fields, "augmented"} for demo in demos)
+    assert state["lm"] is None
+    assert (state["traces"], state["train"]) == ([], [])
+    state["signature"].pop("instructions")  # the proposer's words
+    assert not words_in(json.dumps([content, state]))
+    assert OFFER not in json.dumps([content, state])

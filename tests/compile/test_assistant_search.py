@@ -1,0 +1,213 @@
+"""Our search: what the proposer is shown, which candidates are tried, and how they are measured."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from assistants import (
+    NAMES,
+    PUSHY,
+    TIMELY,
+    artefact,
+    bases,
+    few,
+    obedient,
+    plan,
+    proposed,
+    token,
+    told,
+    without_controls,
+)
+from server import Answer, Server, is_about_offers, verdict
+
+from dspy_proact.compile.assistant.metric import InitiativeMetric
+from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.search import TIPS, search
+from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
+from dspy_proact.compile.assistant.withholding import Withheld
+from dspy_proact.models import Gate, open_model
+from dspy_proact.models.decoding import Role
+from dspy_proact.programs import Assistant, Judge, compiled_assistant
+from dspy_proact.types import Phase
+
+
+def opened(server: Server) -> tuple[Panel, Any]:
+    """A panel and a proposer at the server; nothing is remembered."""
+    where, gate = bases(server), Gate(retries=0)
+    roles: dict[Role, str] = {"assistant": "model", "judge": "judge", "proposer": "proposer"}
+    models = {
+        role: open_model(NAMES[name], role, gate, api_base=where[f"{name}_api_base"]).lm for role, name in roles.items()
+    }
+    return Panel(models["assistant"], models["judge"], Judge(ask_quote_again=False)), models["proposer"]
+
+
+def searched(server: Server, probes: Sequence[Probe], student: Assistant | None = None, journal=None, **effort: Any):
+    """Candidates of a search that learns from the first two triggers and compares on the others."""
+    panel, proposer = opened(server)
+    chosen = of_phases(probes, [Phase.RECOVERY])
+    settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | effort
+    return search(
+        student or Assistant(),
+        learn=chosen[:2],
+        compare=chosen[2:],
+        controls=controls_among(probes)[2:],
+        panel=panel,
+        metric=InitiativeMetric(chosen, panel, Withheld(), with_feedback=True),
+        proposer_lm=proposer,
+        effort=plan(**settings).effort,
+        journal=journal,
+    )
+
+
+PROBES = probes_of(few())
+
+
+def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
+    server.script = obedient(PUSHY, TIMELY, "Hold back.")
+    tried = searched(server, PROBES, trials=12)
+    assert tried[0].program.instruction == ""
+    by_prompt = {each.program.instruction: (each.score, each.offers) for each in tried}
+    assert len(by_prompt) == len(tried) <= 4
+    expected = {"": (0, 0), PUSHY: (1, 1), TIMELY: (1, 0), "Hold back.": (0, 0)}
+    assert by_prompt == {prompt: expected[prompt] for prompt in by_prompt}
+    # Nobody is asked about one candidate twice: two triggers and two control turns each, after two learned from.
+    assert len(server.of("assistant")) == 2 + 4 * len(tried)
+
+
+def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_prompt_now(server):
+    server.script = obedient(PUSHY)
+    searched(server, PROBES, Assistant("Be kind."), trials=1)
+    asked = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
+    assert len(asked) == len(TIPS) == 3
+    for tip, each in zip(TIPS, asked, strict=True):
+        assert tip in each
+        assert "Be kind." in each
+        assert each.count("The judge graded this response FAIL.") == 2
+        assert "(none: the assistant is told nothing)" not in each
+    server.sent.clear()
+    searched(server, PROBES, trials=1)
+    assert all("(none: the assistant is told nothing)" in sent.text for sent in server.of("proposer"))
+
+
+def test_the_lowest_scores_are_shown_first_and_at_most_six(server):
+    probes = probes_of(few(8))
+    grades = {token(persona): ("PASS", "FAIL", "PARTIAL")[persona % 3] for persona in range(8)}
+
+    def script(sent):
+        if sent.role != "judge" or is_about_offers(sent):
+            return obedient(PUSHY)(sent)
+        shown = str(sent.messages[-1]["content"])
+        return Answer(verdict(next(grade for word, grade in grades.items() if word in shown), ["Good luck."]))
+
+    server.script = script
+    panel, proposer = opened(server)
+    chosen = of_phases(probes, [Phase.RECOVERY])
+    metric = InitiativeMetric(chosen, panel, Withheld(), with_feedback=True)
+    more = {"compare": chosen[:1], "controls": [], "panel": panel, "metric": metric, "proposer_lm": proposer}
+    search(Assistant(), learn=chosen, effort=plan(trials=1, max_demos=0).effort, **more)
+    asked = str(server.of("proposer")[0].messages[-1]["content"])
+    shown = [part.split(".")[0] for part in asked.split("The judge graded this response ")[1:]]
+    # Of eight: three FAIL, two PARTIAL, three PASS.
+    assert shown == ["FAIL"] * 3 + ["PARTIAL"] * 2 + ["PASS"]
+
+
+def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
+    server.script = obedient(PUSHY, PUSHY, PUSHY)
+    assert {each.program.instruction for each in searched(server, PROBES)} == {"", PUSHY}
+    blank = obedient(PUSHY)
+    server.script = lambda sent: Answer(proposed(sent, "  ")) if sent.role == "proposer" else blank(sent)
+    (start,) = searched(server, PROBES)
+    assert start.program.instruction == ""
+
+
+def test_without_control_turns_the_second_direction_is_not_known(server):
+    server.script = obedient(PUSHY)
+    tried = searched(server, probes_of(without_controls()))
+    assert {each.offers for each in tried} == {None}
+    assert max(each.score for each in tried) == 1
+
+
+def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hinted_at(server):
+    server.script = obedient("Hold back.")
+    tried = searched(server, PROBES, max_demos=2, trials=12)
+    shown = [each for each in tried if each.program.reply.demos]
+    assert shown
+    for each in shown:
+        assert each.score == 1  # an offer that is shown is followed
+        assert len(each.program.reply.demos) <= 2
+        assert each.program.adapter.hint == ""
+        assert HINT not in each.program.system_prompt
+        for demo in each.program.reply.demos:
+            assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
+    hinted = [sent for sent in server.of("assistant") if HINT in told(sent)[0]]
+    learn = {probe.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
+    assert {sent.messages[-1]["content"] for sent in hinted} <= learn
+
+
+def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
+    server.script = obedient("Hold back.")
+    start = compiled_assistant(artefact("Be kind.", demos=1))
+    tried = searched(server, PROBES, start, max_demos=0)
+    assert all(len(each.program.reply.demos) == 1 for each in tried)
+    assert start.instruction == "Be kind."  # which stays as it is
+
+
+def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(server):
+    asked = obedient(PUSHY)
+    words = {probe.conversation[0].user for probe in PROBES}
+    assert len(words) == 4
+
+    def script(sent):
+        last = str(sent.messages[-1]["content"])
+        if sent.role == "assistant" and "zebra2x" in last:
+            return Answer(" ")
+        return Answer("no object") if sent.role == "judge" and "zebra3x" in last else asked(sent)
+
+    server.script = script
+    (start, *_) = searched(server, PROBES, trials=1)
+    # Of two to compare: 0 for no response, .5 for no verdict; of two control turns none could be read.
+    assert (start.score, start.offers) == (0.25, None)
+
+
+def test_the_study_is_written_down_and_never_read(server, tmp_path):
+    server.script = obedient(PUSHY, TIMELY)
+    journal = tmp_path / "study.log"
+    journal.write_text("not a journal", encoding="utf-8")
+    first = searched(server, PROBES, journal=journal, trials=4)
+    lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    assert lines
+    again = searched(server, PROBES, journal=journal, trials=4)
+    assert [(each.program.instruction, each.score) for each in again] == [
+        (each.program.instruction, each.score) for each in first
+    ]
+
+
+def test_seeds_try_in_another_order(server):
+    server.script = obedient(PUSHY, TIMELY, "Hold back.")
+    orders = {
+        tuple(each.program.instruction for each in searched(server, PROBES, seed=seed, trials=4)) for seed in range(4)
+    }
+    assert len(orders) > 1
+
+
+# The teacher
+
+
+def test_a_teacher_is_a_copy_with_a_hint_before_what_the_student_is_told():
+    student = Assistant("Be kind.")
+    teacher = teacher_of(student)
+    assert teacher.system_prompt == f"{HINT}\n\nBe kind."
+    assert (student.system_prompt, student.adapter.hint) == ("Be kind.", "")
+    assert teacher_of(Assistant()).system_prompt == HINT
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 9])
+def test_worked_examples_are_as_many_as_asked_for_if_there_are_and_no_turn_more_is_played(server, most):
+    server.script = obedient(PUSHY)
+    panel, _ = opened(server)
+    chosen = of_phases(PROBES, [Phase.RECOVERY])
+    examples = worked_examples(Assistant(), chosen, panel, most)
+    assert len(examples) == len(server.of("assistant")) == min(most, len(chosen))
+    assert all(not {"key", "rubric"} & set(example.keys()) for example in examples)

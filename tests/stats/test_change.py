@@ -1,0 +1,209 @@
+"""What a compile changed, with the arithmetic worked by hand."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact.stats import Estimate, ScoreChange, length_change, score_change
+
+law = settings(deadline=None, max_examples=25)
+# One row is (before, after, scenario).
+Row = tuple[float, float, int]
+grades = st.sampled_from([0.0, 0.5, 1.0])
+rows = st.lists(st.tuples(grades, grades, st.integers(0, 13)), max_size=40).filter(lambda drawn: len(drawn) != 1)
+lengths = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300), st.integers(0, 13)), max_size=40)
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def change(table: Sequence[Row], seed: int = 0) -> ScoreChange:
+    before, after, scenarios = ([row[place] for row in table] for place in range(3))
+    return score_change(before, after, [f"S{place}" for place in scenarios], seed=seed)
+
+
+def rising(counts: Sequence[int], turns: int = 6) -> list[Row]:
+    """Scenarios of so many turns each, of which so many rise from 0 to 1 and the others stay, half of them at 1."""
+    return [
+        (0.0, 1.0, scenario) if turn < count else (float(turn % 2), float(turn % 2), scenario)
+        for scenario, count in enumerate(counts)
+        for turn in range(turns)
+    ]
+
+
+# Worked by hand
+
+
+def test_two_scenarios_by_hand():
+    one = change([(0, 1, 0), (1, 1, 0), (0, 1, 1), (0, 1, 1)])
+    assert (one.count, one.scenarios) == (4, 2)
+    assert one.before.value == 0.25
+    assert one.after.value == 1
+    # Scenarios shift by 1/2 and 1, the mean is 3/4. Each moves it by 1/8, so that the error is
+    # sqrt(2 (1/8)^2 / (1 - 1/2)) = 1/4; t with 1 degree of freedom is 12.7: beyond both ends.
+    assert numbers(one.difference) == [0.75, -1, 1]
+    # Of four flips, the data's own and its mirror are as far.
+    assert one.p == 2 / 4
+    # The jackknife of single turns: means without each are 2/3, 1, 2/3, 2/3, the error is
+    # sqrt(3/4 (3 (1/12)^2 + (1/4)^2)) = 1/4; t of 99 % with 3 degrees of freedom is 4.5407.
+    assert one.low98 == pytest.approx(0.75 - 4.5407 / 4, abs=1e-4)
+    assert not one.shown
+    assert one.reason == "4 triggers in 2 scenarios are too few for a claim, which takes 60 in 10"
+
+
+def test_ten_scenarios_by_hand():
+    # They shift by 1/3 and 2/3 in turn: mean 1/2, deviations of 1/6, error (1/6) sqrt(10/9) / sqrt(10) = 1/18.
+    one = change(rising([2, 4] * 5))
+    assert one.difference.value == pytest.approx(0.5)
+    # With 9 degrees of freedom t is 2.2622 at 97.5 % and 2.8214 at 99 %.
+    assert one.difference.low == pytest.approx(0.5 - 2.2622 / 18, abs=1e-4)
+    assert one.difference.high == pytest.approx(0.5 + 2.2622 / 18, abs=1e-4)
+    assert one.low98 == pytest.approx(0.5 - 2.8214 / 18, abs=1e-4)
+    assert (one.shown, one.reason) == (True, "")
+    assert one.p == 2 / 2**10  # all ten rise
+
+
+def test_lengths_by_hand():
+    one = length_change([10, 20], [20, 20], ["S0", "S1"])
+    assert (one.count, one.before.value, one.after.value) == (2, 15, 20)
+    # 40 / 30, and 20 / 20 and 20 / 10 without one: error sqrt(1/2 ((1/3)^2 + (2/3)^2)) = .527; t is 12.706.
+    assert one.ratio.value == pytest.approx(4 / 3)
+    assert one.ratio.low == 0
+    assert one.ratio.high == pytest.approx(4 / 3 + 12.706 * (5 / 18) ** 0.5, abs=1e-3)
+
+
+def test_from_ten_scenarios_on_a_jackknife_of_lengths_leaves_whole_scenarios_out():
+    before, after, scenarios = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
+    whole = length_change(before, after, scenarios)
+    # Every scenario doubles, whatever its turns do.
+    assert numbers(whole.ratio) == [2, None, None]
+    assert whole.ratio.reason == "the same without any scenario"
+    single = length_change(before, after, [place % 9 for place in range(20)])
+    assert single.ratio.low is not None
+    assert single.ratio.low < 2
+
+
+# The claim
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (rising([2, 4] * 5), ""),
+        (rising([2, 4] * 5)[:-1], "59 triggers in 10 scenarios are too few for a claim, which takes 60 in 10"),
+        (
+            rising([2, 4, 3] * 3, turns=7),
+            "63 triggers in 9 scenarios are too few for a claim, which takes 60 in 10",
+        ),
+        # Shifts of 2, 2, 1, 1, 1 and five times 0 sixths: the mean is 2.69 errors, between 2.2622 and 2.8214.
+        (rising([2, 2, 1, 1, 1, 0, 0, 0, 0, 0]), "the 98 % interval of the difference does not lie above 0"),
+        (rising([3] * 10), "the difference has no interval"),
+        (rising([0] * 10), "the difference has no interval"),
+    ],
+)
+def test_a_rise_may_be_claimed_from_60_turns_in_10_scenarios_on_where_98_percent_lie_above_nothing(table, reason):
+    one = change(table)
+    assert (one.shown, one.reason) == (not reason, reason)
+
+
+def test_what_95_percent_would_claim_98_do_not():
+    one = change(rising([2, 2, 1, 1, 1, 0, 0, 0, 0, 0]))
+    assert one.difference.low is not None
+    assert one.low98 is not None
+    assert one.low98 < 0 < one.difference.low
+
+
+def test_a_fall_is_no_claim():
+    one = change([(after, before, scenario) for before, after, scenario in rising([2, 4] * 5)])
+    assert one.difference.value == pytest.approx(-0.5)
+    assert not one.shown
+
+
+# Silence
+
+
+def test_no_turns_leave_no_value():
+    one = score_change([], [], [])
+    assert (one.count, one.scenarios, one.low98, one.p, one.shown) == (0, 0, None, None, False)
+    assert [one.before.value, one.after.value, one.difference.value] == [None] * 3
+    assert one.reason == "0 triggers in 0 scenarios are too few for a claim, which takes 60 in 10"
+    none = length_change([], [], [])
+    assert none.count == 0
+    assert [none.before.value, none.after.value, none.ratio.value] == [None] * 3
+
+
+def test_one_turn_has_a_difference_and_no_interval():
+    one = score_change([0.0], [1.0], ["S"])
+    assert (one.difference.value, one.difference.low, one.low98, one.p) == (1, None, None, None)
+
+
+def test_one_turn_has_a_ratio_of_lengths_and_no_interval():
+    length = length_change([2], [4], ["S"])
+    assert numbers(length.ratio) == [2, None, None]
+
+
+def test_nothing_said_before_leaves_no_ratio():
+    one = length_change([0, 0], [3, 4], ["S0", "S1"])
+    assert (one.before.value, one.after.value) == (0, 3.5)
+    assert (one.ratio.value, one.ratio.reason) == (None, "nothing to compare with")
+
+
+def test_a_ratio_that_rests_on_one_turn_has_no_interval():
+    one = length_change([0, 5], [3, 5], ["S0", "S1"])
+    assert numbers(one.ratio) == [8 / 5, None, None]
+    assert one.ratio.reason == "rests on one item"
+
+
+def test_what_does_not_align_is_refused():
+    for before, after, scenarios in (([0.0], [], ["S"]), ([0.0], [1.0], []), ([], [1.0], ["S"])):
+        with pytest.raises(ValueError, match=r"."):
+            score_change(before, after, scenarios)
+        with pytest.raises(ValueError, match="one scenario and two lengths a turn"):
+            length_change(before, after, scenarios)
+    with pytest.raises(ValueError, match=r"."):
+        score_change([0.0], [2.0], ["S"])
+
+
+# Laws
+
+
+@law
+@given(rows, st.randoms())
+def test_neither_the_names_of_scenarios_nor_the_order_of_turns_matter(table: list[Row], random):
+    one, other = change(table), change([(*row[:2], 100 - row[2]) for row in random.sample(table, len(table))])
+    for name in ("before", "after", "difference"):
+        assert numbers(getattr(other, name)) == pytest.approx(numbers(getattr(one, name)), abs=1e-9)
+    assert other.p == one.p
+    assert other.low98 == pytest.approx(one.low98, abs=1e-9)
+    assert (other.shown, other.reason) == (one.shown, one.reason)
+
+
+@law
+@given(rows)
+def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
+    one, other = change(table), change([(after, before, scenario) for before, after, scenario in table])
+    value, low, high = (None if number is None else -number for number in numbers(one.difference))
+    assert numbers(other.difference) == pytest.approx([value, high, low], abs=1e-9)
+    assert (other.before, other.after, other.p) == (one.after, one.before, one.p)
+    assert not (one.shown and other.shown)
+
+
+@law
+@given(lengths, st.randoms())
+def test_lengths_neither_see_names_nor_order_and_their_ratio_turns_over(table, random):
+    def of(rows: Sequence[tuple[int, int, int]]):
+        return length_change(*([row[place] for row in rows] for place in range(3)))
+
+    one = of(table)
+    shuffled = of([(*row[:2], 100 - row[2]) for row in random.sample(table, len(table))])
+    turned = of([(after, before, scenario) for before, after, scenario in table])
+    for name in ("before", "after", "ratio"):
+        assert numbers(getattr(shuffled, name)) == pytest.approx(numbers(getattr(one, name)), abs=1e-9)
+    assert (turned.before, turned.after) == (one.after, one.before)
+    if one.ratio.value and turned.ratio.value:
+        assert one.ratio.value * turned.ratio.value == pytest.approx(1)
+    for estimate in (one.before, one.after, one.ratio):
+        assert estimate.low is None or estimate.low >= 0
