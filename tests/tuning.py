@@ -164,6 +164,12 @@ NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
 USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
 
 
+def _after(low: float | None) -> CardNumber:
+    if low is None:
+        return CardNumber(value=0.5, reason="rests on one scenario")
+    return CardNumber(value=0.5, low=low, high=0.7)
+
+
 def card(**low: float | None) -> JudgeCard:
     """A card by hand, with the lower bound of the kappa after in each phase."""
     gain = {"labels": 20, "before": NUMBER, "difference": NUMBER, "low98": 0.1, "p": 0.01}
@@ -171,7 +177,7 @@ def card(**low: float | None) -> JudgeCard:
     phases = {
         phase: PhaseCard(
             **gain,
-            after=CardNumber(value=0.5, low=low.get(phase, 0.4), high=0.7),
+            after=_after(low.get(phase, 0.4)),
             **dict.fromkeys((*beside, "bias_before", "bias_after"), NUMBER),
         )
         for phase in Phase

@@ -2,11 +2,12 @@
 
 import json
 import re
-from typing import Any
+from functools import lru_cache
+from typing import Any, cast
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
@@ -14,6 +15,9 @@ from dspy_proact.programs.asking import ask_now, run_now
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_KEPT = 32
+_WORKED_EXAMPLES: dict[tuple[type[dspy.Signature], tuple[str, ...], str], tuple[dict[str, Any], ...]] = {}
+"""Messages of demos, those of the last programs."""
 _LONGEST_LIST = 200
 """Quotes or offers; nobody names so many, and each is looked up."""
 _FENCE = "`[] \t\r\n"
@@ -40,8 +44,8 @@ class FencedJSON(dspy.JSONAdapter):
         """The messages of one call. DSPy's own `format` would run markers of custom types that a text may contain."""
         content = self.format_user_message_content(signature, inputs, main_request=True)
         return [
-            {"role": "system", "content": self.format_system_message(signature)},
-            *self.format_demos(signature, demos),
+            {"role": "system", "content": _system_message(cast("Any", signature))},
+            *(dict(message) for message in self._worked_examples(signature, demos)),
             {"role": "user", "content": f"{content}\n\n{self.note}" if self.note else content},
         ]
 
@@ -49,10 +53,23 @@ class FencedJSON(dspy.JSONAdapter):
         self, signature: type[dspy.Signature], inputs: dict[str, Any], *args: Any, **kwargs: Any
     ) -> str:
         """The inputs, each under its header; demos come this way too."""
-        shown = {name: fence(value) if name in self.fenced else value for name, value in inputs.items()}
+        shown = {name: fence(value) if name in self.fenced else _as_json(value) for name, value in inputs.items()}
         content = super().format_user_message_content(signature, shown, *args, **kwargs)
         # What is left of these stands inside JSON, where an escape means the same and ends no line.
         return _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", content)
+
+    def _worked_examples(
+        self, signature: type[dspy.Signature], demos: list[dict[str, Any]]
+    ) -> tuple[dict[str, Any], ...]:
+        """The messages of demos; they are the same in each of a program's requests, so that they are kept."""
+        if not demos:
+            return ()
+        key = (signature, self.fenced, repr(demos))
+        if key not in _WORKED_EXAMPLES:
+            if len(_WORKED_EXAMPLES) >= _KEPT:
+                _WORKED_EXAMPLES.pop(next(iter(_WORKED_EXAMPLES)), None)
+            _WORKED_EXAMPLES[key] = tuple(self.format_demos(signature, demos))
+        return _WORKED_EXAMPLES[key]
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
@@ -60,8 +77,7 @@ class FencedJSON(dspy.JSONAdapter):
         try:
             answer = self.answer(completion, set(outputs))
             return {
-                name: TypeAdapter[Any](field.annotation or Any).validate_python(_plain(name, answer))
-                for name, field in outputs.items()
+                name: _reader(field.annotation).validate_python(_plain(name, answer)) for name, field in outputs.items()
             }
         except (ValueError, RecursionError) as error:
             declared: Any = signature  # annotated as an instance in DSPy, where a class is meant
@@ -72,6 +88,25 @@ class FencedJSON(dspy.JSONAdapter):
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
         """The object with the named fields, as it was answered; raises `ValueError` when there is not one such."""
         return only_object(completion, names)
+
+
+@lru_cache(maxsize=64)
+def _system_message(signature: type[dspy.Signature]) -> str:
+    """What DSPy says of a signature, which is the same in each of a program's requests."""
+    return FencedJSON().format_system_message(signature)
+
+
+@lru_cache(maxsize=64)
+def _reader(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter[Any](annotation or Any)
+
+
+def _as_json(value: Any) -> Any:
+    """Our own values as the JSON that DSPy would make of them, without a schema a call."""
+    values = cast("list[Any]", value) if isinstance(value, list) else []
+    if values and all(isinstance(each, BaseModel) for each in values):
+        return json.dumps([each.model_dump(mode="json") for each in values], ensure_ascii=False)
+    return json.dumps(value.model_dump(mode="json"), ensure_ascii=False) if isinstance(value, BaseModel) else value
 
 
 def fence(text: str) -> str:
