@@ -13,7 +13,7 @@ os.environ["HF_DATASETS_OFFLINE"] = "1"
 
 from server import Server
 
-settings.register_profile("house", max_examples=25, deadline=None)
+settings.register_profile("house", max_examples=20, deadline=None)
 settings.load_profile("house")
 
 

@@ -33,7 +33,7 @@ def rates(change) -> tuple[float | None, float | None]:
 # Bought with pushiness, or not
 
 
-@pytest.mark.parametrize("optimizer", ASSISTANT_OPTIMIZERS)
+@pytest.mark.parametrize("optimizer", ["bootstrap", "search"])
 def test_an_assistant_that_offers_at_every_turn_scores_high_and_is_shown_as_pushy(server, tmp_path, optimizer):
     made = compiled(server, tmp_path, obedient(PUSHY), optimizer=optimizer, max_demos=2)
     assert rates(made.card.target) == (0, 1)

@@ -23,7 +23,7 @@ from dspy_proact.programs.streaming import streamed
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
+    [("hosted_vllm/any", "auto"), ("openai/any", "auto"), ("openai/any", "litellm")],
 )
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
