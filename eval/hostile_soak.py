@@ -54,8 +54,8 @@ def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: rando
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="250 of each")
-    count = 250 if parser.parse_args().quick else 10000
+    parser.add_argument("--quick", action="store_true", help="120 of each")
+    count = 120 if parser.parse_args().quick else 10000
     draw = random.Random(SEED)
     rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
 

@@ -22,7 +22,6 @@ from dspy_proact.report import (
     coefficient,
     counted,
     percent,
-    points_of,
     probability,
     scatter_svg,
 )
@@ -151,17 +150,28 @@ def _changes(card: AssistantCard) -> Table:
     length = card.length
     means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
     times = "-" if length.difference.value is None else f"x {coefficient(length.difference.estimate)}"
-    table.add_row(*map(cell, ["words", f"{length.count}/{length.total}", *means, times, ""]))
+    table.add_row(*map(cell, ["words", _counted(length), *means, times, ""]))
     return table
 
 
 def _shares(change: Change) -> list[str]:
-    numbers = [
-        percent(change.before.estimate),
-        percent(change.after.estimate),
-        points_of(change.difference.estimate),
-    ]
-    return [f"{change.count}/{change.total}", *numbers, probability(change.p)]
+    before, after = percent(change.before.estimate), percent(change.after.estimate)
+    return [_counted(change), before, after, _points(change.difference.estimate), probability(change.p)]
+
+
+def _counted(change: Change) -> str:
+    """Turns that could be graded, of those asked where some could not."""
+    return str(change.count) if change.count == change.total else f"{change.count}/{change.total}"
+
+
+def _points(difference: Estimate) -> str:
+    """A difference in whole points of a hundred, so that the table fits a narrow terminal."""
+    if difference.value is None:
+        return "-"
+    told = f"{100 * difference.value:+.0f}"
+    if difference.low is None or difference.high is None:
+        return told
+    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
 
 
 def _rounded(share: float) -> str:
