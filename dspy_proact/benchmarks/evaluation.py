@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dspy_proact.benchmarks.execution import Execution, now, versions
+from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.jury import JudgePrompt, open_jury, overridden, price_record, role_identity
 from dspy_proact.benchmarks.proactbench import ProactBench, cases_of, controls_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.models import Backend, Gate, Limits, Price, open_model
 from dspy_proact.programs import Assistant, JudgeArtefact
+from dspy_proact.provenance import now, versions
 from dspy_proact.runs import CorpusRecord, Identity, Manifest
 from dspy_proact.views import dialogue_mark
 
@@ -96,7 +97,7 @@ class Evaluation(Execution):
             judge_prices=jury.prices,
             overrides={"assistant": overridden(under_test), "judge": jury.overridden},
             backend=backend,
-            versions=versions(),
+            versions=versions("pydantic"),
             created=now(),
         )
         cases = (*cases_of(corpus), *controls_of(corpus))

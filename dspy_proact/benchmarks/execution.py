@@ -1,12 +1,9 @@
 """A benchmark, its models and its manifest, done into a folder: checked before the first call, resumed by the same."""
 
 import asyncio
-import platform
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 
 from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS, Plan, plan_role, together
@@ -246,17 +243,6 @@ class Execution:
             for event in asked
             if (kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None)
         ]
-
-
-def versions() -> dict[str, str]:
-    """Of what takes part in a run."""
-    names = ("dspy-proact", "dspy", "litellm", "pydantic")
-    return {name: version(name) for name in names} | {"python": platform.python_version()}
-
-
-def now() -> str:
-    """The time, ISO 8601, UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def run_name(model: str, judges: Sequence[str]) -> str:

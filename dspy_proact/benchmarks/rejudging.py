@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dspy_proact.benchmarks.execution import Execution, now, versions
+from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.jury import JudgePrompt, open_jury
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.benchmarks.responses import COPIED, Responses
 from dspy_proact.models import Backend, Gate, Limits, Price
 from dspy_proact.programs import Assistant, JudgeArtefact
+from dspy_proact.provenance import now, versions
 from dspy_proact.runs import Identity, Manifest
 
 
@@ -82,7 +83,7 @@ class Rejudging(Execution):
             judge_prices=jury.prices,
             overrides={"assistant": responses.overrides, "judge": jury.overridden},
             backend=backend,
-            versions=versions(),
+            versions=versions("pydantic"),
             created=now(),
         )
         benchmark = ProactBench(responses.cases, Assistant(), None, jury.seats)

@@ -6,17 +6,19 @@ Nothing is kept on disk and no score is made of it; that is what `Evaluation` is
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from dspy_proact.benchmarks.jury import Jury
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt, Interrupted, StageError
+from dspy_proact.errors import Halt, Interrupted
 from dspy_proact.models import Gate, Model
 from dspy_proact.programs import Assistant
-from dspy_proact.runs import Case, orderly_interrupt
+from dspy_proact.runs import Case, Failure, attempted, orderly_interrupt
 from dspy_proact.types import Response, Turn, Verdict
 from dspy_proact.views import ControlView, JudgeView
 
+T = TypeVar("T")
 STOPPED = "stopped"
 """The error of a response or verdict that a halt left out."""
 _AT_ONCE = 32
@@ -133,14 +135,11 @@ class Trial:
         with collect_calls() as calls:
             try:
                 async with room:
-                    response = await bench.answer(case)
-                    verdict = await self._verdict(bench, case, response)
-            except StageError as failure:
-                error = str(failure)
+                    response, error = _told(await attempted(bench.answer(case)))
+                    if response is not None:
+                        verdict, error = _told(await attempted(self._verdict(bench, case, response)))
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 error = STOPPED
-            except Exception as failure:  # the one border at which whatever befalls a case becomes its row
-                error = f"unexpected: {type(failure).__name__}: {failure}"
         return Side(response, verdict, error, tuple(calls))
 
     async def _verdict(self, bench: ProactBench, case: Case, response: Response) -> Verdict | None:
@@ -152,6 +151,13 @@ class Trial:
 
     def _bench(self, assistant: Assistant) -> ProactBench:
         return ProactBench((), assistant, self._model.lm, self._jury.seats if self._jury else {})
+
+
+def _told(came: T | Failure) -> tuple[T | None, str | None]:
+    """What came, or why nothing did."""
+    if isinstance(came, Failure):
+        return None, f"{came.reason}: {came.detail}" if came.detail else came.reason
+    return came, None
 
 
 def conversation_case(conversation: Sequence[Turn]) -> Case:

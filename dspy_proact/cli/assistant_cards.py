@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.table import Table
 
 from dspy_proact.cli.card_text import usage_text, versions_text
-from dspy_proact.compile import FinishedAssistant
 from dspy_proact.compile.assistant.estimate import AssistantEstimate
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.errors import UsageError
@@ -95,13 +94,13 @@ def front_svg(card: AssistantCard) -> str:
     )
 
 
-def draw_front(finished: FinishedAssistant) -> Path | None:
-    """Write the candidates' picture beside the artefact; where it is, or None where offers were not looked at.
+def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
+    """Write the candidates' picture beside an artefact; where it is, or None where offers were not looked at.
 
     Raises:
         UsageError: It cannot be written.
     """
-    card, path = finished.artefact.card, finished.path.with_name("front.svg")
+    path = artefact.with_name("front.svg")
     if not _looked_at(card):
         return None
     try:

@@ -259,8 +259,8 @@ def _finish(
     """Do a compile and say how it ended; the exit status."""
     from dspy_proact.cli.assistant_cards import draw_front
     from dspy_proact.cli.saying import say
-    from dspy_proact.compile import FinishedAssistant
     from dspy_proact.errors import Halt
+    from dspy_proact.programs import AssistantArtefact
 
     folder = effort.out or compiling.default_folder
     try:
@@ -274,7 +274,9 @@ def _finish(
         printed(finished.artefact)
     if finished.paid == 0:
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
-    if isinstance(finished, FinishedAssistant) and (picture := draw_front(finished)):
+    if isinstance(finished.artefact, AssistantArtefact) and (
+        picture := draw_front(finished.path, finished.artefact.card)
+    ):
         say(f"The candidates are drawn in {picture}.")
     say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
     return 3 if unscored(finished.artefact.card) else 0

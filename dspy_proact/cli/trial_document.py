@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from dspy_proact.benchmarks import Pair, Side, user_message
+from dspy_proact.benchmarks import Pair, Side, price_record, user_message
 from dspy_proact.calls import Call
-from dspy_proact.models import Model, Price
+from dspy_proact.models import Model
 from dspy_proact.report import Usage
 
 
@@ -19,12 +19,12 @@ class Spending:
     """
 
     def __init__(self, assistant: Model, judge: Model | None):
-        self._prices = {model.role: model.price for model in (assistant, judge) if model}
+        self._prices = {model.role: price_record(model) for model in (assistant, judge) if model}
 
     def of(self, calls: Iterable[Call]) -> dict[str, Usage]:
         """Every attempt counted; a role that is not there has none."""
         calls = list(calls)
-        return {role: _usage([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
+        return {role: Usage.of([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
 
     def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
         """A line a role, for a person."""
@@ -65,17 +65,3 @@ def _side(side: Side) -> dict[str, Any]:
 def _usage_document(usage: Usage) -> dict[str, Any]:
     known = asdict(usage)
     return known if usage.reason else {name: value for name, value in known.items() if name != "reason"}
-
-
-def _usage(calls: list[Call], price: Price) -> Usage:
-    prompt = sum(call.prompt_tokens or 0 for call in calls)
-    completion = sum(call.completion_tokens or 0 for call in calls)
-    cached = sum(call.cached_tokens or 0 for call in calls)
-    silent = sum(call.error is None and None in (call.prompt_tokens, call.completion_tokens) for call in calls)
-    usd = price.of(prompt, completion)
-    if usd is None or price.prompt is None:
-        return Usage(len(calls), prompt, completion, cached, None, price.reason)
-    if silent:
-        return Usage(len(calls), prompt, completion, cached, None, f"{silent} answers came without token counts")
-    saved = 0.0 if price.cached is None else cached * (price.prompt - price.cached)
-    return Usage(len(calls), prompt, completion, cached, usd - saved, None)

@@ -6,16 +6,15 @@ from dspy_proact.compile.assistant import (
     MARGINS,
     AssistantCompile,
     AssistantPlan,
-    FinishedAssistant,
     Guard,
 )
+from dspy_proact.compile.compile import Compile, Finished
 from dspy_proact.compile.effort import OPTIMIZERS, Effort, Optimizer
 from dspy_proact.compile.folds import Fold, grouped_folds
 from dspy_proact.compile.judge import (
     AgreementMetric,
     Compiled,
     CompileEstimate,
-    Finished,
     JudgeCompile,
     Labelled,
     Plan,
@@ -32,11 +31,11 @@ __all__ = [
     "AgreementMetric",
     "AssistantCompile",
     "AssistantPlan",
+    "Compile",
     "CompileEstimate",
     "Compiled",
     "Effort",
     "Finished",
-    "FinishedAssistant",
     "Fold",
     "Guard",
     "JudgeCompile",

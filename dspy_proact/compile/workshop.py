@@ -5,8 +5,6 @@ import json
 import signal
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +56,6 @@ def who(model: Model) -> dict[str, Any]:
     return {"model": model.name, "endpoint": model.endpoint, "decoding": dict(model.decoding)}
 
 
-def versions() -> dict[str, str]:
-    """Of what takes part in a compile."""
-    return {name: version(name) for name in ("dspy-proact", "dspy", "litellm", "optuna", "gepa")}
-
-
 def recorded(folder: Path, program: str) -> list[dict[str, Any]]:
     """What the compiles of a program have written down in a folder, or in the default folders where it is `compiles`.
 
@@ -89,11 +82,6 @@ def require_one_endpoint(models: Iterable[Model]) -> None:
                 f"{model.name}: named at two endpoints; a compile tells judges apart by name: serve one of them under "
                 "another name"
             )
-
-
-def now() -> str:
-    """The time, ISO 8601, UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _require_ours(folder: Path) -> None:

@@ -14,8 +14,9 @@ from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.study import Study, items_of, study
 from dspy_proact.report.study_part import Choices
 from dspy_proact.report.studying import print_study, study_document
-from dspy_proact.report.summary import Grader, Scores, Summary, Usage, summarize
+from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.terminal import agreement_lines, print_summary
+from dspy_proact.report.usage import Usage
 
 __all__ = [
     "STAND_IN",

@@ -10,7 +10,8 @@ from typing import Any
 from dspy_proact.report.agreement import Agreement, Evidence, agree_within
 from dspy_proact.report.numbers import seen_from
 from dspy_proact.report.outcome import Outcome
-from dspy_proact.report.summary import Grader, Scores, Summary, Usage, is_small
+from dspy_proact.report.summary import Grader, Scores, Summary, is_small
+from dspy_proact.report.usage import Usage
 from dspy_proact.stats import Figure, Paired, Repeats
 
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dspy_proact.calls import Call
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
+from dspy_proact.report.usage import Usage
 from dspy_proact.runs import CONTROL, Event, Manifest, PricePerToken, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
@@ -28,31 +28,6 @@ class Scores:
     """Share of full passes over all that were tried."""
     strict_weighted: Estimate
     """Mean score over all that were tried; the unscored count 0."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What one role has used, every attempt counted."""
-
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    usd: float | None
-    """US dollars at list price; None where it cannot be known."""
-    reason: str | None
-    """Why `usd` is None."""
-
-    def __add__(self, other: "Usage") -> "Usage":
-        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
-        return Usage(
-            self.calls + other.calls,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.cached_tokens + other.cached_tokens,
-            usd,
-            "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
-        )
 
 
 @dataclass(frozen=True)
@@ -285,25 +260,7 @@ def summarize(folder: RunFolder) -> Summary:
 
 
 def _usage(role: str, events: Iterable[Event], price: PricePerToken) -> Usage:
-    calls = [call for event in events for call in event.calls if call.role == role]
-    answered = [call for call in calls if call.error is None]
-    cached = sum(call.cached_tokens or 0 for call in calls)
-    prompt = sum(call.prompt_tokens or 0 for call in calls)
-    completion = sum(call.completion_tokens or 0 for call in calls)
-    usd, reason = _cost(prompt, completion, cached, answered, price)
-    return Usage(len(calls), prompt, completion, cached, usd, reason)
-
-
-def _cost(
-    prompt: int, completion: int, cached: int, answered: Sequence[Call], price: PricePerToken
-) -> tuple[float | None, str | None]:
-    if price.prompt is None or price.completion is None:
-        return None, price.reason
-    silent = sum(call.prompt_tokens is None or call.completion_tokens is None for call in answered)
-    if silent:
-        return None, f"{silent} of {len(answered)} answers came without token counts"
-    cached_price = price.prompt if price.cached is None else price.cached
-    return (prompt - cached) * price.prompt + cached * cached_price + completion * price.completion, None
+    return Usage.of([call for event in events for call in event.calls if call.role == role], price)
 
 
 def _plain_mean(scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:

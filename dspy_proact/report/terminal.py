@@ -14,7 +14,8 @@ from dspy_proact.report.controls import NOT_ASKED, Controls
 from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, percent, points
 from dspy_proact.report.offers import author_agreement
 from dspy_proact.report.outcome import Outcome
-from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, Usage, is_small
+from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
+from dspy_proact.report.usage import Usage
 from dspy_proact.stats import Figure, Repeats
 
 

@@ -1,6 +1,7 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no ProactBench."""
 
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, Scored
+from dspy_proact.runs.border import attempted
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
@@ -33,6 +34,7 @@ __all__ = [
     "Scored",
     "StageKey",
     "Work",
+    "attempted",
     "consensus",
     "latest",
     "orderly_interrupt",

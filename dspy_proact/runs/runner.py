@@ -14,8 +14,9 @@ from typing import Any
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt, StageError
+from dspy_proact.errors import Halt
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
+from dspy_proact.runs.border import attempted
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
@@ -86,13 +87,8 @@ class Runner:
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
     async def _outcome(self, work: Work, key: StageKey) -> dict[str, Any]:
-        try:
-            return await (self._graded(work, key.judge) if key.judge else self._answered(work))
-        except StageError as error:
-            return {"failure": Failure(kind=error.kind, reason=error.reason, detail=error.detail)}
-        except Exception as error:  # the one border at which whatever befalls a case becomes its row
-            failure = Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
-            return {"failure": failure}
+        outcome = await attempted(self._graded(work, key.judge) if key.judge else self._answered(work))
+        return {"failure": outcome} if isinstance(outcome, Failure) else outcome
 
     def _keep(self, key: StageKey, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
         event = Event(key=key, calls=tuple(calls), time=time.time(), **outcome)

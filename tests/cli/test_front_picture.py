@@ -6,7 +6,6 @@ from xml.etree import ElementTree
 import pytest
 
 from dspy_proact.cli.assistant_cards import draw_front, front_svg
-from dspy_proact.compile import FinishedAssistant
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import CandidateCard, read_assistant
 
@@ -19,14 +18,13 @@ def candidate(score, offers, *broken, chosen=False):
 
 
 def finished(folder, *candidates):
-    artefact = read_assistant(ARTEFACT)
-    card = artefact.card.model_copy(update={"candidates": candidates})
-    return FinishedAssistant(folder / "assistant.json", artefact.model_copy(update={"card": card}), 0)
+    """What is drawn: the path of an artefact and its card."""
+    return folder / "assistant.json", read_assistant(ARTEFACT).card.model_copy(update={"candidates": candidates})
 
 
 def shown(*candidates):
     """Name to whether it is marked."""
-    root = ElementTree.fromstring(front_svg(finished(Path(), *candidates).artefact.card))
+    root = ElementTree.fromstring(front_svg(finished(Path(), *candidates)[1]))
     circles = list(root.iter(f"{SVG}circle"))
     names = [each.find(f"{SVG}title").text.partition(": ")[0] for each in circles]
     return dict(zip(names, (each.get("fill") != "#ffffff" for each in circles), strict=True))
@@ -62,7 +60,7 @@ def test_it_says_that_nothing_was_tested_and_that_a_stand_in_was_at_work():
 
 
 def test_without_unwanted_offers_there_is_no_picture(tmp_path):
-    assert draw_front(finished(tmp_path, candidate(0.2, None, chosen=True), candidate(0.4, None))) is None
+    assert draw_front(*finished(tmp_path, candidate(0.2, None, chosen=True), candidate(0.4, None))) is None
     assert not (tmp_path / "front.svg").exists()
 
 

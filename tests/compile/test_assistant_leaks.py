@@ -27,12 +27,12 @@ from assistants import (
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.compile import ASSISTANT_OPTIMIZERS, FinishedAssistant, Optimizer
+from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished, Optimizer
 from dspy_proact.compile.assistant.compiling import dealt
 from dspy_proact.compile.assistant.probe import of_phases, probes_of
 from dspy_proact.compile.assistant.teacher import HINT
 from dspy_proact.corpus import Corpus
-from dspy_proact.programs import Reply
+from dspy_proact.programs import AssistantArtefact, Reply
 from dspy_proact.types import Phase
 
 PERSONAS = 6
@@ -93,7 +93,7 @@ class Heard:
     """A compile, and what was sent between the lines that it told."""
 
     optimizer: str
-    finished: FinishedAssistant
+    finished: Finished[AssistantArtefact]
     parts: Sequence[tuple[str, Sequence[Sent]]]
 
     @cached_property

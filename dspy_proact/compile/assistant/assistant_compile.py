@@ -1,7 +1,6 @@
 """`dspy-proact optimize assistant`, as a value: checked before the first call, kept in a folder, resumable."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from dspy_proact.compile.assistant.guards import require_measurable
 from dspy_proact.compile.assistant.optimizers import ASSISTANT_OPTIMIZERS
 from dspy_proact.compile.assistant.panel import Panel
 from dspy_proact.compile.assistant.probe import Probe, TamedChat, probes_of
-from dspy_proact.compile.workshop import folder_of, now, require_one_endpoint, versions, who, workshop
+from dspy_proact.compile.compile import VERSIONED, Compile
+from dspy_proact.compile.workshop import require_one_endpoint, who
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Backend, Gate, Limits, Price, Record, open_model
@@ -26,22 +26,11 @@ from dspy_proact.programs import (
     predictor_state,
     read_assistant,
     signature_hash,
-    write_artefact,
 )
+from dspy_proact.provenance import now, versions
 
 
-@dataclass(frozen=True)
-class FinishedAssistant:
-    """How a compile ended."""
-
-    path: Path
-    """The artefact."""
-    artefact: AssistantArtefact
-    paid: int
-    """Requests that were sent by this command; the rest stood in the record."""
-
-
-class AssistantCompile:
+class AssistantCompile(Compile[AssistantArtefact]):
     """An assistant, a corpus, and how the one is tuned on the other.
 
     Args:
@@ -73,6 +62,8 @@ class AssistantCompile:
     Raises:
         UsageError: There is too little to learn from, the models cannot be called as asked, or the start is refused.
     """
+
+    program = "assistant"
 
     def __init__(
         self,
@@ -158,9 +149,9 @@ class AssistantCompile:
         }
 
     @property
-    def default_folder(self) -> Path:
-        """`compiles/assistant--<8 hex of the identity>`."""
-        return folder_of("assistant", self.identity)
+    def noted(self) -> dict[str, Any]:
+        """Which corpus it is by name and revision, so that resuming does not move on to a newer one."""
+        return {"revision": self.corpus.revision, "corpus_name": self.corpus.name}
 
     @property
     def same_judge(self) -> bool:
@@ -171,39 +162,23 @@ class AssistantCompile:
         """What `run` takes at most; no call is made and nothing is written."""
         return estimate(self._cast, self.probes, self.plan, self._start)
 
-    def run(self, out: str | Path | None = None, told: Callable[[str], None] = lambda _: None) -> FinishedAssistant:
-        """Compile, or go on with the compile in the folder, and write the artefact.
-
-        Args:
-            out: The folder; `default_folder` when None.
-            told: Is given a line now and then.
-
-        Raises:
-            RunError: The folder holds another compile, is in use, or cannot be written.
-            Halt: It ended early; what was answered is kept, and the same call goes on.
-        """
-        folder = Path(out or self.default_folder)
-        noted = {"revision": self.corpus.revision, "corpus_name": self.corpus.name}
-        with workshop(folder, self.identity, self._gate, noted) as record:
-            models = self._open(record)
-            compiled = compile_assistant(
-                self._start,
-                self.probes,
-                self.plan,
-                tuning=Panel(models.assistant.lm, models.judge.lm, Judge(ask_quote_again=False)),
-                reporting=Panel(models.assistant.lm, models.report_judge.lm, Judge()),
-                proposer_lm=models.proposer.lm,
-                journals=folder,
-                told=told,
-            )
-        artefact = AssistantArtefact(
+    def _compiled(self, record: Record, folder: Path, told: Callable[[str], None]) -> AssistantArtefact:
+        models = self._open(record)
+        compiled = compile_assistant(
+            self._start,
+            self.probes,
+            self.plan,
+            tuning=Panel(models.assistant.lm, models.judge.lm, Judge(ask_quote_again=False)),
+            reporting=Panel(models.assistant.lm, models.report_judge.lm, Judge()),
+            proposer_lm=models.proposer.lm,
+            journals=folder,
+            told=told,
+        )
+        return AssistantArtefact(
             signature=signature_hash(Reply),
             state=predictor_state(compiled.tuned.program.reply, Reply),
             card=make_card(self.probes, compiled, self.plan, self._made()),
         )
-        path = folder / "assistant.json"
-        write_artefact(path, artefact)
-        return FinishedAssistant(path, artefact, record.paid)
 
     def _open(self, record: Record | None) -> Cast:
         shared = {"gate": self._gate, "backend": self._backend, "record": record, "connections": 1}
@@ -227,7 +202,7 @@ class AssistantCompile:
                 "dialogues": sorted({probe.dialogue for probe in self.probes}),
             },
             embedded=any(each.embedded for each in (models.assistant, models.judge, models.report_judge)),
-            versions=versions(),
+            versions=versions(*VERSIONED),
             created=now(),
             price=models.assistant.price,
         )

@@ -7,15 +7,12 @@ from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONS
 from dspy_proact.compile.assistant.cast import Cast
 from dspy_proact.compile.assistant.compiling import AssistantPlan, dealt
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
-from dspy_proact.compile.effort import Effort
+from dspy_proact.compile.effort import PROPOSALS, Effort
 from dspy_proact.compile.folds import split
 from dspy_proact.models import count_tokens
 from dspy_proact.programs import Assistant, Judge, OfferDetector
 from dspy_proact.types import Phase
 from dspy_proact.views import AssistantView, JudgeView
-
-_PROPOSER_CALLS = {"bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
-"""Of one compile, about; GEPA's grow with its trials."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +55,7 @@ def estimate(cast: Cast, probes: Sequence[Probe], plan: AssistantPlan, start: As
         responses=tuning + reporting,
         verdicts=tuning,
         report_verdicts=reporting,
-        proposer_calls=_PROPOSER_CALLS[plan.effort.optimizer] * len(trains),
+        proposer_calls=PROPOSALS[plan.effort.optimizer] * len(trains),
         usd=sum(known) if len(known) == len(usd) else None,
         triggers=len(chosen),
         scenarios=len({probe.scenario for probe in chosen}),
@@ -73,17 +70,9 @@ def _tuned(plan: AssistantPlan, train: Sequence[Probe]) -> int:
     others = len(of_phases(train, [phase for phase in Phase if phase not in plan.phases]))
     looked_at = {"offers": controls, "length": len(chosen), "phases": others}
     guarded = sum(looked_at[guard] for guard in plan.margins) * (_candidates(plan.effort) + 1)
-    return _searched(plan.effort, learn, compare, controls) + compare + guarded
-
-
-def _searched(effort: Effort, learn: int, compare: int, controls: int) -> int:
-    trials = effort.trials
-    return {
-        "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
-        "miprov2": (trials + 1) * compare + trials * learn,
-        "gepa": (trials + 1) * compare + 6 * trials,
-        "search": trials * (compare + controls) + 2 * learn,
-    }[effort.optimizer]
+    # A search looks at control turns in every trial, and asks a teacher beside the student.
+    searched = plan.effort.trials * controls + learn if plan.effort.optimizer == "search" else 0
+    return plan.effort.answers_at_most(learn, compare) + searched + compare + guarded
 
 
 def _candidates(effort: Effort) -> int:

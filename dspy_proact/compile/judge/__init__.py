@@ -2,7 +2,7 @@
 
 from dspy_proact.compile.judge.compiling import Compiled, Plan, Start, compile_judge
 from dspy_proact.compile.judge.estimate import CompileEstimate
-from dspy_proact.compile.judge.judge_compile import Finished, JudgeCompile
+from dspy_proact.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.compile.judge.labels import Labelled, labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 
@@ -10,7 +10,6 @@ __all__ = [
     "AgreementMetric",
     "CompileEstimate",
     "Compiled",
-    "Finished",
     "JudgeCompile",
     "Labelled",
     "Plan",

@@ -4,17 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dspy_proact.compile.effort import Effort
+from dspy_proact.benchmarks.plan import VERDICT_TOKENS
+from dspy_proact.compile.effort import PROPOSALS
 from dspy_proact.compile.folds import grouped_folds, split
 from dspy_proact.compile.judge.compiling import Plan
 from dspy_proact.compile.judge.labels import Labelled
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Judge
 
-VERDICT_TOKENS = 550
-"""Of one verdict of a talkative judge (benchmarks/plan.py)."""
-_PROPOSER_CALLS = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
-"""Of one compile, about; GEPA's grow with its trials."""
 _POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
 """Labels, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
 
@@ -41,12 +38,13 @@ def estimate(judge: Model, items: Sequence[Labelled], plan: Plan, start: Judge) 
     folds = grouped_folds(items, plan.folds, plan.effort.seed)
     calls = len(items) * plan.votes
     for train in [*(fold.train for fold in folds), items]:
-        calls += _searched(plan.effort, train) + len(train) * plan.votes
+        learn, compare = split(train, plan.effort.seed)
+        calls += plan.effort.answers_at_most(len(learn), len(compare)) + len(train) * plan.votes
     calls += len(items) * plan.votes
     prompts = [count_tokens(judge.name, start.messages(item.view, item.response)) for item in items]
     prompt = round(calls * sum(prompts) / len(prompts))
-    completion = calls * VERDICT_TOKENS
-    proposed = _PROPOSER_CALLS[plan.effort.optimizer] * (len(folds) + 1)
+    completion = calls * VERDICT_TOKENS[1]
+    proposed = PROPOSALS[plan.effort.optimizer] * (len(folds) + 1)
     usd = judge.price.of(prompt, completion)
     return CompileEstimate(calls, proposed, prompt, completion, usd, len(items), smallest_gain(len(items)))
 
@@ -59,17 +57,3 @@ def smallest_gain(labels: int) -> float | None:
         if labels <= more:
             return larger + (smaller - larger) * (labels - fewer) / (more - fewer)
     return _POWER[-1][1]
-
-
-def _searched(effort: Effort, train: Sequence[Labelled]) -> int:
-    """Verdicts that an optimizer asks for at most on one training set."""
-    learn, compare = (len(part) for part in split(train, effort.seed))
-    trials = effort.trials
-    most = {
-        "labeled": 0,
-        "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
-        "miprov2": (trials + 1) * compare + trials * learn,
-        "gepa": (trials + 1) * compare + 6 * trials,
-        "search": trials * compare + learn,
-    }
-    return most[effort.optimizer]

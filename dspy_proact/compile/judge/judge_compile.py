@@ -1,16 +1,16 @@
 """`dspy-proact optimize judge`, as a value: checked before the first call, kept in a folder, resumed by the same."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.compile.compile import VERSIONED, Compile
 from dspy_proact.compile.judge.carding import Made, make_card
 from dspy_proact.compile.judge.compiling import Plan, Start, compile_judge
 from dspy_proact.compile.judge.cutting import PLAIN
 from dspy_proact.compile.judge.estimate import CompileEstimate, estimate
 from dspy_proact.compile.judge.labels import labelled
-from dspy_proact.compile.workshop import folder_of, now, versions, who, workshop
+from dspy_proact.compile.workshop import who
 from dspy_proact.corpus import Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Backend, Gate, Limits, Model, Price, Record, open_model
@@ -22,22 +22,11 @@ from dspy_proact.programs import (
     predictor_state,
     read_judge,
     signature_hash,
-    write_artefact,
 )
+from dspy_proact.provenance import now, versions
 
 
-@dataclass(frozen=True)
-class Finished:
-    """How a compile ended."""
-
-    path: Path
-    """The artefact."""
-    artefact: JudgeArtefact
-    paid: int
-    """Requests that were sent by this command; the rest stood in the record."""
-
-
-class JudgeCompile:
+class JudgeCompile(Compile[JudgeArtefact]):
     """A judge, ratings, and how the one is tuned to the other.
 
     Args:
@@ -60,6 +49,8 @@ class JudgeCompile:
     Raises:
         UsageError: The ratings cannot be learned from, the models cannot be called as asked, or the start is refused.
     """
+
+    program = "judge"
 
     def __init__(
         self,
@@ -116,48 +107,28 @@ class JudgeCompile:
             "start": self._artefact.digest if self._artefact else Judge(ask_quote_again=False).fingerprint(),
         }
 
-    @property
-    def default_folder(self) -> Path:
-        """`compiles/judge--<8 hex of the identity>`."""
-        return folder_of("judge", self.identity)
-
     def estimate(self) -> CompileEstimate:
         """What `run` takes at most; no call is made and nothing is written."""
         return estimate(self._models[0], self.items, self.plan, self._start().judge)
 
-    def run(self, out: str | Path | None = None, told: Callable[[str], None] = lambda _: None) -> Finished:
-        """Compile, or go on with the compile in the folder, and write the artefact.
-
-        Args:
-            out: The folder; `default_folder` when None.
-            told: Is given a line now and then.
-
-        Raises:
-            RunError: The folder holds another compile, is in use, or cannot be written.
-            Halt: It ended early; what was answered is kept, and the same call goes on.
-        """
-        folder = Path(out or self.default_folder)
-        with workshop(folder, self.identity, self._gate) as record:
-            judge, proposer = self._open(record)
-            compiled = compile_judge(
-                self._start(),
-                self.items,
-                self.plan,
-                judge_lm=judge.lm,
-                proposer_lm=proposer.lm,
-                journals=folder,
-                told=told,
-            )
-        artefact = JudgeArtefact(
+    def _compiled(self, record: Record, folder: Path, told: Callable[[str], None]) -> JudgeArtefact:
+        judge, proposer = self._open(record)
+        compiled = compile_judge(
+            self._start(),
+            self.items,
+            self.plan,
+            judge_lm=judge.lm,
+            proposer_lm=proposer.lm,
+            journals=folder,
+            told=told,
+        )
+        return JudgeArtefact(
             signature=signature_hash(GradeResponse),
             state=predictor_state(compiled.judge.grade, GradeResponse),
             votes=self.plan.votes,
             cuts=dict(compiled.cuts),
             card=make_card(self.items, compiled, self._made(), self.plan.effort.seed),
         )
-        path = folder / "judge.json"
-        write_artefact(path, artefact)
-        return Finished(path, artefact, record.paid)
 
     def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
@@ -199,7 +170,7 @@ class JudgeCompile:
                 "dialogues": sorted({item.dialogue for item in self.items}),
             },
             embedded=judge.embedded or proposer.embedded,
-            versions=versions(),
+            versions=versions(*VERSIONED),
             created=now(),
             price=judge.price,
         )
