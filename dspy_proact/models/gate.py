@@ -11,6 +11,7 @@ from collections import Counter
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.caller import Caller
+from dspy_proact.models.slots import Slots
 from dspy_proact.switch import Switch
 
 _LONGEST_WAIT = 60.0
@@ -20,6 +21,7 @@ class Gate:
     """What every call of one run shares.
 
     Args:
+        concurrency: Calls in flight, of all roles together.
         retries: Further attempts after the first, for failures that may heal.
         timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
@@ -30,12 +32,14 @@ class Gate:
     def __init__(
         self,
         *,
+        concurrency: int = 32,
         retries: int = 5,
         timeout: float = 600.0,
         backoff: float = 1.0,
         limits: Limits | None = None,
         patience: int = 10,
     ):
+        self.concurrency, self.slots = concurrency, Slots(concurrency)
         self.retries, self.timeout, self.backoff, self.patience = retries, timeout, backoff, patience
         self.limits = limits or Limits()
         self.switch = Switch()
@@ -53,19 +57,19 @@ class Gate:
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
-    def admit_now(self, most: Cost) -> None:
-        """Reserve what a call may cost; a limit that is reached pulls the switch and is raised."""
+    async def admit(self, most: Cost) -> None:
+        """Reserve what a call may cost, waiting for calls in flight while they may still leave room.
+
+        Raises:
+            LimitReached: It does not fit; the switch is pulled.
+        """
+        await self.budget.room(most)
+        self.switch.check()
         try:
             self.budget.admit_now(most)
         except LimitReached as limit:
             self.switch.pull(limit)
             raise
-
-    async def admit(self, most: Cost) -> None:
-        """The same, waiting for calls in flight while they may still leave room."""
-        await self.budget.room(most)
-        self.switch.check()
-        self.admit_now(most)
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""

@@ -15,8 +15,8 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.assistant import Assistant, Reply
 from dspy_proact.programs.assistant_card import AssistantCard
-from dspy_proact.programs.card import JudgeCard
 from dspy_proact.programs.judge import GradeResponse, Judge
+from dspy_proact.programs.judge_card import JudgeCard
 from dspy_proact.types import Frozen, Phase
 
 FORMAT = 1

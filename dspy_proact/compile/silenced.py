@@ -2,9 +2,11 @@
 
 import logging
 import os
+import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 
+import optuna
 from dspy.utils.exceptions import AdapterParseError, LMError
 
 UNANSWERED = (AdapterParseError, LMError)
@@ -12,14 +14,23 @@ UNANSWERED = (AdapterParseError, LMError)
 
 
 @contextmanager
-def quiet() -> Generator[None]:
-    """The optimizers' running commentary off: what they log, and what they print, progress bars among it."""
+def silenced() -> Generator[None]:
+    """The optimizers' running commentary off: what they log, and what they print, progress bars among it.
+
+    It holds for the whole process: whoever still has something to say keeps the stream that was there before.
+    """
     loggers = [logging.getLogger(name) for name in ("dspy", "gepa", "optuna")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
     try:
-        with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere), redirect_stderr(nowhere):  # noqa: PTH123 - a device
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device
+            redirect_stdout(nowhere),
+            redirect_stderr(nowhere),
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             yield
     finally:
         for logger, level in zip(loggers, levels, strict=True):
