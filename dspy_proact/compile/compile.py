@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
+from dspy_proact.calls import Usage
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.forecast import Forecast
 from dspy_proact.compile.progress import CompileObserver, Progress
@@ -105,8 +106,8 @@ class Compile(ABC, Generic[A]):
         """What `run` takes at most; no call is made and nothing is written."""
 
     @abstractmethod
-    def artefact(self, compiled: Compiled[Any, Any, Any], provenance: Provenance) -> A:
-        """What is written of what came of it."""
+    def artefact(self, task: Any, compiled: Compiled[Any, Any, Any], made: Provenance) -> A:
+        """What is written of what came of a task, with what it was made."""
 
     @cached_property
     def identity(self) -> CompileIdentity:
@@ -143,25 +144,28 @@ class Compile(ABC, Generic[A]):
             if claimed is None:
                 claim.write(CompileClaim(identity=self.identity, data=self.data))
             with Record(folder / _RECORD) as record, self._interruptible(switch, observer), silenced():
-                compiled = self._compiled(record, folder, observer)
+                task, compiled = self._compiled(record, folder, observer)
                 switch.check()
-            artefact = self.artefact(compiled, self._provenance())
+            artefact = self.artefact(task, compiled, self._provenance())
             path = folder / f"{self.program}.json"
             write_artefact(path, artefact)
             return Finished(path, artefact, record.paid)
 
-    def _compiled(self, record: Record, folder: Path, observer: CompileObserver) -> Compiled[Any, Any, Any]:
+    def _compiled(
+        self, record: Record, folder: Path, observer: CompileObserver
+    ) -> tuple[Task[Any, Any, Any, Any], Compiled[Any, Any, Any]]:
         progress = Progress(observer, self.forecast(), len(record.answers))
         models = self._open(record)
         prices = {model.role.name: model.price for model in models.values()}
 
         def told(answered: Answered) -> None:
-            progress.answered(answered, sum(prices[call.role].of_call(call) or 0.0 for call in answered.calls))
+            spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in answered.calls]
+            progress.answered(sum(spent))
 
         record.told = told
         try:
-            fit = CrossFit(self.task(models), self.recipe, self._gate.concurrency, progress, folder)
-            return fit.compiled()
+            task = self.task(models)
+            return task, CrossFit(task, self.recipe, self._gate.concurrency, progress, folder).compiled()
         finally:
             for model in models.values():
                 wait_for(model.aclose())

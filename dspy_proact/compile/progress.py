@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass, replace
 
 from dspy_proact.compile.forecast import Forecast
-from dspy_proact.models import Answered
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,6 @@ class Progress:
         observer: Is told.
         forecast: What the compile takes at most.
         kept: Answers that stand in the record.
-        prices_known: Whether the price of every model is.
     """
 
     def __init__(self, observer: CompileObserver, forecast: Forecast, kept: int):
@@ -62,14 +60,8 @@ class Progress:
         self._turn, self._begun = threading.Lock(), time.monotonic()
         observer.started(forecast, self._stand)
 
-    def answered(self, answered: Answered, usd: float) -> None:
-        """A request was sent and its answer kept.
-
-        Args:
-            answered: What became of it.
-            usd: What it cost, where that is known.
-        """
-        del answered
+    def answered(self, usd: float) -> None:
+        """A request was sent and its answer kept, which cost so many US dollars, where that is known."""
         with self._turn:
             known = self._stand.usd is not None
             self._tell(paid=self._stand.paid + 1, usd=(self._stand.usd or 0.0) + usd if known else None)

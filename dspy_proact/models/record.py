@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import dspy
@@ -77,18 +76,15 @@ class Record:
 
     def __enter__(self) -> Self:
         self._log = Log(self.path, Answered)
-        self._log.__enter__()
         try:
-            self.answers = {answered.request: answered for answered in self._log.read()}
+            self.answers = {answered.request: answered for answered in self._log}
         except RunError:
-            self._log.__exit__(None, None, None)
+            self._log.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._log.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._log.__exit__()
 
     async def once(self, request: str, ask: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
         """What `ask` comes to; others who ask for the same meanwhile wait for it in `sending`."""
