@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
-    from dspy_proact.models import Gate, open_model
-    from dspy_proact.programs import Assistant, Judge, OfferDetector, load_assistant
+    from dspy_proact.models import Gate, Limits, ModelSpec, open_model
+    from dspy_proact.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector, load_assistant
     from dspy_proact.report import (
         Comparison,
         Summary,
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from dspy_proact.views import AssistantView, JudgeView
 
 __all__ = [
+    "ASSISTANT",
+    "JUDGE",
     "Assistant",
     "AssistantView",
     "Comparison",
@@ -43,6 +45,8 @@ __all__ = [
     "Halt",
     "Judge",
     "JudgeView",
+    "Limits",
+    "ModelSpec",
     "OfferDetector",
     "Phase",
     "ProactError",
@@ -76,8 +80,8 @@ _ROOMS = {
     "benchmarks": ["Evaluation", "Rejudging", "Responses"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
-    "models": ["Gate", "open_model"],
-    "programs": ["Assistant", "Judge", "OfferDetector", "load_assistant"],
+    "models": ["Gate", "Limits", "ModelSpec", "open_model"],
+    "programs": ["ASSISTANT", "JUDGE", "Assistant", "Judge", "OfferDetector", "load_assistant"],
     "report": [
         "Comparison",
         "Summary",

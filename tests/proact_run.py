@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize
 from dspy_proact.runs import (
@@ -15,7 +15,6 @@ from dspy_proact.runs import (
     GradeRecord,
     Identity,
     Manifest,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -29,7 +28,7 @@ MODEL = "openai/m"
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."
-FREE = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="a list")
+FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
 
 
 def trigger(

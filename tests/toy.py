@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Price
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.runs import (
     Case,
@@ -22,7 +22,6 @@ from dspy_proact.runs import (
     Ledger,
     Manifest,
     Observer,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     Runner,
@@ -218,9 +217,9 @@ def as_format_one(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def price(
     prompt: float | None = 0.0, completion: float | None = 0.0, cached: float | None = None, reason: str = "a list"
-) -> PricePerToken:
+) -> Price:
     """Dollars per token; free unless said otherwise."""
-    return PricePerToken(prompt=prompt, completion=completion, cached=cached, reason=reason)
+    return Price(prompt=prompt, completion=completion, cached=cached, reason=reason)
 
 
 def call(role: str = "assistant", **changes: Any) -> Call:

@@ -2,7 +2,7 @@
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.execution import Execution, Finished, folder_name, run_name
-from dspy_proact.benchmarks.jury import JudgePrompt, price_record
+from dspy_proact.benchmarks.jury import JudgePrompt
 from dspy_proact.benchmarks.proactbench import HELD_BACK, UNWANTED, ProactBench, Seat, case_key, cases_of, controls_of
 from dspy_proact.benchmarks.rejudging import Rejudging
 from dspy_proact.benchmarks.responses import Responses
@@ -39,7 +39,6 @@ __all__ = [
     "conversation_case",
     "folder_name",
     "permuted_within_phase",
-    "price_record",
     "rater_kappa",
     "run_name",
     "synthetic_items",

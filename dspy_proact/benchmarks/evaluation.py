@@ -1,14 +1,13 @@
 """One evaluation: a model, its judges and a corpus. This is what `dspy-proact eval` does, as a value."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from dspy_proact.benchmarks.execution import Execution
-from dspy_proact.benchmarks.jury import JudgePrompt, open_jury, overridden, price_record, role_identity
+from dspy_proact.benchmarks.jury import JudgePrompt, open_jury, overridden, role_identity
 from dspy_proact.benchmarks.proactbench import ProactBench, cases_of, controls_of
 from dspy_proact.corpus import Corpus
-from dspy_proact.models import Backend, Gate, Limits, Price, open_model
-from dspy_proact.programs import Assistant, JudgeArtefact
+from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_model
+from dspy_proact.programs import ASSISTANT, Assistant, JudgeArtefact
 from dspy_proact.provenance import now, versions
 from dspy_proact.runs import CorpusRecord, Identity, Manifest
 from dspy_proact.views import dialogue_mark
@@ -19,22 +18,12 @@ class Evaluation(Execution):
 
     Args:
         corpus: Its triggers are the cases.
-        model: A litellm name, or `embedded` for the stand-in.
+        model: By its name, or with all that is said of it.
         judge: Likewise; several are a jury.
         assistant: The program under test; the bare chat where None.
         judge_prompt: `official` words the judges' question as the installed official package does.
         judge_program: A compiled judge in place of ours; it says how many verdicts are asked for.
-        model_api_base: Another endpoint than the provider's own.
-        judge_api_base: Likewise, for every judge.
-        model_params: Decoding parameters that override the preset; None leaves one out.
-        judge_params: Likewise.
-        backend: `litellm` forces litellm's client.
-        concurrency: Requests in flight, of all roles together.
-        timeout: Seconds for one attempt.
-        retries: Further attempts after a failure that may heal.
-        limits: The most that one run of this may spend.
-        model_price: Instead of the list price.
-        judge_price: Likewise, for every judge.
+        gate: How calls are made; the usual way where None.
 
     Raises:
         UsageError: The models cannot be called as asked.
@@ -43,39 +32,17 @@ class Evaluation(Execution):
     def __init__(
         self,
         corpus: Corpus,
-        model: str = "embedded",
-        judge: str | Sequence[str] = "embedded",
+        model: ModelSpec | str = EMBEDDED,
+        judge: ModelSpec | str | Sequence[ModelSpec | str] = EMBEDDED,
         *,
         assistant: Assistant | None = None,
         judge_prompt: JudgePrompt = "default",
         judge_program: JudgeArtefact | None = None,
-        model_api_base: str | None = None,
-        judge_api_base: str | None = None,
-        model_params: Mapping[str, Any] | None = None,
-        judge_params: Mapping[str, Any] | None = None,
-        backend: Backend = "auto",
-        concurrency: int = 32,
-        timeout: float = 600.0,
-        retries: int = 5,
-        limits: Limits | None = None,
-        model_price: Price | None = None,
-        judge_price: Price | None = None,
+        gate: Gate | None = None,
     ):
-        gate = Gate(retries=retries, timeout=timeout, limits=limits)
-        shared = {"backend": backend, "connections": concurrency}
-        under_test = open_model(
-            model, "assistant", gate, api_base=model_api_base, params=model_params, price=model_price, **shared
-        )
-        jury = open_jury(
-            judge,
-            gate,
-            prompt=judge_prompt,
-            artefact=judge_program,
-            api_base=judge_api_base,
-            params=judge_params,
-            price=judge_price,
-            **shared,
-        )
+        gate = gate or Gate()
+        under_test = open_model(model, ASSISTANT, gate)
+        jury = open_jury(judge, gate, prompt=judge_prompt, artefact=judge_program)
         program = assistant or Assistant()
         manifest = Manifest(
             identity=Identity(
@@ -93,18 +60,16 @@ class Evaluation(Execution):
             epochs=1,
             judge_epochs=jury.votes,
             corpus=corpus_record(corpus),
-            assistant_price=price_record(under_test),
+            assistant_price=under_test.price,
             judge_prices=jury.prices,
             overrides={"assistant": overridden(under_test), "judge": jury.overridden},
-            backend=backend,
+            backend=gate.backend,
             versions=versions("pydantic"),
             created=now(),
         )
         cases = (*cases_of(corpus), *controls_of(corpus))
         benchmark = ProactBench(cases, program, under_test.lm, jury.seats)
-        super().__init__(
-            benchmark, manifest, gate=gate, assistant=under_test, judges=jury.models, concurrency=concurrency
-        )
+        super().__init__(benchmark, manifest, gate=gate, assistant=under_test, judges=jury.models)
         self.corpus = corpus
 
 

@@ -53,7 +53,6 @@ class Execution:
         gate: Of all the models.
         assistant: The model under test; None where its responses are copied.
         judges: The models that grade.
-        concurrency: Requests in flight, of all roles together.
         copied: Responses that exist, as stages of their run.
     """
 
@@ -65,10 +64,9 @@ class Execution:
         gate: Gate,
         assistant: Model | None,
         judges: Sequence[Model],
-        concurrency: int,
         copied: Sequence[Event] = (),
     ):
-        self.manifest, self.concurrency = manifest, concurrency
+        self.manifest = manifest
         self._benchmark, self._gate = benchmark, gate
         self._assistant, self._judges, self._copied = assistant, judges, copied
 
@@ -170,7 +168,7 @@ class Execution:
             plan_role(model, [prompt for judge, prompt in verdicts if judge == model.name], VERDICT_TOKENS)
             for model in self._judges
         ]
-        return Plan.of(together(assistant), together(judges), self.concurrency)
+        return Plan.of(together(assistant), together(judges), self._gate.concurrency)
 
     def _times(self, epochs: int | None, judge_epochs: int | None) -> tuple[int, int]:
         """How often each trigger is answered and each response graded, where the person does not say."""
@@ -221,7 +219,7 @@ class Execution:
             ledger = self._ledger(tuple(folder.events()), grading, retry_unscored)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
-                await runner.run(cases, epochs, self.concurrency)
+                await runner.run(cases, epochs, self._gate.concurrency)
             finally:
                 for model in filter(None, (self._assistant, *self._judges)):
                     await model.aclose()

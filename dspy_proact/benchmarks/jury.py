@@ -1,14 +1,15 @@
 """Who grades: one judge or several, each with its model, its prompt and its price."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from dspy_proact.benchmarks.proactbench import Seat
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Backend, Gate, Model, Price, decoding, open_model
-from dspy_proact.programs import Judge, JudgeArtefact, OfficialJudge, compiled_judge
-from dspy_proact.runs import PricePerToken, RoleIdentity
+from dspy_proact.models import Gate, Model, ModelSpec, decoding, open_model
+from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
+from dspy_proact.runs import RoleIdentity
 
 JudgePrompt = Literal["default", "official"]
 
@@ -45,37 +46,28 @@ class Jury:
         return tuple(sorted({name for model in self.models for name in overridden(model)}))
 
     @property
-    def prices(self) -> dict[str, PricePerToken]:
+    def prices(self) -> dict[str, Price]:
         """By model."""
-        return {model.name: price_record(model) for model in self.models}
+        return {model.name: model.price for model in self.models}
 
 
 def open_jury(
-    names: str | Sequence[str],
+    judge: ModelSpec | str | Sequence[ModelSpec | str],
     gate: Gate,
     *,
     prompt: JudgePrompt = "default",
     artefact: JudgeArtefact | None = None,
-    api_base: str | None = None,
-    params: Mapping[str, Any] | None = None,
-    price: Price | None = None,
-    backend: Backend = "auto",
-    connections: int = 32,
 ) -> Jury:
-    """Make judges callable; program, endpoint, parameters and price hold for each of them. Their order says nothing.
+    """Make judges callable; the program holds for each of them. Their order says nothing.
 
     Raises:
         UsageError: None is named, or one twice; the prompt is not to be had; a model cannot be called as asked.
     """
-    names = [names] if isinstance(names, str) else sorted(names)
-    if len(set(names)) < len(names) or not names:
+    named = [judge] if isinstance(judge, ModelSpec | str) else judge
+    specs = sorted(map(ModelSpec.of, named), key=lambda spec: spec.name)
+    if len({spec.name for spec in specs}) < len(specs) or not specs:
         raise UsageError("name each judge once; --judge-epochs N has each of them grade a response N times")
-    models = [
-        open_model(
-            name, "judge", gate, api_base=api_base, params=params, price=price, backend=backend, connections=connections
-        )
-        for name in names
-    ]
+    models = [open_model(spec, JUDGE, gate) for spec in specs]
     if prompt == "official" and any(model.embedded for model in models):
         raise UsageError("--judge-prompt official: the embedded stand-in reads our prompt only; name a --judge")
     if artefact and prompt != "default":
@@ -92,7 +84,7 @@ def role_identity(model: Model, program: str, prompt: str) -> RoleIdentity:
 
 def overridden(model: Model) -> tuple[str, ...]:
     """Decoding parameters of a model that are not its preset's."""
-    preset = {} if model.embedded else decoding(model.name, model.role)
+    preset = {} if model.embedded else decoding(model.name, model.role.writes)
     names = preset.keys() | model.decoding.keys()
     return tuple(sorted(name for name in names if preset.get(name, ...) != model.decoding.get(name, ...)))
 
@@ -100,8 +92,3 @@ def overridden(model: Model) -> tuple[str, ...]:
 def _cuts(artefact: JudgeArtefact | None) -> dict[str, tuple[float, float]]:
     """The cuts of a compiled judge, by phase."""
     return {str(phase): (cut.partial, cut.full) for phase, cut in artefact.cuts.items()} if artefact else {}
-
-
-def price_record(model: Model) -> PricePerToken:
-    """The model's price, as it is kept."""
-    return PricePerToken.model_validate(model.price.model_dump())

@@ -7,6 +7,7 @@ from typing import Self
 
 from dspy_proact.benchmarks.evaluation import corpus_record
 from dspy_proact.benchmarks.proactbench import ProactBench, cases_of
+from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, Results, ResultTrigger
 from dspy_proact.errors import ContentError, RunError, UsageError
 from dspy_proact.programs import usable
@@ -17,7 +18,6 @@ from dspy_proact.runs import (
     CorpusRecord,
     Event,
     Failure,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     StageKey,
@@ -111,7 +111,7 @@ class Responses:
         )
 
 
-COPIED = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
+COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
 
 def _case(record: CaseRecord) -> Case:

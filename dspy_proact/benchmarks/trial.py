@@ -21,8 +21,6 @@ from dspy_proact.views import ControlView, JudgeView
 T = TypeVar("T")
 STOPPED = "stopped"
 """The error of a response or verdict that a halt left out."""
-_AT_ONCE = 32
-"""Responses in the making; more conversations than anybody reads."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,7 @@ class Trial:
 
     async def _run(self, cases: Sequence[Case]) -> Tried:
         benches = [bench for bench in (self._prompted, self._bare) if bench]
-        room = asyncio.Semaphore(_AT_ONCE)
+        room = asyncio.Semaphore(self._gate.concurrency)
         tasks = [asyncio.create_task(self._side(bench, case, room)) for case in cases for bench in benches]
 
         def drop() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options import Params, PerMillion, Settings, price, with_settings
+from dspy_proact.cli.options import Params, PerMillion, Settings, spec, with_settings
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,13 +74,10 @@ def evaluate(
     evaluations = [
         Evaluation(
             loaded,
-            model,
-            judges,
+            spec(model, model_api_base, model_params, model_price),
             assistant=assistant,
-            model_api_base=model_api_base,
-            model_params=dict(model_params),
-            model_price=price(model_price),
-            **settings.calling,
+            gate=settings.gate,
+            **settings.calling(judges),
         )
         for model in models
     ]

@@ -61,4 +61,4 @@ def show_plans(runs: Sequence[tuple[Execution, Path]], epochs: int | None, setti
     """Print what each run would take; no call is made."""
     plans = [execution.plan(path, epochs=epochs, **settings.asked) for execution, path in runs]
     names = [execution.manifest.identity.assistant.model for execution, _ in runs]
-    show_plan(dict(zip(names, plans, strict=True)), settings.limits, settings.as_json)
+    show_plan(dict(zip(names, plans, strict=True)), settings.gate.limits, settings.as_json)

@@ -37,7 +37,7 @@ def rejudge(run: Path, corpus: str | None, settings: Settings) -> int:
 
     responses = _responses(run, corpus)
     judges = settings.judges or (("embedded",) if responses.embedded else (PAPER_JUDGE,))
-    rejudging = Rejudging(responses, judges, **settings.calling)
+    rejudging = Rejudging(responses, gate=settings.gate, **settings.calling(judges))
     path = settings.out or rejudging.default_folder
     if settings.dry_run:
         show_plans([(rejudging, path)], None, settings)

@@ -7,7 +7,7 @@ from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
 from dspy_proact.runs.interrupt import orderly_interrupt
 from dspy_proact.runs.ledger import Grading, Ledger, Work
-from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, PricePerToken, RoleIdentity
+from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.observer import Observer
 from dspy_proact.runs.runner import Runner
 from dspy_proact.runs.selection import select_cases
@@ -26,7 +26,6 @@ __all__ = [
     "Ledger",
     "Manifest",
     "Observer",
-    "PricePerToken",
     "RoleIdentity",
     "RunFolder",
     "RunWriter",

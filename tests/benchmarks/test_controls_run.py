@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from rows import jsonl, record, row, rows, trigger_point
 from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
+from specs import spec, specs
 from tuning import artefact
 
 from dspy_proact.benchmarks import Evaluation, Rejudging, Responses, cases_of, controls_of
 from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
-from dspy_proact.models import Limits
-from dspy_proact.programs import OfferDetector
+from dspy_proact.models import Gate, Limits
+from dspy_proact.programs import JudgeArtefact, OfferDetector
 from dspy_proact.report import Summary, document, export_results, summarize
 from dspy_proact.runs import CONTROL, RunFolder
 from dspy_proact.views import ControlView
@@ -36,9 +37,11 @@ def corpus(folder: Path, *each: dict[str, Any]) -> Corpus:
     return read_jsonl(folder / "corpus.jsonl")
 
 
-def evaluation(server: Server, read: Corpus, judge: Any = KIND, **changes: Any) -> Evaluation:
-    options: dict[str, Any] = {"retries": 0, "model_api_base": server.assistant, "judge_api_base": server.judge}
-    return Evaluation(read, "hosted_vllm/any", judge, **(options | changes))
+def evaluation(
+    server: Server, read: Corpus, judge: Any = KIND, program: JudgeArtefact | None = None, **calls: Any
+) -> Evaluation:
+    model, judges = spec("hosted_vllm/any", server.assistant), specs(judge, server.judge)
+    return Evaluation(read, model, judges, judge_program=program, gate=Gate(retries=0, **calls))
 
 
 def summary_of(path: Path) -> Summary:
@@ -217,7 +220,7 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
 
     server.script_roles(judge=script)
     program = artefact(votes=3, cuts=(0.2, 0.5))
-    evaluation(server, corpus(tmp_path, dialogue()), judge_program=program).run(tmp_path / "run", controls=True)
+    evaluation(server, corpus(tmp_path, dialogue()), program=program).run(tmp_path / "run", controls=True)
     assert asked(server) == (2, 3, 3)
     summary = summary_of(tmp_path / "run")
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
@@ -301,7 +304,7 @@ def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_p
 
 def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
     responses = Responses.of_run(RunFolder(path))
-    return Rejudging(responses, judge, judge_api_base=server.judge, retries=0)
+    return Rejudging(responses, spec(judge, server.judge), gate=Gate(retries=0))
 
 
 @pytest.fixture
@@ -360,7 +363,7 @@ def test_a_results_file_has_none_to_judge(server: Server, tmp_path: Path):
     export_results(RunFolder(path), summary_of(path), tmp_path / "results.jsonl")
     results = read_results(tmp_path / "results.jsonl")
     assert len(results.triggers) == 3
-    again = Rejudging(Responses.of_results(results, read), STRICT, judge_api_base=server.judge, retries=0)
+    again = Rejudging(Responses.of_results(results, read), spec(STRICT, server.judge), gate=Gate(retries=0))
     with pytest.raises(UsageError, match="among these responses is none at a control turn"):
         again.run(tmp_path / "child", controls=True)
 

@@ -9,13 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
+from specs import spec
 
 from dspy_proact.benchmarks import Evaluation, Finished, folder_name
+from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import assistant, judge
 from dspy_proact.report import summarize
-from dspy_proact.runs import Event, Observer, PricePerToken, RunFolder
+from dspy_proact.runs import Event, Observer, RunFolder
 from dspy_proact.types import Phase
 
 HERE = "http://127.0.0.1:9/v1"
@@ -36,10 +39,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def real(read: Corpus, **changes: Any) -> Evaluation:
+M, J = spec("openai/m", HERE), spec("openai/j", HERE)
+
+
+def real(read: Corpus, model: ModelSpec = M, judge: ModelSpec = J, gate: Gate | None = None) -> Evaluation:
     """An evaluation of models that are never called."""
-    options = {"model": "openai/m", "judge": "openai/j", "model_api_base": HERE, "judge_api_base": HERE}
-    return Evaluation(read, **(options | changes))
+    return Evaluation(read, model, judge, gate=gate)
 
 
 def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
@@ -51,7 +56,7 @@ def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(h
 
 
 def test_routers_in_the_names_of_models_make_no_folders(here: Path):
-    evaluation = real(corpus(here), model="openrouter/openai/gpt-5.4", judge="openai/j")
+    evaluation = real(corpus(here), model=spec("openrouter/openai/gpt-5.4", HERE))
     assert evaluation.default_folder.parent == Path("runs")
     assert evaluation.default_folder.name.startswith("openrouter_openai_gpt-5.4--openai_j--")
 
@@ -59,13 +64,13 @@ def test_routers_in_the_names_of_models_make_no_folders(here: Path):
 @pytest.mark.parametrize(
     ("change", "differing"),
     [
-        ({"model": "openai/n"}, ["assistant.model"]),
-        ({"judge": "openai/n"}, ["judge.model"]),
-        ({"model_params": {"temperature": 0.1}}, ["assistant.decoding.temperature"]),
-        ({"model_params": {"top_p": None}}, ["assistant.decoding.top_p"]),
-        ({"judge_params": {"seed": 7}}, ["judge.decoding.seed"]),
-        ({"model_api_base": f"{HERE}/b"}, ["assistant.endpoint"]),
-        ({"judge_api_base": f"{HERE}/b"}, ["judge.endpoint"]),
+        ({"model": spec("openai/n", HERE)}, ["assistant.model"]),
+        ({"judge": spec("openai/n", HERE)}, ["judge.model"]),
+        ({"model": spec("openai/m", HERE, params={"temperature": 0.1})}, ["assistant.decoding.temperature"]),
+        ({"model": spec("openai/m", HERE, params={"top_p": None})}, ["assistant.decoding.top_p"]),
+        ({"judge": spec("openai/j", HERE, params={"seed": 7})}, ["judge.decoding.seed"]),
+        ({"model": spec("openai/m", f"{HERE}/b")}, ["assistant.endpoint"]),
+        ({"judge": spec("openai/j", f"{HERE}/b")}, ["judge.endpoint"]),
     ],
 )
 def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[str, Any], differing: list[str]):
@@ -119,11 +124,11 @@ def test_where_a_corpus_lies_and_what_is_hidden_in_it_is_no_identity(here: Path)
 @pytest.mark.parametrize(
     "change",
     [
-        {"concurrency": 1},
-        {"retries": 0},
-        {"timeout": 1.0},
-        {"model_params": {"temperature": 0.7}},  # what the preset sends anyway
-        {"model_api_base": "http://user:secret@127.0.0.1:9/v1/?key=secret"},
+        {"gate": Gate(concurrency=1)},
+        {"gate": Gate(retries=0)},
+        {"gate": Gate(timeout=1.0)},
+        {"model": spec("openai/m", HERE, params={"temperature": 0.7})},  # what the preset sends anyway
+        {"model": spec("openai/m", "http://user:secret@127.0.0.1:9/v1/?key=secret")},
     ],
 )
 def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
@@ -132,7 +137,7 @@ def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
 
 
 def test_no_secret_of_an_endpoint_is_in_the_manifest(here: Path):
-    evaluation = real(corpus(here), model_api_base="http://user:hunter2@127.0.0.1:9/v1?key=hunter3")
+    evaluation = real(corpus(here), model=spec("openai/m", "http://user:hunter2@127.0.0.1:9/v1?key=hunter3"))
     assert "hunter" not in evaluation.manifest.model_dump_json()
 
 
@@ -144,7 +149,7 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
     assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
     assert manifest.corpus.ignored_fields == {"colour": 1}
-    free = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
+    free = Price(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
     assert (manifest.assistant_price, manifest.judge_prices) == (free, {"embedded": free})
     assert set(manifest.versions) == {"dspy-proact", "dspy", "litellm", "pydantic", "python"}
 
@@ -153,8 +158,8 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     ("models", "embedded"),
     [
         ({}, False),
-        ({"model": "embedded", "model_api_base": None}, True),
-        ({"judge": "embedded", "judge_api_base": None}, True),
+        ({"model": spec("embedded")}, True),
+        ({"judge": spec("embedded")}, True),
     ],
 )
 def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict[str, Any], embedded: bool):

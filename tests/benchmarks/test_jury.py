@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
+from specs import spec, specs
 
 from dspy_proact.benchmarks import Evaluation, folder_name
+from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
-from dspy_proact.models import Limits, Price
+from dspy_proact.models import Gate, Limits
 from dspy_proact.report import document, summarize
 from dspy_proact.runs import Event, GradeRecord, RunFolder, StageKey, latest
 
@@ -32,9 +34,10 @@ def corpus(folder: Path, dialogues: int = 1) -> Corpus:
     return read_jsonl(folder / "corpus.jsonl")
 
 
-def evaluation(server: Server, read: Corpus, judge: Any = JURY, **changes: Any) -> Evaluation:
-    bases = {"model_api_base": server.assistant, "judge_api_base": server.judge}
-    return Evaluation(read, "hosted_vllm/any", judge, **({"retries": 0} | bases | changes))
+def evaluation(server: Server, read: Corpus, judge: Any = JURY, calls: Any = None, **said: Any) -> Evaluation:
+    """Of judges at the server, with what is said of each of them, and how calls are made."""
+    judges = specs(judge, **({"api_base": server.judge} | said))
+    return Evaluation(read, spec("hosted_vllm/any", server.assistant), judges, gate=Gate(retries=0, **(calls or {})))
 
 
 def judges(**scripts: Callable[[Sent], Answer]) -> Callable[[Sent], Answer]:
@@ -213,7 +216,7 @@ def test_a_jury_that_a_limit_stopped_goes_on_and_ends_like_an_uninterrupted_one(
     evaluation(server, read).run(tmp_path / "whole", judge_epochs=2)
     server.sent.clear()
     with pytest.raises(LimitReached, match=f"--max-calls {calls}"):
-        evaluation(server, read, limits=Limits(calls=calls)).run(tmp_path / "pieces", judge_epochs=2)
+        evaluation(server, read, calls={"limits": Limits(calls=calls)}).run(tmp_path / "pieces", judge_epochs=2)
     assert len(server.sent) == calls
     assert not summarize(RunFolder(tmp_path / "pieces")).complete
     evaluation(server, read).run(tmp_path / "pieces", judge_epochs=2)
@@ -222,7 +225,7 @@ def test_a_jury_that_a_limit_stopped_goes_on_and_ends_like_an_uninterrupted_one(
 
 
 def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path), concurrency=1)
+    jury = evaluation(server, corpus(tmp_path), calls={"concurrency": 1})
     jury.run(tmp_path / "run", judge_epochs=2)
     whole, events = ends(tmp_path / "run"), (tmp_path / "run" / "events.jsonl").read_bytes()
     lines = events.splitlines(keepends=True)
@@ -237,7 +240,7 @@ def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(serv
 
 def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
     server.script_roles(judge=judges(strict=broken))
-    jury = evaluation(server, corpus(tmp_path, dialogues=10), concurrency=2)
+    jury = evaluation(server, corpus(tmp_path, dialogues=10), calls={"concurrency": 2})
     with pytest.raises(ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed for good") as end:
         jury.run(tmp_path / "run")
     assert end.value.exit_status == 5
@@ -259,7 +262,7 @@ def test_failures_of_two_judges_by_turns_are_not_one_providers(server: Server, t
 
     server.script_roles(judge=now_and_then)
     # Each judge fails five times in a row, together they fail ten times; nobody is down.
-    evaluation(server, corpus(tmp_path, dialogues=4), concurrency=1).run(tmp_path / "run")
+    evaluation(server, corpus(tmp_path, dialogues=4), calls={"concurrency": 1}).run(tmp_path / "run")
     assert asked(server) == {KIND: 12, STRICT: 12}
 
 
@@ -304,14 +307,12 @@ def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp
     with pytest.raises(UsageError, match="'nonsense/judge'"):
         evaluation(server, corpus(tmp_path), (KIND, "nonsense/judge"))
     with pytest.raises(UsageError, match="--judge openai/strict: no key"):
-        evaluation(server, corpus(tmp_path), ("embedded", STRICT), judge_api_base=None)
+        evaluation(server, corpus(tmp_path), ("embedded", STRICT), api_base=None)
     assert server.sent == []
 
 
 def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server: Server, tmp_path: Path):
-    jury = evaluation(
-        server, corpus(tmp_path), (KIND, "openai/gpt-5.4"), judge_params={"seed": 7, "max_tokens": 20_000}
-    )
+    jury = evaluation(server, corpus(tmp_path), (KIND, "openai/gpt-5.4"), params={"seed": 7, "max_tokens": 20_000})
     jury.run(tmp_path / "run", limit=1)
     bodies = {sent.body["model"]: sent.body for sent in server.of("judge")}
     assert [bodies[name]["seed"] for name in ("kind", "gpt-5.4")] == [7, 7]
@@ -322,7 +323,7 @@ def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server:
 
 
 def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path), judge_price=Price(prompt=1e-6, completion=1e-5, reason="given"))
+    jury = evaluation(server, corpus(tmp_path), price=Price(prompt=1e-6, completion=1e-5, reason="given"))
     jury.run(tmp_path / "run", judge_epochs=2)
     found = document(summarize(RunFolder(tmp_path / "run")))
     # The server counts 11 tokens in and 7 out: 6 x (11 x 1e-6 + 7 x 1e-5) = 6 x 8.1e-5
@@ -335,8 +336,8 @@ def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: P
 def test_a_stand_in_among_the_judges_marks_the_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
     read = corpus(tmp_path)
-    assert evaluation(server, read, (KIND, "embedded"), judge_api_base=None).manifest.embedded
-    assert not evaluation(server, read, JURY, judge_api_base=None).manifest.embedded
+    assert evaluation(server, read, (KIND, "embedded"), api_base=None).manifest.embedded
+    assert not evaluation(server, read, JURY, api_base=None).manifest.embedded
 
 
 @pytest.mark.parametrize(("epochs", "judge_epochs"), [(1, 1), (2, 3)])
@@ -357,7 +358,7 @@ def test_the_plan_of_a_jury_counts_every_call_and_what_is_left_of_them(
 
 def test_the_plan_of_a_jury_knows_its_price_where_it_knows_every_judges(server: Server, tmp_path: Path):
     read, price = corpus(tmp_path), Price(prompt=1e-6, completion=1e-5, reason="given")
-    one, jury = (evaluation(server, read, judge, judge_price=price).plan() for judge in (KIND, JURY))
+    one, jury = (evaluation(server, read, judge, price=price).plan() for judge in (KIND, JURY))
     assert jury.judge.prompt_tokens == 2 * one.judge.prompt_tokens
     assert jury.judge.usd == pytest.approx([2 * usd for usd in one.judge.usd])
     assert evaluation(server, read, (KIND, "openai/gpt-4o")).plan().judge.usd is None  # `kind` has no list price
@@ -369,7 +370,7 @@ def test_nothing_of_one_judges_verdict_reaches_another(server: Server, tmp_path:
         return Answer(verdict("PASS", [QUOTE], f"canary of {sent.body['model']}"))
 
     server.script_roles(judge=telling)
-    evaluation(server, corpus(tmp_path), concurrency=1).run(tmp_path / "run", judge_epochs=2)
+    evaluation(server, corpus(tmp_path), calls={"concurrency": 1}).run(tmp_path / "run", judge_epochs=2)
     assert not [sent for sent in server.sent if "canary" in sent.text]
 
 
