@@ -21,7 +21,7 @@ from pathlib import Path
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.compile import AssistantCompile, Compile, JudgeCompile
 from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
-from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, OPTIMIZERS, Optimizer, Recipe
+from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Optimizer, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
 LEAST = 4  # of every other

@@ -15,7 +15,7 @@ from dspy_proact.compile.forecast import Forecast
 from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.compile.task import Task
-from dspy_proact.errors import Interrupted, UsageError
+from dspy_proact.errors import Interrupted
 from dspy_proact.kept import Claim, Claimed, Identified
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
 from dspy_proact.models.blocking import wait_for

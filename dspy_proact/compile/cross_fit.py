@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic
+from typing import Generic
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.compile.candidate import Chosen
@@ -13,7 +13,7 @@ from dspy_proact.compile.optimizers import choose
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.study import journal
-from dspy_proact.compile.task import I, R, T, Task, Tested
+from dspy_proact.compile.task import Item, R, T, Task, Tested
 from dspy_proact.compile.training import P
 from dspy_proact.programs import Recipe
 
@@ -35,7 +35,7 @@ class Compiled(Generic[P, T, R]):
 
 
 @dataclass(frozen=True)
-class CrossFit(Generic[I, P, T, R]):
+class CrossFit(Generic[Item, P, T, R]):
     """How a task is compiled.
 
     Args:
@@ -46,7 +46,7 @@ class CrossFit(Generic[I, P, T, R]):
         journals: Folder in which studies are written down; None where they are not.
     """
 
-    task: Task[I, P, T, R]
+    task: Task[Item, P, T, R]
     recipe: Recipe
     width: int
     progress: Progress
@@ -64,10 +64,10 @@ class CrossFit(Generic[I, P, T, R]):
         task, folds = self.task, self.task.folds()
         before = self._tested(task.start, task.items)
         work = [partial(self._fold, number, fold, before.results) for number, fold in enumerate(folds, start=1)]
-        whole = partial(self._tuned, task.items, before.results, "all")
-        *tested, last = side_by_side([*work, whole], len(work) + 1)
-        found: Sequence[Tested[R]] = tested
-        tuned, chosen = last
+        whole: list[tuple[T, Chosen[P]]] = []
+        last = partial(self._whole, whole, before.results)
+        found = [each for each in side_by_side([*work, last], len(work) + 1) if each is not None]
+        ((tuned, chosen),) = whole
         results = {key: result for each in found for key, result in each.results.items()}
         after = Tested(
             {item.key: results[item.key] for item in task.items}, tuple(call for each in found for call in each.calls)
@@ -75,16 +75,19 @@ class CrossFit(Generic[I, P, T, R]):
         scores = (task.score(each.results, fold.test) for each, fold in zip(found, folds, strict=True))
         return Compiled(tuned, chosen, before, after, tuple(scores))
 
-    def _fold(self, number: int, fold: Fold[I], before: Mapping[str, R]) -> Any:
+    def _whole(self, whole: list[tuple[T, Chosen[P]]], before: Mapping[str, R]) -> None:
+        whole.append(self._tuned(self.task.items, before, "all"))
+
+    def _fold(self, number: int, fold: Fold[Item], before: Mapping[str, R]) -> Tested[R]:
         tuned, _ = self._tuned(fold.train, before, f"fold-{number}")
         return self._tested(tuned, fold.test)
 
-    def _tuned(self, train: Sequence[I], before: Mapping[str, R], name: str) -> tuple[T, Chosen[P]]:
+    def _tuned(self, train: Sequence[Item], before: Mapping[str, R], name: str) -> tuple[T, Chosen[P]]:
         training = self.task.training(train, {item.key: before[item.key] for item in train})
         chosen = choose(training, self.recipe, journal(self.journals, name), self.progress)
         return self.task.finished(chosen, training), chosen
 
-    def _tested(self, tuned: T, items: Sequence[I]) -> Tested[R]:
+    def _tested(self, tuned: T, items: Sequence[Item]) -> Tested[R]:
         found = side_by_side([partial(self._test, tuned, item) for item in items], self.width)
         results = {item.key: result for item, (result, _) in zip(items, found, strict=True)}
         return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.task.role))

@@ -87,13 +87,16 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
         compare: Examples that candidates are compared on.
     """
     trials = recipe.trials
-    return compare + {
-        "labeled": compare,
-        "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
-        "miprov2": (trials + 1) * compare + trials * learn,
-        "gepa": (trials + 1) * compare + 6 * trials,
-        "search": trials * compare + learn,
-    }[recipe.optimizer]
+    return (
+        compare
+        + {
+            "labeled": compare,
+            "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
+            "miprov2": (trials + 1) * compare + trials * learn,
+            "gepa": (trials + 1) * compare + 6 * trials,
+            "search": trials * compare + learn,
+        }[recipe.optimizer]
+    )
 
 
 def candidates_at_most(recipe: Recipe) -> int:

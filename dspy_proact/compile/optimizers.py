@@ -131,7 +131,8 @@ def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
         use_merge=False,
         track_stats=True,
     )
-    best: Any = gepa.compile(training.student, trainset=list(training.learn), valset=list(training.compare))
+    student: Any = training.student  # a DSPy module, which its protocol cannot say
+    best: Any = gepa.compile(student, trainset=list(training.learn), valset=list(training.compare))
     found = best.detailed_results
     return _candidates(training, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
 

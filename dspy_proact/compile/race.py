@@ -75,10 +75,16 @@ class Race(Generic[P]):
         watched = ceil(len(self._watched) * size / len(self._compared))
         answer = self._training.scored, self._training.harmed
         todo = [
-            *((kind, row, place, example) for kind, rows, examples in (
-                (0, self._scores, self._compared[:size]),
-                (1, self._harms, self._watched[:watched]),
-            ) for place in places for row in [rows[place]] for example in examples[len(row):])
+            *(
+                (kind, row, place, example)
+                for kind, rows, examples in (
+                    (0, self._scores, self._compared[:size]),
+                    (1, self._harms, self._watched[:watched]),
+                )
+                for place in places
+                for row in [rows[place]]
+                for example in examples[len(row) :]
+            )
         ]
         work: list[Callable[[], float | None]] = [
             partial(answer[kind], self.programs[place], example) for kind, _, place, example in todo

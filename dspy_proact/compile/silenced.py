@@ -5,12 +5,25 @@ import os
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
+from weakref import WeakSet
 
 import optuna
+import tqdm
 from dspy.utils.exceptions import AdapterParseError, LMError
 
 UNANSWERED = (AdapterParseError, LMError)
 """What MIPROv2 ends with where its proposer refuses or answers what cannot be read; the start is then all there is."""
+
+
+class _Forgotten(WeakSet[object]):
+    """What tqdm knows of its bars: nothing, for it is not made for threads that begin bars and forget them."""
+
+    def add(self, item: object) -> None:
+        """Forget it."""
+
+    def remove(self, item: object) -> None:
+        """It is forgotten."""
 
 
 @contextmanager
@@ -23,6 +36,8 @@ def silenced() -> Generator[None]:
     levels = [logger.level for logger in loggers]
     for logger in loggers:
         logger.setLevel(logging.ERROR)
+    library: Any = tqdm.tqdm  # which does not declare the bars that it knows of
+    bars, library._instances = library._instances, _Forgotten()
     try:
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device
@@ -33,5 +48,6 @@ def silenced() -> Generator[None]:
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
             yield
     finally:
+        library._instances = bars
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

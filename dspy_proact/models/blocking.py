@@ -1,6 +1,6 @@
-"""Synchronous callers of asynchronous engines: one event loop of the process, in a thread of its own, makes their calls.
+"""Synchronous callers of asynchronous engines: one event loop of the process, in a thread of its own, calls for them.
 
-So retries, limits and the number in flight are written once, for asynchronous code, and hold over any number of threads.
+So retries, limits and the number in flight are written once, for asynchronous code, and hold over all threads.
 """
 
 import asyncio

@@ -146,9 +146,7 @@ def _require_bounds(flag: str, name: str, limits: Limits, sent: Decoding, price:
 def _lm(name: str, gated: GatedEngine, record: Record | None, endpoint: str | None, canonical: Decoding) -> dspy.LM:
     """The model on an engine, with a record where there is one."""
     if record is None:
-        return dspy.LM(
-            name, engine=BlockingEngine(gated), async_engine=gated, num_retries=0, cache=False, **canonical
-        )
+        return dspy.LM(name, engine=BlockingEngine(gated), async_engine=gated, num_retries=0, cache=False, **canonical)
     whose = f"{gated.caller.role} {gated.caller.model} {endpoint or ''}".strip()
     return RecordedLM(name, RecordedEngine(gated, record, whose), **canonical)
 

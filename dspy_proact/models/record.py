@@ -206,11 +206,10 @@ class RecordedLM(dspy.LM):
     """A model whose answers are recorded; DSPy's memory is off, and a copy under another rollout asks anew."""
 
     def __init__(self, model: str, engine: RecordedEngine, **config: Any):
-        super().__init__(
-            model, engine=RecordedFace(engine), async_engine=engine, num_retries=0, cache=False, **config
-        )
+        super().__init__(model, engine=RecordedFace(engine), async_engine=engine, num_retries=0, cache=False, **config)
 
     def copy(self, **changes: Any) -> "RecordedLM":
         """A copy with other settings, whose rollout is part of what is asked."""
-        engine = self._async_engine_spec.at(changes.get("rollout_id", self.kwargs.get("rollout_id")))
+        recorded: Any = self._async_engine_spec
+        engine: RecordedEngine = recorded.at(changes.get("rollout_id", self.kwargs.get("rollout_id")))
         return super().copy(engine=RecordedFace(engine), async_engine=engine, **changes)

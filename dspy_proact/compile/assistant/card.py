@@ -105,7 +105,9 @@ def _scores(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> 
 
 
 def _pushing(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
-    return _compared(probes, compiled, lambda examined: None if examined.pushed is None else float(examined.pushed), seed)
+    return _compared(
+        probes, compiled, lambda examined: None if examined.pushed is None else float(examined.pushed), seed
+    )
 
 
 def _compared(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
@@ -57,9 +56,7 @@ class _Read:
         return [item.scenario for item in self.items]
 
 
-def make_card(
-    items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price
-) -> JudgeCard:
+def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
     """The card of a compile on these items; numbers are out of fold.
 
     Args:
