@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS, Plan, plan_role, together
 from dspy_proact.benchmarks.proactbench import ProactBench
-from dspy_proact.errors import Interrupted, RunError, UsageError
+from dspy_proact.errors import Interrupted, UsageError
 from dspy_proact.models import Cost, Gate, Limits, Model
 from dspy_proact.runs import (
     CONTROL,
@@ -89,11 +89,7 @@ class Execution:
 
     def check(self, out: str | Path | None = None, controls: bool = False) -> None:
         """Raise a `RunError` where a folder holds another run or something else; nothing is written."""
-        folder = RunFolder(out or self.default_folder)
-        if folder.exists:
-            folder.require_widened(self._asked(controls))
-        elif folder.path.exists() and not folder.unused:
-            raise RunError(f"{folder.path}: not empty and not a run; name another folder with --out")
+        RunFolder(out or self.default_folder).check(self._asked(controls))
 
     def run(
         self,
@@ -152,7 +148,7 @@ class Execution:
         epochs, judge_epochs = self._times(epochs, judge_epochs)
         self.check(out, controls)
         folder = RunFolder(out or self.default_folder)
-        events = folder.events() if folder.exists else ()
+        events = tuple(folder.events())
         grading = Grading(self._benchmark.judges, judge_epochs)
         ledger = self._ledger([*events, *self._to_copy(events)], grading, retry_unscored)
         work = ledger.open_work(self._selected(limit, phases, epochs, judge_epochs, controls), epochs)
@@ -218,9 +214,9 @@ class Execution:
         epochs, grading = manifest.epochs, Grading(self._benchmark.judges, manifest.judge_epochs)
         with RunWriter(out, manifest) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
-            for event in self._to_copy(folder.events(), {case.key for case in cases}):
+            for event in self._to_copy(tuple(folder.events()), {case.key for case in cases}):
                 folder.record(event)
-            ledger = self._ledger(folder.events(), grading, retry_unscored)
+            ledger = self._ledger(tuple(folder.events()), grading, retry_unscored)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, epochs, self._gate.concurrency)

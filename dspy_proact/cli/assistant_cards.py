@@ -1,18 +1,14 @@
-"""The card of a compiled assistant, and what such a compile will take, as a person reads them."""
+"""The card of a compiled assistant, as a person reads it."""
 
-import dataclasses
-import json
 from pathlib import Path
 
-import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import usage_text, versions_text
-from dspy_proact.compile.assistant.estimate import AssistantEstimate
+from dspy_proact.cli.card_text import recipe_text, usage_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.errors import UsageError
+from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
 from dspy_proact.report import (
     STAND_IN,
@@ -30,9 +26,11 @@ from dspy_proact.stats import Estimate
 def print_assistant_card(artefact: AssistantArtefact) -> None:
     """Print what a compile bought and what it cost, out of fold, with what it was made."""
     console, card = Console(soft_wrap=False), artefact.card
-    optimizer = ", ".join(f"{name} {value}" for name, value in card.optimizer.items())
-    console.print(cell(f"assistant {card.assistant.get('model')} tuned on {card.corpus.get('name')}: {optimizer}"))
-    if card.embedded:
+    made = card.provenance
+    console.print(
+        cell(f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}")
+    )
+    if made.embedded:
         console.print(cell(STAND_IN))
     console.print(cell(f"{card.statement}."))
     for warning in card.warnings:
@@ -44,24 +42,9 @@ def print_assistant_card(artefact: AssistantArtefact) -> None:
         console.print(cell(line))
 
 
-def show_assistant_plan(plan: AssistantEstimate, as_json: bool) -> None:
-    """Print what a compile takes at most."""
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(plan), indent=2))
-        return
-    price = "price unknown" if plan.usd is None else f"USD {plan.usd:.2f} without the proposer"
-    click.echo(
-        f"At most {plan.responses:,} responses, {plan.verdicts:,} verdicts of the tuning judge and "
-        f"{plan.report_verdicts:,} of the reporting one, and about {plan.proposer_calls:,} proposals, without "
-        "repairs and retries. None is made now."
-    )
-    click.echo(f"{price}, if every response is as long as the most talkative model's.")
-    click.echo(f"{plan.triggers} triggers in {plan.scenarios} scenarios; a claim takes at least 60 in 10.")
-
-
 def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
     """Candidates that no other one beats in one direction without losing in the other; by falling score."""
-    looked = [each for each in candidates if each.offers is not None]
+    looked = [each for each in candidates if each.offers is not None and each.share == 1]
     front: list[CandidateCard] = []
     for each in sorted(looked, key=lambda each: (-each.score, each.offers or 0.0)):
         if not front or (each.offers or 0.0) < (front[-1].offers or 0.0):
@@ -74,14 +57,14 @@ def front_svg(card: AssistantCard) -> str:
     front = {(each.score, each.offers) for each in pareto_front(card.candidates)}
     places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
     for number, each in enumerate(card.candidates, start=1):
-        if each.offers is not None:
+        if each.offers is not None and each.share == 1:
             places.setdefault((each.score, each.offers), {})[number] = each
     points = [
         ScatterPoint(_called(alike), _share(offers), _share(score), marked=(score, offers) in front)
         for (score, offers), alike in places.items()
     ]
     notes = [
-        *([f"{STAND_IN}."] if card.embedded else []),
+        *([f"{STAND_IN}."] if card.provenance.embedded else []),
         "By the tuning judge on the turns where they were chosen, not tested; no intervals are known.",
         "Filled: no other one is better in one direction and as good in the other.",
     ]
@@ -103,18 +86,13 @@ def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
     path = artefact.with_name("front.svg")
     if not _looked_at(card):
         return None
-    try:
-        temporary = path.with_name("front.svg.new")
-        temporary.write_text(front_svg(card), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, front_svg(card))
     return path
 
 
 def _looked_at(card: AssistantCard) -> bool:
     """Whether unwanted offers of other candidates than the start are known."""
-    return any(candidate.offers is not None for candidate in card.candidates[1:])
+    return any(candidate.offers is not None and candidate.share == 1 for candidate in card.candidates[1:])
 
 
 def _share(value: float) -> Estimate:
@@ -192,7 +170,7 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
     card = artefact.card
     low = "-" if card.target.low98 is None else f"{100 * card.target.low98:+.0f}"
     guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
-    corpus = card.corpus
+    made = card.provenance
     notes = [
         "mean score (PASS 1, PARTIAL .5, FAIL 0) in %, * tuned for; each response is by a program that never saw its "
         "persona or scenario; the program in this file was compiled on everything and has no score of its own. Claimed "
@@ -202,9 +180,9 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
         f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
         f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
-        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, {card.folds} "
-        f"folds. Tuned by {card.judge.get('model')}, reported by {card.report_judge.get('model')}, prompts by "
-        f"{card.proposer}.",
+        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, {len(card.fold_scores)} "
+        f"folds. Tuned by {made.models['judge'].model}, reported by {made.models['report_judge'].model}, prompts by "
+        f"{made.models['proposer'].model}.",
     ]
     if _looked_at(card):
         notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
@@ -215,6 +193,6 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they "
         "have words that only the rubric may have had.",
         f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
-        f"made {card.created} with {versions_text(card.versions)}; "
-        f"corpus {str(corpus.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
+        f"made {made.created} with {versions_text(made.versions)}; "
+        f"corpus {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
     ]

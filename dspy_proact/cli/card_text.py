@@ -1,6 +1,6 @@
 """What both cards say alike."""
 
-from dspy_proact.programs import CardUsage
+from dspy_proact.programs import CardUsage, Recipe
 
 
 def usage_text(usage: CardUsage) -> str:
@@ -14,3 +14,9 @@ def usage_text(usage: CardUsage) -> str:
 def versions_text(versions: dict[str, str]) -> str:
     """What took part, by name."""
     return ", ".join(f"{name} {number}" for name, number in versions.items())
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """How a compile was done."""
+    told = f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds"
+    return f"{told}, seed {recipe.seed}"

@@ -1,15 +1,10 @@
-"""The card of a compiled program, and what a compile will take, as a person reads them."""
+"""The card of a compiled judge, as a person reads it."""
 
-import dataclasses
-import json
-
-import click
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import usage_text, versions_text
-from dspy_proact.compile.judge.estimate import CompileEstimate
+from dspy_proact.cli.card_text import recipe_text, usage_text, versions_text
 from dspy_proact.programs import CardNumber, JudgeArtefact
 from dspy_proact.report import STAND_IN, cell, coefficient, probability
 
@@ -20,30 +15,16 @@ _PLAIN = (0.5, 1.5)
 def print_card(artefact: JudgeArtefact) -> None:
     """Print what a compile showed, out of fold, with what it was made."""
     console, card = Console(soft_wrap=False), artefact.card
-    optimizer = ", ".join(f"{name} {value}" for name, value in card.optimizer.items())
-    console.print(cell(f"judge {card.judge.get('model')} tuned to {card.ratings.get('name')}: {optimizer}"))
-    if card.embedded:
+    made = card.provenance
+    recipe = f"{recipe_text(made.recipe)}, {artefact.votes} vote{'s' if artefact.votes > 1 else ''}"
+    console.print(cell(f"judge {made.models['judge'].model} tuned to {made.data.name}: {recipe}"))
+    if made.embedded:
         console.print(cell(STAND_IN))
     console.print(cell(f"{card.statement}."))
     console.print(_gains(artefact))
     console.print(_beside(artefact))
     for line in _notes(artefact):
         console.print(cell(line))
-
-
-def show_compile_plan(plan: CompileEstimate, as_json: bool) -> None:
-    """Print what a compile takes at most."""
-    if as_json:
-        click.echo(json.dumps(dataclasses.asdict(plan), indent=2))
-        return
-    price = "price unknown" if plan.usd is None else f"USD {plan.usd:.2f}"
-    click.echo(f"At most {plan.judge_calls:,} verdicts and about {plan.proposer_calls:,} proposals. None is made now.")
-    click.echo(f"judge: {plan.prompt_tokens:,} tokens in without demos, {plan.completion_tokens:,} out, {price}")
-    if plan.smallest_gain is None:
-        click.echo(f"{plan.labels} labels are too few for any claim: 60 in 10 scenarios are the least.")
-    else:
-        gain = f"{plan.smallest_gain:.2f}"
-        click.echo(f"{plan.labels} labels show a gain of {gain} in kappa in four compiles of five, where raters agree.")
 
 
 def _gains(artefact: JudgeArtefact) -> Table:
@@ -74,6 +55,7 @@ def _beside(artefact: JudgeArtefact) -> Table:
 
 def _notes(artefact: JudgeArtefact) -> list[str]:
     card, state = artefact.card, artefact.state
+    made = card.provenance
     low = "-" if card.overall.low98 is None else f"{card.overall.low98:+.2f}"
     cuts = ", ".join(
         f"{phase} {cut.partial:g}/{cut.full:g}"
@@ -88,16 +70,16 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
         "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
         "people's; a change of it is a change of strictness, not of agreement.",
-        f"{card.raters} raters, {card.scenarios} scenarios, {card.folds} folds; {card.unread} responses left out "
+        f"{card.raters} raters, {card.scenarios} scenarios, {len(card.fold_scores)} folds; {card.unread} responses left out "
         "because a verdict on them could not be read.",
         f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
         f"{after[1]} after.",
         f"1,000 verdicts: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
-        f"{len(state.demos)} demos, {artefact.votes} vote{'s' if artefact.votes > 1 else ''}, cuts on the mean level: "
+        f"{len(state.demos)} demos, cuts on the mean level: "
         f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in a "
         "labelled item.",
-        f"made {card.created} with {versions_text(card.versions)}; "
-        f"proposer {card.proposer}; ratings {str(card.ratings.get('sha256'))[:12]}; program {artefact.digest[:12]}.",
+        f"made {made.created} with {versions_text(made.versions)}; "
+        f"proposer {made.models['proposer'].model}; ratings {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
     ]
 
 

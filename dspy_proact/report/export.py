@@ -7,14 +7,14 @@ everything that was answered and graded, as CSV that a spreadsheet cannot be mad
 import csv
 import os
 from collections import Counter, defaultdict
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.calls import Call
 from dspy_proact.corpus import ResultTrigger, TokenUsage, without_progress_bars, write_results
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.kept import replacing
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import RunFolder
@@ -90,7 +90,7 @@ def export_csv(summary: Summary, path: Path) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    with _replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
         writer.writerows([_safe(row[name]) for name in COLUMNS] for row in rows(summary))
@@ -108,7 +108,7 @@ def export_parquet(summary: Summary, path: Path) -> None:
     features = datasets.Features({name: datasets.Value(kind) for name, kind in COLUMNS.items()})
     columns = {name: [row[name] for row in table] for name in COLUMNS}
     dataset: Any = datasets.Dataset.from_dict(columns, features=features)  # pyright: ignore[reportUnknownMemberType]
-    with _replacing(path) as temporary, without_progress_bars(datasets.utils):
+    with replacing(path) as temporary, without_progress_bars(datasets.utils):
         dataset.to_parquet(os.fspath(temporary))
 
 
@@ -194,18 +194,3 @@ def _usage(folder: RunFolder, tried: Sequence[Outcome]) -> dict[str, dict[str, T
 
 def _tokens(call: Call) -> TokenUsage:
     return TokenUsage(prompt_tokens=call.prompt_tokens or 0, completion_tokens=call.completion_tokens or 0, calls=1)
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[Path]:
-    """A file to write, put in the place of another when all of it is written; raises `UsageError` when it cannot be."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        temporary.touch(exist_ok=False)  # `datasets` would make folders that are not there
-        try:
-            yield temporary
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

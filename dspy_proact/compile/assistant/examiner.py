@@ -1,22 +1,21 @@
-"""Who answers at probes and who says what the answers are worth."""
+"""Who has an assistant answer at probes and says what the answers are worth."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import dspy
 
 from dspy_proact.compile.assistant.probe import Probe
+from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.errors import ContentError
 from dspy_proact.programs import Assistant, Judge, OfferDetector
 from dspy_proact.types import Offers, Verdict
-from dspy_proact.views import JudgeView
-
-NO_VERDICT = 0.5
-"""The middle of the scale."""
+from dspy_proact.views import ControlView, JudgeView
 
 
 @dataclass(frozen=True)
-class Played:
+class Examined:
     """What an assistant answered at a probe, and what was found of it."""
 
     response: str | None
@@ -45,52 +44,49 @@ class Played:
 
 
 @dataclass(frozen=True)
-class Panel:
+class Examiner:
     """A model that answers, and a judge and a detector of offers on one model."""
 
     assistant_lm: dspy.LM
     judge_lm: dspy.LM
     judge: Judge
+    width: int = 1
+    """Probes at once."""
     detector: OfferDetector = field(default_factory=OfferDetector)
 
-    @staticmethod
-    def detecting() -> str:
-        """Hash of what detectors of offers say to their model."""
-        return OfferDetector().fingerprint()
-
-    def play(self, assistant: Assistant, probes: Sequence[Probe]) -> dict[str, Played]:
-        """What an assistant answers at probes and what is found of it, by key, in their order."""
-        return {probe.key: self._played(assistant, probe) for probe in probes}
-
-    def verdict(self, probe: Probe, response: str) -> Verdict | None:
-        """The judge's verdict on a response to a trigger; None where it cannot be read."""
-        assert isinstance(probe.view, JudgeView), "a trigger has a rubric"
-        try:
-            with dspy.context(lm=self.judge_lm, trace=None):  # a verdict is no step of the assistant's
-                return self.judge.judge_now(probe.view, response)
-        except ContentError:
-            return None
-
-    def _played(self, assistant: Assistant, probe: Probe) -> Played:
+    def examine(self, assistant: Assistant, probe: Probe) -> Examined:
+        """What an assistant answers at a probe, and what is found of it."""
         try:
             with dspy.context(lm=self.assistant_lm, trace=None):
                 response: str = assistant(**probe.example.inputs()).response
         except ContentError:
-            return Played(None)
+            return Examined(None)
         if isinstance(probe.view, JudgeView):
-            return Played(response, verdict=self.verdict(probe, response))
+            return Examined(response, verdict=self.verdict(probe.view, response))
+        return Examined(response, offers=self.offers(probe.view, response))
+
+    def examine_all(self, assistant: Assistant, probes: Sequence[Probe]) -> dict[str, Examined]:
+        """The same at probes, by key, in their order."""
+        found = side_by_side([partial(self.examine, assistant, probe) for probe in probes], self.width)
+        return {probe.key: each for probe, each in zip(probes, found, strict=True)}
+
+    def verdict(self, view: JudgeView, response: str) -> Verdict | None:
+        """The judge's verdict on a response to a trigger; None where it cannot be read."""
+        try:
+            with dspy.context(lm=self.judge_lm, trace=None):  # a verdict is no step of the assistant's
+                return self.judge.judge_now(view, response)
+        except ContentError:
+            return None
+
+    def offers(self, view: ControlView, response: str) -> Offers | None:
+        """What a response to a control turn offers; None where that cannot be read."""
         try:
             with dspy.context(lm=self.judge_lm, trace=None):
-                return Played(response, offers=self.detector.look_now(probe.view, response))
+                return self.detector.look_now(view, response)
         except ContentError:
-            return Played(response)
+            return None
 
 
-def tuning_score(played: Played) -> float:
-    """What an optimizer counts: an unread verdict is the middle, for the judge's failure is not the assistant's."""
-    return NO_VERDICT if played.score is None else played.score
-
-
-def scores(played: Mapping[str, Played], probes: Sequence[Probe]) -> list[float]:
+def scores(examined: Mapping[str, Examined], probes: Sequence[Probe]) -> list[float]:
     """The scores that there are, of triggers."""
-    return [score for probe in probes if (score := played[probe.key].score) is not None]
+    return [score for probe in probes if (score := examined[probe.key].score) is not None]

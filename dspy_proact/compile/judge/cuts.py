@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from dspy_proact.compile.folds import grouped_folds
 from dspy_proact.compile.judge.labels import Labelled
-from dspy_proact.compile.judge.verdicts import Votes
+from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.programs import Cuts
 from dspy_proact.stats.cuts import START as START_CUTS
 from dspy_proact.stats.cuts import apply_cuts, keep_cuts
@@ -26,12 +26,8 @@ def fitted(items: Sequence[Labelled], votes: Mapping[str, Votes], seed: int) -> 
     return {phase: _fitted([item for item in items if item.phase is phase], votes, seed) for phase in Phase}
 
 
-def levels(items: Sequence[Labelled], votes: Mapping[str, Votes], cuts: Mapping[Phase, Cuts]) -> list[int | None]:
-    """The level of each item, aligned: FAIL 0, PARTIAL 1, PASS 2; None where no verdict could be read."""
-    return [_level(votes[item.key].level, cuts[item.phase]) for item in items]
-
-
-def _level(mean: float | None, cuts: Cuts) -> int | None:
+def level_of(mean: float | None, cuts: Cuts) -> int | None:
+    """The level of a mean level: FAIL 0, PARTIAL 1, PASS 2; None where no verdict could be read."""
     return None if mean is None else int(apply_cuts([mean], (cuts.partial, cuts.full))[0])
 
 

@@ -1,6 +1,6 @@
 """What a judge says of labelled responses, one verdict a vote."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
@@ -30,15 +30,19 @@ class Votes:
         return sum(levels) / len(levels) if levels else None
 
 
-def vote(judge: Judge, items: Sequence[Labelled], votes: int, lm: dspy.LM) -> Mapping[str, Votes]:
-    """A judge's verdicts on items, by key, in their order; each vote is asked for under a rollout of its own."""
-    lms = [lm if number == 0 else lm.copy(rollout_id=number) for number in range(votes)]
-    return {item.key: Votes(tuple(_verdict(judge, item, each) for each in lms)) for item in items}
+def rollouts(lm: dspy.LM, votes: int) -> tuple[dspy.LM, ...]:
+    """A model as many times as votes are asked of it, each under a rollout of its own."""
+    return (lm, *(lm.copy(rollout_id=number) for number in range(1, votes)))
+
+
+def vote(judge: Judge, item: Labelled, lms: Sequence[dspy.LM]) -> Votes:
+    """A judge's verdicts on an item, one a model."""
+    return Votes(tuple(_verdict(judge, item, lm) for lm in lms))
 
 
 def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
     try:
-        with dspy.context(lm=lm):
+        with dspy.context(lm=lm, trace=None):
             return judge.judge_now(item.view, item.response)
     except ContentError:
         return None

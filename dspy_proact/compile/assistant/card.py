@@ -1,16 +1,17 @@
 """The card of a compiled assistant: what was bought, and what it cost."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.calls import Price
-from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssistant
+from dspy_proact.compile.assistant.examiner import Examined
 from dspy_proact.compile.assistant.guards import MARGINS
-from dspy_proact.compile.assistant.panel import Played
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
-from dspy_proact.compile.numbers import overlap, usage_of
-from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change
+from dspy_proact.compile.assistant.task import AssistantTask
+from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.overlap import overlap
+from dspy_proact.compile.usage import usage_of
+from dspy_proact.programs import Assistant, AssistantCard, CandidateCard, CardNumber, Change, Provenance
 from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
@@ -18,45 +19,34 @@ from dspy_proact.views import JudgeView
 SAME_JUDGE = (
     "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
 )
+CompiledAssistant = Compiled[Assistant, Assistant, Examined]
 NO_CONTROLS = "the corpus has no control turns"
 
 
-@dataclass(frozen=True)
-class Made:
-    """With what a compile was made, for its card."""
+def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Provenance, price: Price) -> AssistantCard:
+    """The card of a compile; numbers are out of fold, by the reporting judge.
 
-    assistant: Mapping[str, Any]
-    judge: Mapping[str, Any]
-    report_judge: Mapping[str, Any]
-    proposer: str
-    optimizer: Mapping[str, Any]
-    start: str
-    corpus: Mapping[str, Any]
-    embedded: bool
-    versions: Mapping[str, str]
-    created: str
-    price: Price
-    """Of the assistant."""
-
-
-def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: AssistantPlan, made: Made) -> AssistantCard:
-    """The card of a compile on these probes; numbers are out of fold, by the reporting judge."""
-    seed = plan.effort.seed
-    chosen, controls = of_phases(probes, plan.phases), controls_among(probes)
+    Args:
+        task: What was tuned, to what.
+        compiled: What came of it.
+        provenance: With what it was made.
+        price: Of the assistant.
+    """
+    probes, seed, models = task.items, provenance.recipe.seed, provenance.models
+    chosen, controls = of_phases(probes, task.phases), controls_among(probes)
     target = _scores(chosen, compiled, seed)
     phases = {phase: _scores(of_phases(probes, [phase]), compiled, seed) for phase in Phase}
     adjusted = dict(zip(phases, holm([change.p for change in phases.values()]), strict=True))
     counts = {phase: len(of_phases(probes, [phase])) for phase in Phase}
     offers = _pushing(controls, compiled, seed)
     length = _lengths(of_phases(probes, list(Phase)), compiled)
-    program = compiled.tuned.program
     rubrics = [text for probe in probes for text in _criteria(probe)]
     turns = [text for probe in probes for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
     return AssistantCard(
-        statement=_statement(target, plan, costs(plan, phases, offers, length), offers.count > 0),
+        statement=_statement(target, task.phases, costs(task.phases, phases, offers, length), offers.count > 0),
         shown=target.shown,
-        warnings=(SAME_JUDGE,) if made.judge["model"] == made.report_judge["model"] else (),
-        chosen=plan.phases,
+        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        chosen=tuple(task.phases),
         target=_change(target, len(chosen), target.p),
         phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
         offers=_change(offers, len(controls), offers.p) if controls else _none(NO_CONTROLS),
@@ -65,30 +55,20 @@ def make_card(probes: Sequence[Probe], compiled: CompiledAssistant, plan: Assist
         scenarios=len({probe.scenario for probe in probes}),
         triggers=len(probes) - len(controls),
         controls=len(controls),
-        folds=len(compiled.fold_scores),
         fold_scores=compiled.fold_scores,
-        guards={str(guard): margin for guard, margin in plan.margins.items()},
+        guards={str(guard): margin for guard, margin in task.margins.items()},
         candidates=_candidates(compiled),
-        withheld=(compiled.withheld.sentences, compiled.withheld.of),
-        rubric_overlap=overlap(program.instruction, rubrics),
-        conversation_overlap=overlap(program.instruction, turns),
-        usage_before=usage_of(compiled.before.calls, made.price),
-        usage_after=usage_of(compiled.after.calls, made.price),
-        assistant=dict(made.assistant),
-        judge=dict(made.judge),
-        report_judge=dict(made.report_judge),
-        proposer=made.proposer,
-        optimizer=dict(made.optimizer),
-        start=made.start,
-        corpus=dict(made.corpus),
-        embedded=made.embedded,
-        versions=dict(made.versions),
-        created=made.created,
+        withheld=(task.withheld.sentences, task.withheld.of),
+        rubric_overlap=overlap(compiled.tuned.instruction, rubrics),
+        conversation_overlap=overlap(compiled.tuned.instruction, turns),
+        usage_before=usage_of(compiled.before.calls, price),
+        usage_after=usage_of(compiled.after.calls, price),
+        provenance=provenance,
     )
 
 
 def costs(
-    plan: AssistantPlan, phases: Mapping[Phase, ScoreChange], offers: ScoreChange, length: LengthChange
+    chosen: Sequence[Phase], phases: Mapping[Phase, ScoreChange], offers: ScoreChange, length: LengthChange
 ) -> list[str]:
     """What rose or fell by more than the usual margin of its guard, each with its interval."""
     told: list[str] = []
@@ -96,15 +76,15 @@ def costs(
         told.append(f"unwanted offers {_points(offers.difference)} points")
     for phase, change in phases.items():
         fallen = change.difference.value is not None and change.difference.value < -MARGINS["phases"]
-        if phase not in plan.phases and fallen:
+        if phase not in chosen and fallen:
             told.append(f"{phase} {_points(change.difference)} points")
     if length.ratio.value is not None and length.ratio.value > 1 + MARGINS["length"]:
         told.append(f"responses {_times(length.ratio)} as long")
     return told
 
 
-def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str], known: bool) -> str:
-    names = ", ".join(plan.phases)
+def _statement(target: ScoreChange, chosen: Sequence[Phase], cost: Sequence[str], known: bool) -> str:
+    names = ", ".join(chosen)
     if not target.count:
         return f"no improvement shown in {names}: nothing could be graded"
     gain = f"{_points(target.difference)} points"
@@ -121,15 +101,17 @@ def _statement(target: ScoreChange, plan: AssistantPlan, cost: Sequence[str], kn
 
 
 def _scores(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
-    return _compared(probes, compiled, lambda played: played.score, seed)
+    return _compared(probes, compiled, lambda examined: examined.score, seed)
 
 
 def _pushing(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
-    return _compared(probes, compiled, lambda played: None if played.pushed is None else float(played.pushed), seed)
+    return _compared(
+        probes, compiled, lambda examined: None if examined.pushed is None else float(examined.pushed), seed
+    )
 
 
 def _compared(
-    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Played], float | None], seed: int
+    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], float | None], seed: int
 ) -> ScoreChange:
     rows = _both(probes, compiled, number)
     before, after, scenarios = ([row[place] for row in rows] for place in range(3))
@@ -137,33 +119,34 @@ def _compared(
 
 
 def _lengths(probes: Sequence[Probe], compiled: CompiledAssistant) -> LengthChange:
-    rows = _both(probes, compiled, lambda played: None if played.words is None else float(played.words))
+    rows = _both(probes, compiled, lambda examined: None if examined.words is None else float(examined.words))
     before, after, scenarios = ([row[place] for row in rows] for place in range(3))
     return length_change(before, after, scenarios)
 
 
 def _both(
-    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Played], float | None]
+    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], float | None]
 ) -> list[tuple[Any, Any, Any]]:
     """Before, after and scenario of the probes that have the number both times."""
-    played = [(compiled.before.played[probe.key], compiled.after.played[probe.key], probe) for probe in probes]
+    examined = [(compiled.before.results[probe.key], compiled.after.results[probe.key], probe) for probe in probes]
     return [
         (first, second, probe.scenario)
-        for before, after, probe in played
+        for before, after, probe in examined
         if (first := number(before)) is not None and (second := number(after)) is not None
     ]
 
 
 def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
-    tuned = compiled.tuned
+    chosen = compiled.chosen
     return tuple(
         CandidateCard(
             score=each.score,
-            offers=each.offers,
-            broken=tuple(tuned.broken.get(place, ())),
-            chosen=place == tuned.place,
+            share=each.share,
+            offers=each.harm,
+            broken=chosen.broken.get(place, ()),
+            chosen=place == chosen.place,
         )
-        for place, each in enumerate(tuned.tried)
+        for place, each in enumerate(chosen.tried)
     )
 
 

@@ -1,14 +1,17 @@
 """The card of a compile: everything that it showed, in one value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.calls import Price
-from dspy_proact.compile.judge.compiling import Compiled, Tested
+from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
-from dspy_proact.compile.numbers import overlap, usage_of
-from dspy_proact.programs import CardNumber, Gain, JudgeCard, PhaseCard
+from dspy_proact.compile.judge.task import CutJudge, Graded
+from dspy_proact.compile.overlap import overlap
+from dspy_proact.compile.task import Tested
+from dspy_proact.compile.usage import usage_of
+from dspy_proact.programs import CardNumber, Gain, Judge, JudgeCard, PhaseCard, Provenance
 from dspy_proact.stats import (
     HumanReference,
     Improvement,
@@ -19,23 +22,9 @@ from dspy_proact.stats import (
 )
 from dspy_proact.types import Grade, Phase
 
+CompiledJudge = Compiled[Judge, CutJudge, Graded]
 _ENOUGH = 200
 """Labels from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
-
-
-@dataclass(frozen=True)
-class Made:
-    """With what a compile was made, for its card."""
-
-    judge: Mapping[str, Any]
-    proposer: str
-    optimizer: Mapping[str, Any]
-    ratings: Mapping[str, Any]
-    embedded: bool
-    versions: Mapping[str, str]
-    created: str
-    price: Price
-    """Of the judge."""
 
 
 @dataclass(frozen=True)
@@ -47,11 +36,12 @@ class _Read:
     after: Sequence[int]
 
     @classmethod
-    def of(cls, items: Sequence[Labelled], compiled: Compiled) -> "_Read":
+    def of(cls, items: Sequence[Labelled], compiled: CompiledJudge) -> "_Read":
         rows = [
             (item, before, after)
-            for item, before, after in zip(items, compiled.before.levels, compiled.after.levels, strict=True)
-            if before is not None and after is not None
+            for item in items
+            if (before := compiled.before.results[item.key].level) is not None
+            and (after := compiled.after.results[item.key].level) is not None
         ]
         return cls([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
 
@@ -66,8 +56,15 @@ class _Read:
         return [item.scenario for item in self.items]
 
 
-def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: int) -> JudgeCard:
-    """The card of a compile on these items; numbers are out of fold."""
+def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
+    """The card of a compile on these items; numbers are out of fold.
+
+    Args:
+        items: The labelled responses.
+        compiled: What came of it.
+        provenance: With what it was made.
+        price: Of the judge.
+    """
     read = _Read.of(items, compiled)
     gains = improvement(
         read.before,
@@ -76,7 +73,7 @@ def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: i
         [item.phase for item in read.items],
         read.scenarios,
         order=list(Phase),
-        seed=seed,
+        seed=provenance.recipe.seed,
     )
     phases = dict(zip(Phase, gains.strata, strict=True))
     return JudgeCard(
@@ -89,18 +86,11 @@ def make_card(items: Sequence[Labelled], compiled: Compiled, made: Made, seed: i
         unread=len(items) - len(read.items),
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
-        usage_before=usage_of(compiled.before.calls, made.price),
-        usage_after=usage_of(compiled.after.calls, made.price),
-        folds=len(compiled.fold_scores),
+        usage_before=usage_of(compiled.before.calls, price),
+        usage_after=usage_of(compiled.after.calls, price),
         fold_scores=compiled.fold_scores,
-        overlap=overlap(compiled.judge.instruction, (text for item in items for text in _texts(item))),
-        judge=dict(made.judge),
-        proposer=made.proposer,
-        optimizer=dict(made.optimizer),
-        ratings=dict(made.ratings),
-        embedded=made.embedded,
-        versions=dict(made.versions),
-        created=made.created,
+        overlap=overlap(compiled.tuned.judge.instruction, (text for item in items for text in _texts(item))),
+        provenance=provenance,
     )
 
 
@@ -175,8 +165,11 @@ def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:
     }
 
 
-def _evidence(tested: Tested) -> tuple[int, int]:
+def _evidence(tested: Tested[Graded]) -> tuple[int, int]:
     checks = [
-        verdict.verified for votes in tested.votes.values() for verdict in votes.read if verdict.verified is not None
+        verdict.verified
+        for graded in tested.results.values()
+        for verdict in graded.votes.read
+        if verdict.verified is not None
     ]
     return sum(checks), len(checks)

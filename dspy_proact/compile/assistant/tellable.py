@@ -8,7 +8,8 @@ either. What is spelt, coded or translated stands in none of them.
 """
 
 import re
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from dspy_proact.evidence import words_of
@@ -25,10 +26,16 @@ _VOCABULARY = files("dspy_proact.compile.assistant").joinpath("vocabulary.txt").
 
 @dataclass
 class Withheld:
-    """How much was kept back."""
+    """How much was kept back; threads may share it."""
 
     sentences: int = 0
     of: int = 0
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, sentences: int, of: int) -> None:
+        """So many sentences more, of so many."""
+        with self._turn:
+            self.sentences, self.of = self.sentences + sentences, self.of + of
 
 
 def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> str:
@@ -43,16 +50,9 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
     criteria = f"{rubric.pass_criteria}\n{rubric.partial_criteria}\n{rubric.fail_criteria}"
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
-    told: list[str] = []
-    for match in _SENTENCE.finditer(reasoning):
-        sentence = match.group().strip()
-        if not sentence:
-            continue
-        withheld.of += 1
-        if _stems(sentence) <= known and not _runs(sentence) & runs:
-            told.append(sentence)
-        else:
-            withheld.sentences += 1
+    sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
+    told = [sentence for sentence in sentences if _stems(sentence) <= known and not _runs(sentence) & runs]
+    withheld.add(len(sentences) - len(told), len(sentences))
     return " ".join(told)
 
 
