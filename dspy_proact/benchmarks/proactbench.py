@@ -21,6 +21,8 @@ NOUNS = Nouns(
     strata="phases",
     group="scenario",
     groups="scenarios",
+    control="control turn",
+    controls="control turns",
     row="dialogue",
     rows="dialogues",
 )

@@ -12,6 +12,7 @@ from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.observer import Observer
 from dspy_proact.runs.runner import Runner
+from dspy_proact.runs.scope import Scope
 from dspy_proact.runs.selection import select_cases
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "RunFolder",
     "RunWriter",
     "Runner",
+    "Scope",
     "Scored",
     "Settings",
     "StageKey",

@@ -10,6 +10,8 @@ class Nouns(Frozen):
     strata: str = "strata"
     group: str = "group"
     groups: str = "groups"
+    control: str = "control case"
+    controls: str = "control cases"
     row: str = "row"
     """What its corpus is a list of; a row may hold several cases."""
     rows: str = "rows"
