@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.benchmarks import Execution, Responses
+    from dspy_proact.benchmarks.proactbench import Evaluation, Rejudging
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, open_model
@@ -38,6 +39,7 @@ __all__ = [
     "Dialogue",
     "Estimate",
     "Evaluation",
+    "Execution",
     "Gate",
     "Grade",
     "Halt",
@@ -74,7 +76,8 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "benchmarks": ["Execution", "Responses"],
+    "benchmarks.proactbench": ["Evaluation", "Rejudging"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "open_model"],

@@ -1,6 +1,6 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, Scored, Settings
+from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
 from dspy_proact.runs.border import attempted
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
@@ -20,8 +20,10 @@ __all__ = [
     "Benchmark",
     "Case",
     "CaseRecord",
+    "CaseSet",
     "CorpusRecord",
     "Event",
+    "ExpectedCall",
     "Failure",
     "GradeRecord",
     "Grading",

@@ -12,7 +12,8 @@ from rows import jsonl, record, row, rows, trigger_point
 from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
 from tuning import artefact
 
-from dspy_proact.benchmarks import Evaluation, Rejudging, Responses, cases_of, controls_of
+from dspy_proact.benchmarks import Responses
+from dspy_proact.benchmarks.proactbench import Evaluation, Rejudging, cases_of, controls_of
 from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Limits

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 
-from dspy_proact.benchmarks import Evaluation, Finished, folder_name
+from dspy_proact.benchmarks import Finished, folder_name
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
 from dspy_proact.programs import assistant, judge

@@ -3,7 +3,7 @@
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.models.simulated import FAULTS, SimulatedProvider, healthy
 from dspy_proact.report import summarize

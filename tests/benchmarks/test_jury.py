@@ -13,7 +13,8 @@ import pytest
 from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 
-from dspy_proact.benchmarks import Evaluation, folder_name
+from dspy_proact.benchmarks import folder_name
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits, Price

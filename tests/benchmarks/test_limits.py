@@ -3,7 +3,7 @@
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Limits, Price

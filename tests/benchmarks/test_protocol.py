@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from rows import jsonl, plant_canaries, row, rows, trigger_point
 from server import Answer, Server, error, healthy, verdict
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.errors import SetupFault
 from dspy_proact.report import summarize

@@ -13,7 +13,8 @@ from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, error, healthy, verdict
 from toy import manifest as manifest_of_riddles
 
-from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+from dspy_proact.benchmarks import Responses
+from dspy_proact.benchmarks.proactbench import Evaluation, Rejudging
 from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Limits

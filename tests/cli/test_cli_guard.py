@@ -209,7 +209,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
     import itertools
     import time
 
-    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact.benchmarks.proactbench import Evaluation
     from dspy_proact.corpus import read_jsonl
 
     times = itertools.cycle([0.0, 4e9, -5.0, 1e9])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
+from dspy_proact.benchmarks.proactbench import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
 from dspy_proact.compile.assistant.cast import Cast
 from dspy_proact.compile.assistant.compiling import AssistantPlan, dealt
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dspy_proact.benchmarks.plan import VERDICT_TOKENS
+from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
 from dspy_proact.compile.effort import PROPOSALS
 from dspy_proact.compile.folds import grouped_folds, split
 from dspy_proact.compile.judge.compiling import Plan
