@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Price
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.runs import (
     Benchmark,
@@ -25,7 +25,6 @@ from dspy_proact.runs import (
     Manifest,
     Nouns,
     Observer,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     Runner,
@@ -224,9 +223,9 @@ def as_format_one(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def price(
     prompt: float | None = 0.0, completion: float | None = 0.0, cached: float | None = None, reason: str = "a list"
-) -> PricePerToken:
+) -> Price:
     """Dollars per token; free unless said otherwise."""
-    return PricePerToken(prompt=prompt, completion=completion, cached=cached, reason=reason)
+    return Price(prompt=prompt, completion=completion, cached=cached, reason=reason)
 
 
 def call(role: str = "assistant", **changes: Any) -> Call:

@@ -216,13 +216,13 @@ class Execution:
         return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
 
     def _controls(self, limit: int | None) -> list[Case]:
-        controls = self._benchmark.nouns.controls
+        nouns = self._benchmark.nouns
         if self._benchmark.control_prompt is None:
-            raise UsageError(f"--controls: {self._benchmark.name} has no {controls}; leave it out")
+            raise UsageError(f"--controls: {self._benchmark.name} has no {nouns.controls}; leave it out")
         chosen = select_cases([case for case in self._benchmark.case_set.cases if case.stratum == CONTROL], limit)
         if self._copied and not chosen:
             raise UsageError(
-                f"--controls: none of these responses is to {controls}; a model is asked for them by "
+                f"--controls: among these responses is none at a {nouns.control}; a model is asked for them by "
                 "`eval --controls`, where its corpus has them"
             )
         return chosen

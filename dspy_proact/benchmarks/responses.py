@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
-from dspy_proact.runs import Benchmark, Case, CaseSet, Event, PricePerToken, RoleIdentity, RunFolder, latest
+from dspy_proact.runs import Benchmark, Case, CaseSet, Event, RoleIdentity, RunFolder, latest
 
-_COPIED = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
+_COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Responses:
     """What the assistant was told; None for nothing, or where it is not known."""
     learned_on: int = 0
     """Rows of the corpus that its program was compiled on."""
-    price: PricePerToken = _COPIED
+    price: Price = _COPIED
 
     @classmethod
     def of_run(cls, folder: RunFolder, benchmark: type[Benchmark[Any, Any]]) -> Self:

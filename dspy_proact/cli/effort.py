@@ -11,7 +11,7 @@ import click
 from dspy_proact.cli.options import Positive
 
 if TYPE_CHECKING:
-    from dspy_proact.models import Limits
+    from dspy_proact.models import Gate
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,16 @@ class Effortful:
     as_json: bool
 
     @property
-    def limits(self) -> "Limits":
-        """The most that the command may spend."""
-        from dspy_proact.models import Limits
+    def gate(self) -> "Gate":
+        """How calls are made."""
+        from dspy_proact.models import Gate, Limits
 
-        return Limits(self.max_calls, self.max_tokens, self.max_usd)
+        return Gate(
+            timeout=self.timeout,
+            retries=self.retries,
+            limits=Limits(self.max_calls, self.max_tokens, self.max_usd),
+            backend=self.backend,
+        )
 
 
 _OPTIONS = (

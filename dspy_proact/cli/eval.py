@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options import Params, PerMillion, Settings, price, with_settings
+from dspy_proact.cli.options import Params, PerMillion, Settings, spec, with_settings
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact.benchmarks.proactbench import Evaluation
     from dspy_proact.runs import Manifest
 
 PAPER_JUDGE = "openai/gpt-5.4"
@@ -54,8 +54,8 @@ def evaluate(
     twice. With no --model, an embedded stand-in is run on the bundled sample. With no --judge, a real model is judged
     by the paper's, openai/gpt-5.4. Several --model make a run each, in folders under --out.
     """
-    from dspy_proact.benchmarks import Evaluation
-    from dspy_proact.cli.executing import execute, show_plans
+    from dspy_proact.benchmarks.proactbench import Evaluation
+    from dspy_proact.cli.executing import execute, show_forecasts
     from dspy_proact.cli.prompting import assistant_of
     from dspy_proact.cli.report import show, summary_of
     from dspy_proact.cli.saying import say
@@ -74,20 +74,17 @@ def evaluate(
     evaluations = [
         Evaluation(
             loaded,
-            model,
-            judges,
+            spec(model, model_api_base, model_params, model_price),
             assistant=assistant,
-            model_api_base=model_api_base,
-            model_params=dict(model_params),
-            model_price=price(model_price),
-            **settings.calling,
+            gate=settings.gate,
+            **settings.calling(judges),
         )
         for model in models
     ]
     paths = [_path(evaluation, settings.out, alone=len(models) == 1) for evaluation in evaluations]
     pairs = list(zip(evaluations, paths, strict=True))
     if settings.dry_run:
-        show_plans(pairs, epochs, settings)
+        show_forecasts(pairs, epochs, settings)
         return 0
     ended = execute(pairs, epochs, settings)
     show([summary_of(path) for path in paths[: len(ended.finished)]], settings.as_json, alone=len(models) == 1)

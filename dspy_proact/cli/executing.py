@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dspy_proact.benchmarks import Execution, Finished
 from dspy_proact.cli.options import Settings
-from dspy_proact.cli.planning import show_plan
+from dspy_proact.cli.planning import show_forecast
 from dspy_proact.cli.progress import Progress
 from dspy_proact.cli.saying import say
 from dspy_proact.errors import Halt
@@ -41,15 +41,15 @@ def execute(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings
     # DSPy would log a line for every response cut at the token limit; the report counts them.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     finished: list[Finished] = []
-    spent = None
+    spent, scope = None, settings.scope(epochs)
     for execution, path in runs:
-        execution.check(path, settings.controls)
+        execution.check(path, scope)
     for execution, path in runs:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")
         try:
             with Progress() as progress:
-                done = execution.run(path, epochs=epochs, **settings.asked, observer=progress, spent=spent)
+                done = execution.run(path, scope, progress, spent)
         except Halt as halt:
             return Ended(finished, halt, path)
         finished.append(done)
@@ -57,8 +57,8 @@ def execute(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings
     return Ended(finished, None, None)
 
 
-def show_plans(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings: Settings) -> None:
+def show_forecasts(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings: Settings) -> None:
     """Print what each run would take; no call is made."""
-    plans = [execution.plan(path, epochs=epochs, **settings.asked) for execution, path in runs]
+    forecasts = [execution.forecast(path, settings.scope(epochs)) for execution, path in runs]
     names = [execution.manifest.identity.assistant.model for execution, _ in runs]
-    show_plan(dict(zip(names, plans, strict=True)), settings.limits, settings.as_json)
+    show_forecast(dict(zip(names, forecasts, strict=True)), settings.gate.limits, settings.as_json)

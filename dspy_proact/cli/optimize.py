@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.effort import Effortful, with_effort
-from dspy_proact.cli.options import PHASES, Params, PerMillion, price
+from dspy_proact.cli.options import PHASES, Params, PerMillion, spec
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.compile import AssistantCompile, JudgeCompile
+    from dspy_proact.models import ModelSpec
 
 
 @click.group()
@@ -71,22 +72,14 @@ def judge(
     from dspy_proact.cli.report import summary_of
     from dspy_proact.compile import Effort, JudgeCompile, Plan
 
+    tuned = spec(judge, judge_api_base, judge_params, judge_price)
     compiling = JudgeCompile(
         load(ratings, summary_of(run) if run else None, items),
-        judge,
-        proposer,
+        tuned,
+        _proposer(proposer, proposer_api_base, proposer_params, proposer_price, tuned),
         plan=Plan(Effort(optimizer, effort.trials, effort.max_demos, effort.seed), effort.folds, votes),
         start=start,
-        judge_api_base=judge_api_base,
-        proposer_api_base=proposer_api_base,
-        judge_params=dict(judge_params),
-        proposer_params=dict(proposer_params),
-        backend=effort.backend,
-        timeout=effort.timeout,
-        retries=effort.retries,
-        limits=effort.limits,
-        judge_price=price(judge_price),
-        proposer_price=price(proposer_price),
+        gate=effort.gate,
     )
     if effort.dry_run:
         show_compile_plan(compiling.estimate(), effort.as_json)
@@ -200,12 +193,15 @@ def assistant(
     loaded = load_corpus(named, _recorded_revision(named, effort.out))
     if loaded.ignored_note:
         say(f"{named}: {loaded.ignored_note}")
+    tuning = spec(judge or "embedded", api_bases["judge_api_base"], judge_params, judge_price)
     compiling = AssistantCompile(
         loaded,
-        model,
-        judge or "embedded",
-        report_judge or "embedded",
-        proposer,
+        spec(model, api_bases["model_api_base"], model_params, model_price),
+        tuning,
+        spec(report_judge, api_bases["report_judge_api_base"], report_judge_params, report_judge_price)
+        if report_judge
+        else None,
+        _proposer(proposer, api_bases["proposer_api_base"], proposer_params, proposer_price, tuning),
         plan=AssistantPlan(
             Effort(optimizer, effort.trials, effort.max_demos, effort.seed),
             effort.folds,
@@ -214,19 +210,7 @@ def assistant(
         ),
         system_prompt=text_of(system_prompt),
         start=start,
-        model_params=dict(model_params),
-        judge_params=dict(judge_params),
-        report_judge_params=dict(report_judge_params),
-        proposer_params=dict(proposer_params),
-        backend=effort.backend,
-        timeout=effort.timeout,
-        retries=effort.retries,
-        limits=effort.limits,
-        model_price=price(model_price),
-        judge_price=price(judge_price),
-        report_judge_price=price(report_judge_price),
-        proposer_price=price(proposer_price),
-        **api_bases,
+        gate=effort.gate,
     )
     if effort.dry_run:
         show_assistant_plan(compiling.estimate(), effort.as_json)
@@ -235,6 +219,20 @@ def assistant(
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     use = f"--model {shlex.quote(model)} --program"
     return _finish(compiling, effort, print_assistant_card, use, lambda card: card.unscored)
+
+
+def _proposer(
+    name: str | None,
+    api_base: str | None,
+    params: tuple[tuple[str, Any], ...],
+    per_token: tuple[float, float] | None,
+    judge: "ModelSpec",
+) -> "ModelSpec":
+    """Who proposes: the tuning judge's model where none is named, with what is said of it here."""
+    if name is None and api_base is not None:
+        raise UsageError("--proposer-api-base: name the model that is there with --proposer")
+    named = spec(name or judge.name, api_base, params, per_token)
+    return named if name else named.beside(judge)
 
 
 def _recorded_revision(corpus: str, out: Path | None) -> str | None:

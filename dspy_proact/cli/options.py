@@ -3,7 +3,7 @@
 import functools
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from dspy_proact.models import Limits, Price
+    from dspy_proact.models import Gate, ModelSpec
+    from dspy_proact.runs import Scope
 
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
 
@@ -93,40 +94,40 @@ class Settings:
     as_json: bool
 
     @property
-    def limits(self) -> "Limits":
-        """The most that the command may spend."""
-        from dspy_proact.models import Limits
+    def gate(self) -> "Gate":
+        """How calls are made."""
+        from dspy_proact.models import Gate, Limits
 
-        return Limits(self.max_calls, self.max_tokens, self.max_usd)
+        return Gate(
+            concurrency=self.concurrency,
+            timeout=self.timeout,
+            retries=self.retries,
+            limits=Limits(self.max_calls, self.max_tokens, self.max_usd),
+            backend=self.backend,
+        )
 
-    @property
-    def calling(self) -> dict[str, Any]:
-        """How calls are made and who judges, as `Evaluation` and `Rejudging` take it."""
+    def calling(self, judges: "Sequence[str]") -> dict[str, Any]:
+        """Who judges, as `Evaluation` and `Rejudging` take it."""
         from dspy_proact.programs import read_judge
 
         return {
+            "judge": [spec(name, self.judge_api_base, self.judge_params, self.judge_price) for name in judges],
             "judge_prompt": self.judge_prompt,
             "judge_program": read_judge(self.judge_program) if self.judge_program else None,
-            "judge_api_base": self.judge_api_base,
-            "judge_params": dict(self.judge_params),
-            "judge_price": price(self.judge_price),
-            "backend": self.backend,
-            "concurrency": self.concurrency,
-            "timeout": self.timeout,
-            "retries": self.retries,
-            "limits": self.limits,
         }
 
-    @property
-    def asked(self) -> dict[str, Any]:
-        """What is done, as `run` and `plan` take it."""
-        return {
-            "limit": self.limit,
-            "phases": self.phases,
-            "judge_epochs": self.judge_epochs,
-            "retry_unscored": self.retry_unscored,
-            "controls": self.controls,
-        }
+    def scope(self, epochs: int | None) -> "Scope":
+        """How much is asked; None for as many epochs as there are responses to judge again."""
+        from dspy_proact.runs import Scope
+
+        return Scope(
+            limit=self.limit,
+            strata=self.phases,
+            epochs=epochs,
+            judge_epochs=self.judge_epochs,
+            retry_unscored=self.retry_unscored,
+            controls=self.controls,
+        )
 
 
 _OPTIONS = (
@@ -197,10 +198,16 @@ def with_settings(command: Callable[..., int]) -> Callable[..., int]:
     return with_one_value
 
 
-def price(per_token: tuple[float, float] | None) -> "Price | None":
-    """The price that a person gave."""
-    from dspy_proact.models import Price
+def spec(
+    name: str,
+    api_base: str | None,
+    params: Sequence[tuple[str, Any]],
+    per_token: tuple[float, float] | None,
+) -> "ModelSpec":
+    """A model as a person names it."""
+    from dspy_proact.calls import Price
+    from dspy_proact.models import ModelSpec
 
-    if per_token is None:
-        return None
-    return Price(prompt=per_token[0], completion=per_token[1], reason="given on the command line")
+    prompt, completion = per_token or (None, None)
+    given = Price(prompt=prompt, completion=completion, reason="given on the command line") if per_token else None
+    return ModelSpec(name=name, api_base=api_base, params=dict(params), price=given)

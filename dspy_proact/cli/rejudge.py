@@ -28,19 +28,19 @@ def rejudge(run: Path, corpus: str | None, settings: Settings) -> int:
     """
     from rich.console import Console
 
-    from dspy_proact.benchmarks import Rejudging
+    from dspy_proact.benchmarks.proactbench import Rejudging
     from dspy_proact.cli.eval import PAPER_JUDGE
-    from dspy_proact.cli.executing import execute, show_plans
+    from dspy_proact.cli.executing import execute, show_forecasts
     from dspy_proact.cli.report import show, summary_of
     from dspy_proact.cli.saying import say
     from dspy_proact.report import agreement_document, agreement_lines, cell, document
 
     responses = _responses(run, corpus)
     judges = settings.judges or (("embedded",) if responses.embedded else (PAPER_JUDGE,))
-    rejudging = Rejudging(responses, judges, **settings.calling)
+    rejudging = Rejudging(responses, gate=settings.gate, **settings.calling(judges))
     path = settings.out or rejudging.default_folder
     if settings.dry_run:
-        show_plans([(rejudging, path)], None, settings)
+        show_forecasts([(rejudging, path)], None, settings)
         return 0
     ended = execute([(rejudging, path)], None, settings)
     if ended.finished:
@@ -71,6 +71,7 @@ def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":
 def _responses(run: Path, corpus: str | None) -> "Responses":
     """The responses of a run, or of a results file with its corpus."""
     from dspy_proact.benchmarks import Responses
+    from dspy_proact.benchmarks.proactbench import ProactBench, responses_of_results
     from dspy_proact.cli.report import corpus_of
     from dspy_proact.corpus import read_results
     from dspy_proact.runs import RunFolder
@@ -78,9 +79,9 @@ def _responses(run: Path, corpus: str | None) -> "Responses":
     if not run.is_file():
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
-        return Responses.of_run(RunFolder(run))
+        return Responses.of_run(RunFolder(run), ProactBench)
     results = read_results(run)
     answered = corpus_of(results, corpus)
     if answered is None:
         raise UsageError(f"{run}: a results file holds no conversations; name the corpus that it answers with --corpus")
-    return Responses.of_results(results, answered)
+    return responses_of_results(results, answered)

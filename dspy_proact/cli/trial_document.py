@@ -4,10 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from dspy_proact.benchmarks import Pair, Side, price_record, user_message
-from dspy_proact.calls import Call
+from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
+from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
-from dspy_proact.report import Usage
 
 
 class Spending:
@@ -19,7 +18,7 @@ class Spending:
     """
 
     def __init__(self, assistant: Model, judge: Model | None):
-        self._prices = {model.role: price_record(model) for model in (assistant, judge) if model}
+        self._prices = {model.role.name: model.price for model in (assistant, judge) if model}
 
     def of(self, calls: Iterable[Call]) -> dict[str, Usage]:
         """Every attempt counted; a role that is not there has none."""

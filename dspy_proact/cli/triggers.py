@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks import cases_of, user_message
+from dspy_proact.benchmarks.proactbench import cases_of, user_message
 from dspy_proact.cli.saying import say
 from dspy_proact.corpus import load_corpus
 from dspy_proact.errors import UsageError

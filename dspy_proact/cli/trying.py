@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dspy_proact.cli.options import PHASES, Params, PerMillion, Positive, price
+from dspy_proact.cli.options import PHASES, Params, PerMillion, Positive, spec
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Tried
-    from dspy_proact.benchmarks.jury import Jury
+    from dspy_proact.benchmarks.proactbench import Jury, Tried
     from dspy_proact.models import Gate, Model
     from dspy_proact.programs import Assistant
     from dspy_proact.runs import Case
@@ -131,7 +130,7 @@ def _list(asked: _Asked) -> int:
 
 
 def _try(asked: _Asked) -> int:
-    from dspy_proact.benchmarks import Trial
+    from dspy_proact.benchmarks.proactbench import Trial
     from dspy_proact.cli.saying import say
     from dspy_proact.models import Gate, Limits
 
@@ -139,7 +138,7 @@ def _try(asked: _Asked) -> int:
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     assistant, conversation = _assistant(asked), _conversation(asked)
     limits = Limits(asked.max_calls, asked.max_tokens, asked.max_usd)
-    gate = Gate(retries=asked.retries, timeout=asked.timeout, limits=limits)
+    gate = Gate(timeout=asked.timeout, retries=asked.retries, limits=limits, backend=asked.backend)
     model, jury = _model(asked, gate), None if conversation else _jury(asked, gate)
     cases = _cases(asked, conversation)
     say(_waiting(cases, assistant, jury))
@@ -185,30 +184,18 @@ def _conversation(asked: _Asked) -> "tuple[Turn, ...] | None":
 
 def _model(asked: _Asked, gate: "Gate") -> "Model":
     from dspy_proact.models import open_model
+    from dspy_proact.programs import ASSISTANT
 
-    return open_model(
-        asked.model,
-        "assistant",
-        gate,
-        api_base=asked.model_api_base,
-        backend=asked.backend,
-        params=dict(asked.model_params),
-        price=price(asked.model_price),
-    )
+    named = spec(asked.model, asked.model_api_base, asked.model_params, asked.model_price)
+    return open_model(named, ASSISTANT, gate)
 
 
 def _jury(asked: _Asked, gate: "Gate") -> "Jury":
-    from dspy_proact.benchmarks.jury import open_jury
+    from dspy_proact.benchmarks.proactbench import open_jury
     from dspy_proact.cli.eval import PAPER_JUDGE
 
-    return open_jury(
-        asked.judge or ("embedded" if asked.embedded else PAPER_JUDGE),
-        gate,
-        api_base=asked.judge_api_base,
-        params=dict(asked.judge_params),
-        price=price(asked.judge_price),
-        backend=asked.backend,
-    )
+    name = asked.judge or ("embedded" if asked.embedded else PAPER_JUDGE)
+    return open_jury(spec(name, asked.judge_api_base, asked.judge_params, asked.judge_price), gate)
 
 
 def _corpus(asked: _Asked) -> str:
@@ -216,7 +203,7 @@ def _corpus(asked: _Asked) -> str:
 
 
 def _cases(asked: _Asked, conversation: "Sequence[Turn] | None") -> "list[Case]":
-    from dspy_proact.benchmarks import conversation_case
+    from dspy_proact.benchmarks.proactbench import conversation_case
     from dspy_proact.cli.triggers import Triggers
 
     if conversation:

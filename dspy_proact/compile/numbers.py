@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from dspy_proact.calls import Call
-from dspy_proact.models import Price
+from dspy_proact.calls import Call, Price
 from dspy_proact.programs import CardUsage
 
 _RUN = 8

@@ -77,7 +77,7 @@ def require_one_endpoint(models: Iterable[Model]) -> None:
     """
     at: dict[tuple[str, str], str | None] = {}
     for model in models:
-        if at.setdefault((model.role, model.name), model.endpoint) != model.endpoint:
+        if at.setdefault((model.role.name, model.name), model.endpoint) != model.endpoint:
             raise UsageError(
                 f"{model.name}: named at two endpoints; a compile tells judges apart by name: serve one of them under "
                 "another name"

@@ -1,6 +1,5 @@
 """From a litellm name to a `dspy.LM` behind the gate."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -9,18 +8,21 @@ import dspy
 from dspy.clients.capabilities import capabilities
 from dspy.utils.exceptions import LMConfigurationError
 
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models.budget import Limits
 from dspy_proact.models.caller import Caller
-from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completion_limit
-from dspy_proact.models.embedded import EMBEDDED, embedded_engine
+from dspy_proact.models.decoding import Decoding, decoding, takes_completion_limit
+from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.gated import AsyncGatedEngine, GatedEngine
-from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
+from dspy_proact.models.identity import ModelIdentity
+from dspy_proact.models.price import EMBEDDED_PRICE, find_price
 from dspy_proact.models.record import Record, RecordedEngine
-from dspy_proact.models.route import Backend, Route, find_route
+from dspy_proact.models.role import Role
+from dspy_proact.models.route import Route, find_route
+from dspy_proact.models.spec import EMBEDDED, ModelSpec
 
-_FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge", "proposer": "--proposer"}
 _SCHEMA = "response_format"
 _CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
@@ -44,59 +46,45 @@ class Model:
         """Whether it is the stand-in that measures nothing."""
         return self.name == EMBEDDED
 
+    @property
+    def identity(self) -> ModelIdentity:
+        """What decides its answers."""
+        return ModelIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
+
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         engine: Any = self.lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
         await engine.aclose()
 
 
-def open_model(
-    name: str,
-    role: Role,
-    gate: Gate,
-    *,
-    api_base: str | None = None,
-    backend: Backend = "auto",
-    params: Mapping[str, Any] | None = None,
-    price: Price | None = None,
-    connections: int = 32,
-    record: Record | None = None,
-    flag: str | None = None,
-) -> Model:
+def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:
     """Make a model callable.
 
     Args:
-        name: A litellm name, or `embedded`.
-        role: Decides preset and flags.
+        named: The model, by its litellm name, as `embedded`, or with all that is said of it.
+        role: What it is called for.
         gate: Shared by all models of a run.
-        api_base: Another endpoint than the provider's own.
-        backend: `litellm` forces litellm's client where DSPy has its own.
-        params: Decoding parameters that override the preset; None leaves one out, and the JSON schema of verdicts
-            with it where `response_format` is None.
-        price: Instead of the list price.
-        connections: The most that are open at once.
         record: Of a compile: answers are kept in it and given again, and DSPy may answer from its memory too. Only
             synchronous calls are recorded. None in a benchmark run, where nothing is remembered.
-        flag: By which a person names it, where that is not its role's own.
 
     Raises:
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
     """
-    flag = flag or _FLAGS[role]
-    if name == EMBEDDED:
-        if api_base or params:
+    spec, flag = ModelSpec.of(named), role.flag
+    if spec.name == EMBEDDED:
+        if spec.api_base or spec.params:
             raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        return _embedded(role, flag, gate, record)
-    route = find_route(name, api_base, backend)
+        return _embedded(role, gate, record)
+    name, given = spec.name, spec.params
+    route = find_route(name, spec.api_base, gate.backend)
     route.require_key(flag)
-    given = dict(params or {})
     free = given.get(_SCHEMA, ...) is None
-    sent = decoding(name, role, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
+    sent = decoding(name, role.writes, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
-    price = price or find_price(route)
+    price = spec.price or find_price(route)
     _require_bounds(flag, name, gate.limits, sent, price)
     caller = Caller(
-        role=role,
+        role=role.name,
         flag=flag,
         model=name,
         key_variables=route.key_variables,
@@ -110,7 +98,7 @@ def open_model(
     )
     try:
         known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
-        engine, make = route.engines(connections=connections, timeout=gate.timeout)
+        engine, make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         described = (gate, caller, known.response_schema, known.params - ({_SCHEMA} if free else set()))
         lm = dspy.LM(
             name,
@@ -167,9 +155,9 @@ def _recorded(gated: GatedEngine, record: Record | None, caller: Caller, endpoin
     return RecordedEngine(gated, record, f"{caller.role} {caller.model} {endpoint or ''}".strip())
 
 
-def _embedded(role: Role, flag: str, gate: Gate, record: Record | None) -> Model:
-    engine = embedded_engine(role)
-    caller = Caller(role=role, flag=flag, model=EMBEDDED)
+def _embedded(role: Role, gate: Gate, record: Record | None) -> Model:
+    engine = EmbeddedEngine(role.stand_in)
+    caller = Caller(role=role.name, flag=role.flag, model=EMBEDDED)
     described = (gate, caller, False, ())
     lm = dspy.LM(
         EMBEDDED,

@@ -25,9 +25,14 @@ from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.programs.official import OfficialJudge
+from dspy_proact.programs.roles import ASSISTANT, JUDGE, PROPOSER, REPORT_JUDGE
 
 __all__ = [
+    "ASSISTANT",
+    "JUDGE",
     "JUDGE_INSTRUCTION",
+    "PROPOSER",
+    "REPORT_JUDGE",
     "Artefact",
     "Assistant",
     "AssistantArtefact",

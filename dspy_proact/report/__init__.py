@@ -16,7 +16,6 @@ from dspy_proact.report.study_part import Choices
 from dspy_proact.report.studying import print_study, study_document
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.terminal import agreement_lines, print_summary
-from dspy_proact.report.usage import Usage
 
 __all__ = [
     "STAND_IN",
@@ -33,7 +32,6 @@ __all__ = [
     "Scores",
     "Study",
     "Summary",
-    "Usage",
     "agree_between",
     "agree_within",
     "agreement_document",

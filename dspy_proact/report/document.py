@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import Agreement, Evidence, agree_within
 from dspy_proact.report.numbers import seen_from
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Grader, Scores, Summary, is_small
-from dspy_proact.report.usage import Usage
 from dspy_proact.runs import Manifest
 from dspy_proact.stats import Figure, Paired, Repeats
 

@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
-from dspy_proact.report.usage import Usage
-from dspy_proact.runs import CONTROL, Event, Manifest, PricePerToken, RunFolder, latest
+from dspy_proact.runs import CONTROL, Event, Manifest, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
@@ -259,7 +259,7 @@ def summarize(folder: RunFolder) -> Summary:
     )
 
 
-def _usage(role: str, events: Iterable[Event], price: PricePerToken) -> Usage:
+def _usage(role: str, events: Iterable[Event], price: Price) -> Usage:
     return Usage.of([call for event in events for call in event.calls if call.role == role], price)
 
 

@@ -8,6 +8,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from dspy_proact.calls import Usage
 from dspy_proact.corpus import CONTROL_RULE, HUMAN_ALPHA
 from dspy_proact.report.agreement import Agreement, agree_within
 from dspy_proact.report.controls import NOT_ASKED, Controls
@@ -15,7 +16,6 @@ from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, per
 from dspy_proact.report.offers import author_agreement
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
-from dspy_proact.report.usage import Usage
 from dspy_proact.stats import Figure, Repeats
 
 

@@ -7,7 +7,7 @@ from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
 from dspy_proact.runs.interrupt import orderly_interrupt
 from dspy_proact.runs.ledger import Grading, Ledger, Work
-from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, PricePerToken, RoleIdentity
+from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.observer import Observer
@@ -33,7 +33,6 @@ __all__ = [
     "Measure",
     "Nouns",
     "Observer",
-    "PricePerToken",
     "RoleIdentity",
     "RunFolder",
     "RunWriter",

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from pydantic import Field
 
+from dspy_proact.calls import Price
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.types import Frozen
@@ -64,16 +65,6 @@ class Identity(Frozen):
         return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
 
 
-class PricePerToken(Frozen):
-    """US dollars per token of one role, as read at the start of the run."""
-
-    prompt: float | None
-    completion: float | None
-    cached: float | None
-    reason: str | None
-    """Why it is not known, or where it is from."""
-
-
 class CorpusRecord(Frozen):
     """The corpus as it was read."""
 
@@ -110,9 +101,10 @@ class Manifest(Frozen):
     judge_epochs: int = 1
     """Verdicts of each judge on a response; the most that were asked for."""
     corpus: CorpusRecord
-    assistant_price: PricePerToken
-    judge_prices: dict[str, PricePerToken]
-    """By the judge's model."""
+    assistant_price: Price
+    """As read at the start of the run, or given."""
+    judge_prices: dict[str, Price]
+    """Likewise, by the judge's model."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str

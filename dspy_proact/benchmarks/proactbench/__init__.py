@@ -19,7 +19,7 @@ from dspy_proact.benchmarks.proactbench.cases import (
 )
 from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.jury import JudgePrompt, Jury, open_jury
-from dspy_proact.benchmarks.proactbench.results import responses_of
+from dspy_proact.benchmarks.proactbench.results import responses_of_results
 from dspy_proact.benchmarks.proactbench.synthetic import (
     Step,
     SyntheticItem,
@@ -56,7 +56,7 @@ __all__ = [
     "open_jury",
     "permuted_within_phase",
     "rater_kappa",
-    "responses_of",
+    "responses_of_results",
     "synthetic_items",
     "synthetic_ratings",
     "user_message",

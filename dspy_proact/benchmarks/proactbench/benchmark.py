@@ -59,15 +59,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     detector = OfferDetector()
 
     def __init__(self, case_set: CaseSet, assistant: Assistant, model: Model | None, jury: Jury | None):
-        self.case_set = case_set
+        self.case_set, self.control_prompt = case_set, self.detector.fingerprint()
         self._assistant, self._assistant_lm, self._jury = assistant, model and model.lm, jury
         self._judge_lms = {judge.name: judge.lm for judge in (jury.models if jury else ())}
         self.judges: Sequence[str] = tuple(self._judge_lms)
-
-    @property
-    def control_prompt(self) -> str:
-        """sha256 of the words in which offers are looked for."""
-        return self.detector.fingerprint()
 
     @classmethod
     def view_type(cls, stratum: str) -> type[BaseModel]:

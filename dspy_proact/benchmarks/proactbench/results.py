@@ -13,7 +13,7 @@ from dspy_proact.types import Response
 from dspy_proact.views import JudgeView
 
 
-def responses_of(results: Results, corpus: Corpus) -> Responses:
+def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     """Those of a results file, which holds no history: the corpus gives it.
 
     Triggers of the corpus that the file lacks are kept, as responses that are absent.

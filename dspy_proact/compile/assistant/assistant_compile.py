@@ -1,6 +1,6 @@
 """`dspy-proact optimize assistant`, as a value: checked before the first call, kept in a folder, resumable."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,12 @@ from dspy_proact.compile.compile import VERSIONED, Compile
 from dspy_proact.compile.workshop import require_one_endpoint, who
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Backend, Gate, Limits, Price, Record, open_model
+from dspy_proact.models import EMBEDDED, Gate, ModelSpec, Record, open_model
 from dspy_proact.programs import (
+    ASSISTANT,
+    JUDGE,
+    PROPOSER,
+    REPORT_JUDGE,
     Assistant,
     AssistantArtefact,
     Judge,
@@ -35,29 +39,15 @@ class AssistantCompile(Compile[AssistantArtefact]):
 
     Args:
         corpus: Its triggers and control turns.
-        model: A litellm name, or `embedded` for the stand-in.
+        model: By its name, or with all that is said of it.
         judge: Whose grades optimizers see.
-        report_judge: Who tests out of fold.
+        report_judge: Who tests out of fold; the tuning judge's model where None, and what is said of that one where
+            both have one name and nothing else is said of this one.
         proposer: Who writes prompts; the tuning judge's model where None.
         plan: Optimizer, folds, phases and guards.
         system_prompt: What the assistant is told at the start; nothing where None.
         start: An artefact to go on from instead.
-        model_api_base: Another endpoint than the provider's own.
-        judge_api_base: Likewise.
-        report_judge_api_base: Likewise; the tuning judge's where both are one model.
-        proposer_api_base: Likewise.
-        model_params: Decoding parameters that override the preset; None leaves one out.
-        judge_params: Likewise.
-        report_judge_params: Likewise; the tuning judge's where both are one model.
-        proposer_params: Likewise; the tuning judge's where it proposes.
-        backend: `litellm` forces litellm's client.
-        timeout: Seconds for one attempt.
-        retries: Further attempts after a failure that may heal.
-        limits: The most that one command may spend.
-        model_price: Instead of the list price.
-        judge_price: Likewise.
-        report_judge_price: Likewise.
-        proposer_price: Likewise.
+        gate: How calls are made; the usual way where None.
 
     Raises:
         UsageError: There is too little to learn from, the models cannot be called as asked, or the start is refused.
@@ -68,30 +58,15 @@ class AssistantCompile(Compile[AssistantArtefact]):
     def __init__(
         self,
         corpus: Corpus,
-        model: str = "embedded",
-        judge: str = "embedded",
-        report_judge: str = "embedded",
-        proposer: str | None = None,
+        model: ModelSpec | str = EMBEDDED,
+        judge: ModelSpec | str = EMBEDDED,
+        report_judge: ModelSpec | str | None = None,
+        proposer: ModelSpec | str | None = None,
         *,
         plan: AssistantPlan,
         system_prompt: str | None = None,
         start: Path | None = None,
-        model_api_base: str | None = None,
-        judge_api_base: str | None = None,
-        report_judge_api_base: str | None = None,
-        proposer_api_base: str | None = None,
-        model_params: Mapping[str, Any] | None = None,
-        judge_params: Mapping[str, Any] | None = None,
-        report_judge_params: Mapping[str, Any] | None = None,
-        proposer_params: Mapping[str, Any] | None = None,
-        backend: Backend = "auto",
-        timeout: float = 600.0,
-        retries: int = 5,
-        limits: Limits | None = None,
-        model_price: Price | None = None,
-        judge_price: Price | None = None,
-        report_judge_price: Price | None = None,
-        proposer_price: Price | None = None,
+        gate: Gate | None = None,
     ):
         if plan.effort.optimizer not in ASSISTANT_OPTIMIZERS:
             raise UsageError(
@@ -104,25 +79,14 @@ class AssistantCompile(Compile[AssistantArtefact]):
         require_measurable(plan.margins, self.probes, plan.phases)
         self._start = _started(self.probes, system_prompt, start)
         self._start.adapter = TamedChat()
-        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
-        if proposer is None and proposer_api_base is not None:
-            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
-        report_base = report_judge_api_base or (judge_api_base if report_judge == judge else None)
-        self._asked: dict[str, dict[str, Any]] = {
-            "assistant": {"name": model, "role": "assistant", "api_base": model_api_base, "price": model_price}
-            | {"params": model_params},
-            "judge": {"name": judge, "role": "judge", "api_base": judge_api_base, "price": judge_price}
-            | {"params": judge_params},
-            "report_judge": {"name": report_judge, "role": "judge", "api_base": report_base}
-            | {"price": report_judge_price or (judge_price if report_judge == judge else None)}
-            | {"params": report_judge_params or (judge_params if report_judge == judge else None)}
-            | {"flag": "--report-judge"},
-            "proposer": {"name": proposer or judge, "role": "proposer"}
-            | {"params": proposer_params or (None if proposer else judge_params)}
-            | {"api_base": proposer_api_base if proposer else judge_api_base}
-            | {"price": proposer_price or (None if proposer else judge_price)},
-        }
-        self._backend: Backend = backend
+        self._gate = gate or Gate()
+        tuning = ModelSpec.of(judge)
+        self._asked = (
+            (ModelSpec.of(model), ASSISTANT),
+            (tuning, JUDGE),
+            (tuning if report_judge is None else ModelSpec.of(report_judge).beside(tuning), REPORT_JUDGE),
+            (tuning if proposer is None else ModelSpec.of(proposer), PROPOSER),
+        )
         require_one_endpoint(vars(self._open(None)).values())
 
     @property
@@ -181,8 +145,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         )
 
     def _open(self, record: Record | None) -> Cast:
-        shared = {"gate": self._gate, "backend": self._backend, "record": record, "connections": 1}
-        self._cast = Cast(**{name: open_model(**asked, **shared) for name, asked in self._asked.items()})
+        self._cast = Cast(*(open_model(spec, role, self._gate, record=record) for spec, role in self._asked))
         return self._cast
 
     def _made(self) -> Made:

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dspy_proact.calls import Price
 from dspy_proact.compile.assistant.compiling import AssistantPlan, CompiledAssistant
 from dspy_proact.compile.assistant.guards import MARGINS
 from dspy_proact.compile.assistant.panel import Played
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.numbers import overlap, usage_of
-from dspy_proact.models import Price
 from dspy_proact.programs import AssistantCard, CandidateCard, CardNumber, Change
 from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dspy_proact.calls import Price
 from dspy_proact.compile.judge.compiling import Compiled, Tested
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.numbers import overlap, usage_of
-from dspy_proact.models import Price
 from dspy_proact.programs import CardNumber, Gain, JudgeCard, PhaseCard
 from dspy_proact.stats import (
     HumanReference,

@@ -1,6 +1,6 @@
 """`dspy-proact optimize judge`, as a value: checked before the first call, kept in a folder, resumed by the same."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,10 @@ from dspy_proact.compile.judge.labels import labelled
 from dspy_proact.compile.workshop import who
 from dspy_proact.corpus import Ratings
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Backend, Gate, Limits, Model, Price, Record, open_model
+from dspy_proact.models import EMBEDDED, Gate, Model, ModelSpec, Record, open_model
 from dspy_proact.programs import (
+    JUDGE,
+    PROPOSER,
     GradeResponse,
     Judge,
     JudgeArtefact,
@@ -31,20 +33,11 @@ class JudgeCompile(Compile[JudgeArtefact]):
 
     Args:
         ratings: With conversations and responses.
-        judge: A litellm name, or `embedded` for the stand-in.
+        judge: By its name, or with all that is said of it.
         proposer: Who writes instructions; the judge's model where None.
         plan: Optimizer, folds and votes.
         start: An artefact to go on from; our judge as it is where None.
-        judge_api_base: Another endpoint than the provider's own.
-        proposer_api_base: Likewise.
-        judge_params: Decoding parameters that override the preset; None leaves one out.
-        proposer_params: Likewise; the judge's where it proposes.
-        backend: `litellm` forces litellm's client.
-        timeout: Seconds for one attempt.
-        retries: Further attempts after a failure that may heal.
-        limits: The most that one command may spend.
-        judge_price: Instead of the list price.
-        proposer_price: Likewise.
+        gate: How calls are made; the usual way where None.
 
     Raises:
         UsageError: The ratings cannot be learned from, the models cannot be called as asked, or the start is refused.
@@ -55,36 +48,19 @@ class JudgeCompile(Compile[JudgeArtefact]):
     def __init__(
         self,
         ratings: Ratings,
-        judge: str = "embedded",
-        proposer: str | None = None,
+        judge: ModelSpec | str = EMBEDDED,
+        proposer: ModelSpec | str | None = None,
         *,
         plan: Plan,
         start: Path | None = None,
-        judge_api_base: str | None = None,
-        proposer_api_base: str | None = None,
-        judge_params: Mapping[str, Any] | None = None,
-        proposer_params: Mapping[str, Any] | None = None,
-        backend: Backend = "auto",
-        timeout: float = 600.0,
-        retries: int = 5,
-        limits: Limits | None = None,
-        judge_price: Price | None = None,
-        proposer_price: Price | None = None,
+        gate: Gate | None = None,
     ):
         self.ratings, self.plan = ratings, plan
         self.items = labelled(ratings)
         self._artefact = self._checked(read_judge(start), start) if start else None
-        if proposer is None and proposer_api_base is not None:
-            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
-        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
-        self._judge = {"name": judge, "api_base": judge_api_base, "params": judge_params, "price": judge_price}
-        self._proposer = {
-            "name": proposer or judge,
-            "api_base": proposer_api_base if proposer else judge_api_base,
-            "price": proposer_price or (None if proposer else judge_price),
-            "params": proposer_params or (None if proposer else judge_params),
-        }
-        self._backend: Backend = backend
+        self._gate = gate or Gate()
+        self._judge = ModelSpec.of(judge)
+        self._proposer = self._judge if proposer is None else ModelSpec.of(proposer)
         self._open(None)
 
     @property
@@ -144,9 +120,8 @@ class JudgeCompile(Compile[JudgeArtefact]):
         return artefact
 
     def _open(self, record: Record | None) -> tuple[Model, Model]:
-        shared = {"backend": self._backend, "record": record, "connections": 1}
-        judge = open_model(role="judge", gate=self._gate, **self._judge, **shared)
-        proposer = open_model(role="proposer", gate=self._gate, **self._proposer, **shared)
+        judge = open_model(self._judge, JUDGE, self._gate, record=record)
+        proposer = open_model(self._proposer, PROPOSER, self._gate, record=record)
         self._models = (judge, proposer)
         return self._models
 

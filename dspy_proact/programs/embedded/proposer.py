@@ -10,6 +10,7 @@ speaks of, or else one of them by the hash.
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 
 _OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
 _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
@@ -29,7 +30,7 @@ _INITIATIVE = (
 _RULES = ("Be strict: when in doubt between two grades give the lower.", "Be lenient: when in doubt give the higher.")
 
 
-def answer(system: str, messages: list[tuple[str, str]]) -> str:
+def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that were asked for: as JSON where JSON is asked for, else under their headers."""
     asked = messages[-1][1] if messages else ""
     found = _OUTPUTS.search(system)

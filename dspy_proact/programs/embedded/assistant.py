@@ -9,8 +9,9 @@ other time; one that asks to join two facts, where it finds two; one that asks f
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 
-from dspy_proact.models.embedded.words import content_words, sentences
+from dspy_proact.programs.embedded.words import content_words, sentences
 
 _INITIATIVE = re.compile(
     r"anticipat|proactiv|initiative|look ahead|unasked|not asked|mentioned|disclosed|next step", re.IGNORECASE
@@ -30,7 +31,7 @@ _STEP = re.compile(r"suggest|since you", re.IGNORECASE)
 _EXAMPLE = re.compile(r"^A worked example:\n(\{.*?^\})", re.DOTALL | re.MULTILINE)
 
 
-def answer(system: str, messages: list[tuple[str, str]]) -> str:
+def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The response to the last message."""
     said = [text for role, text in messages if role == "user"]
     last = said[-1] if said else ""

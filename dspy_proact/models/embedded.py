@@ -1,12 +1,11 @@
 """The embedded model's engine: plain rules behind the interface of a provider's client.
 
 It has no weights, reads nothing but the request, answers the same request alike, and measures nothing
-about any real model. Its contract is that a rule in the instruction or in demos changes its answers,
-so that a compile has something to find. One file a role beside this one says by which rules.
+about any real model. What it says is its role's.
 """
 
 import re
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 from dspy._vendor.lm15.types import StreamEvent
@@ -22,22 +21,19 @@ from dspy.lm15 import (
 )
 from dspy.lm15 import TextPart as Text
 
-from dspy_proact.models.decoding import Role
-from dspy_proact.models.embedded import assistant, judge, proposer
-
-EMBEDDED = "embedded"
-_ANSWERS: dict[Role, Callable[[str, list[tuple[str, str]]], str]] = {
-    "assistant": assistant.answer,
-    "judge": judge.answer,
-    "proposer": proposer.answer,
-}
+from dspy_proact.models.role import StandIn
+from dspy_proact.models.spec import EMBEDDED
 
 
 class EmbeddedEngine:
-    """Answers a request from its system text and its messages, by the rules of one role."""
+    """Answers a request from its system text and its messages.
 
-    def __init__(self, role: Role):
-        self._answer = _ANSWERS[role]
+    Args:
+        stand_in: What it answers.
+    """
+
+    def __init__(self, stand_in: StandIn):
+        self._answer = stand_in
 
     @property
     def twin(self) -> "AsyncEmbeddedEngine":
@@ -81,11 +77,6 @@ class AsyncEmbeddedEngine:
         """The stream of the synchronous engine."""
         for event in self._engine.stream(request):
             yield event
-
-
-def embedded_engine(role: Role) -> EmbeddedEngine:
-    """The engine of a role."""
-    return EmbeddedEngine(role)
 
 
 def _text(system: Any) -> str:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from dspy_proact.models.embedded.words import content_words, sentences
+from dspy_proact.programs.embedded.words import content_words, sentences
 
 _HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
 _OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
@@ -35,7 +35,7 @@ _CUTS = (0.45, 0.75)
 _STEP = 0.2
 
 
-def answer(system: str, messages: list[tuple[str, str]]) -> str:
+def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = _fields(messages[-1][1]) if messages else {}
     response = _unfenced(shown.get("response", ""))

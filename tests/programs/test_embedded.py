@@ -4,11 +4,21 @@ import dspy
 import pytest
 from dspy.lm15 import Message, Request
 
-from dspy_proact.models import Gate, open_model
-from dspy_proact.models.embedded import EMBEDDED, embedded_engine
-from dspy_proact.models.embedded.assistant import answer as reply
-from dspy_proact.models.embedded.judge import answer as grade
-from dspy_proact.programs import Assistant, BareChat, FencedJSON, GradeResponse, Judge, QuoteEvidence, Reply
+from dspy_proact.models import EMBEDDED, Gate, open_model
+from dspy_proact.models.embedded import EmbeddedEngine
+from dspy_proact.programs import (
+    ASSISTANT,
+    JUDGE,
+    Assistant,
+    BareChat,
+    FencedJSON,
+    GradeResponse,
+    Judge,
+    QuoteEvidence,
+    Reply,
+)
+from dspy_proact.programs.embedded.assistant import answer as reply
+from dspy_proact.programs.embedded.judge import answer as grade
 from dspy_proact.types import Phase, Rubric, Turn
 
 # Ten users, each of whom discloses something.
@@ -41,16 +51,18 @@ def worked_example(response):
     return system["content"]
 
 
-@pytest.mark.parametrize("role", ["assistant", "judge"])
+@pytest.mark.parametrize("role", [ASSISTANT, JUDGE], ids=lambda role: role.name)
 def test_the_same_request_is_answered_alike(role):
     request = Request(model=EMBEDDED, messages=(Message.user(USERS[0]),), system="Look ahead.")
-    first, second = (embedded_engine(role).complete(request) for _ in range(2))
+    first, second = (EmbeddedEngine(role.stand_in).complete(request) for _ in range(2))
     assert first.message.text == second.message.text
     assert first.finish_reason == "stop"
 
 
 def test_tokens_are_counted_as_four_characters_each():
-    usage = embedded_engine("assistant").complete(Request(model=EMBEDDED, messages=(Message.user("x" * 40),))).usage
+    usage = (
+        EmbeddedEngine(ASSISTANT.stand_in).complete(Request(model=EMBEDDED, messages=(Message.user("x" * 40),))).usage
+    )
     assert usage.input_tokens == 10  # 40 / 4
 
 
@@ -292,8 +304,8 @@ def test_a_worked_example_that_is_broken_teaches_nothing(example):
 
 def test_the_programs_run_on_it_as_on_any_model():
     gate = Gate()
-    with dspy.context(lm=open_model(EMBEDDED, "assistant", gate).lm):
+    with dspy.context(lm=open_model(EMBEDDED, ASSISTANT, gate).lm):
         response = Assistant()(history=[], user_message=USERS[0]).response
-    with dspy.context(lm=open_model(EMBEDDED, "judge", gate).lm):
+    with dspy.context(lm=open_model(EMBEDDED, JUDGE, gate).lm):
         said = Judge()(**shown(response))
     assert said.grade in {"PASS", "PARTIAL", "FAIL"}
