@@ -19,7 +19,7 @@ from statistics import fmean
 
 import dspy
 
-from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 from dspy_proact.compile import Effort, Labelled, Plan, Start, compile_judge, labelled
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import JUDGE, PROPOSER, Cuts, Judge

@@ -13,7 +13,7 @@ import pytest
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
-from dspy_proact.benchmarks import Pair, Side, conversation_case
+from dspy_proact.benchmarks.proactbench import Pair, Side, conversation_case
 from dspy_proact.cli.options import triggers
 from dspy_proact.cli.views.trial_text import SideBySide
 from dspy_proact.corpus import read_jsonl

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import click
-from dspy_proact.benchmarks.forecast import SECONDS
 
 from dspy_proact.benchmarks import Execution, Forecast, RoleForecast
+from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.views.forecast import duration
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
