@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 _COMPARED = Section(
-    Heading.RECKONED,
+    Heading.COMPARED,
     (
         click.Option(
             ["--consensus"],
@@ -26,6 +26,7 @@ _COMPARED = Section(
         click.Option(
             ["--min-ratings"],
             type=click.IntRange(1),
+            metavar="N",
             default=1,
             show_default=True,
             help="Compare the judge on items with as many; alpha keeps all.",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _MIN_KAPPA = click.Option(
     ["--min-kappa"],
     type=click.FloatRange(-1, 1),
+    metavar="X",
     help="Refuse a --judge-program whose card promises less in any phase.",
 )
 
@@ -46,7 +47,7 @@ _MIN_KAPPA = click.Option(
     SCOPE,
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
-    example="dspy-proact eval --model openai/gpt-4o --judge openai/gpt-5.4 --limit 50 --dry-run",
+    example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
 )
 def evaluate(
     model: NamedModel,

@@ -37,7 +37,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
     GRADING_SCOPE,
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
-    example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7 --out runs/judged-again",
+    example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def rejudge(

@@ -139,7 +139,7 @@ class _Trial:
     Bundle("place", (CORPUS, _PLACE), _Place),
     GATE,
     Section(Heading.OUTPUT, (json_option("the responses and verdicts"),)),
-    example='dspy-proact try "Offer one next step, and only when the user is done." --phase RECOVERY',
+    example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
 )
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
 def try_(

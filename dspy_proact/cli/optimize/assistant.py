@@ -86,8 +86,8 @@ _TUNED = Section(
     _TUNED,
     GATE,
     output_options("the compile. Default: compiles/assistant--ID", "the card"),
-    example="dspy-proact optimize assistant --model openai/gpt-4o --judge openai/gpt-5.4 \\\n"
-    "    --report-judge anthropic/claude-opus-4-7 --guard offers --dry-run",
+    example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
+    "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
 )
 def assistant(
     model: NamedModel,

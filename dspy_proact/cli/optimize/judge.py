@@ -26,6 +26,7 @@ _TUNED = Section(
         click.Option(
             ["--votes"],
             type=click.IntRange(1, 100),
+            metavar="N",
             default=1,
             show_default=True,
             help="Verdicts on each response.",

@@ -33,15 +33,26 @@ _CALLS = Section(
         click.Option(
             ["--concurrency"],
             type=click.IntRange(1, 4096),
+            metavar="N",
             default=32,
             show_default=True,
             help="Requests in flight, of all models together.",
         ),
         click.Option(
-            ["--timeout"], type=Positive(86400), default=600, show_default=True, help="Seconds for one attempt."
+            ["--timeout"],
+            type=Positive(86400),
+            metavar="S",
+            default=600,
+            show_default=True,
+            help="Seconds for one attempt.",
         ),
         click.Option(
-            ["--retries"], type=click.IntRange(0, 100), default=5, show_default=True, help="Further attempts a call."
+            ["--retries"],
+            type=click.IntRange(0, 100),
+            metavar="N",
+            default=5,
+            show_default=True,
+            help="Further attempts a call.",
         ),
         click.Option(
             ["--backend"],
@@ -55,11 +66,19 @@ _CALLS = Section(
 _LIMITS = Section(
     Heading.LIMITS,
     (
-        click.Option(["--max-calls"], type=click.IntRange(1), help="The most calls of this command, retries included."),
         click.Option(
-            ["--max-tokens"], type=click.IntRange(1), help="The most tokens of this command, prompts and answers."
+            ["--max-calls"],
+            type=click.IntRange(1),
+            metavar="N",
+            help="The most calls of this command, retries included.",
         ),
-        click.Option(["--max-usd"], type=Positive(), help="The most US dollars of this command."),
+        click.Option(
+            ["--max-tokens"],
+            type=click.IntRange(1),
+            metavar="N",
+            help="The most tokens of this command, prompts and answers.",
+        ),
+        click.Option(["--max-usd"], type=Positive(), metavar="USD", help="The most US dollars of this command."),
     ),
 )
 GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)

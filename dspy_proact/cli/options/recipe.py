@@ -18,15 +18,37 @@ def _recipe(*, optimizer: Any, trials: int, max_demos: int, folds: int, seed: in
 
 
 _OPTIONS = (
-    click.Option(["--trials"], type=click.IntRange(1, 10000), default=20, show_default=True, help="Candidates to try."),
     click.Option(
-        ["--max-demos"], type=click.IntRange(0, 64), default=4, show_default=True, help="Worked examples at most."
+        ["--trials"],
+        type=click.IntRange(1, 10000),
+        metavar="N",
+        default=20,
+        show_default=True,
+        help="Candidates to try.",
     ),
     click.Option(
-        ["--folds"], type=click.IntRange(2, 100), default=5, show_default=True, help="Folds of whole personas."
+        ["--max-demos"],
+        type=click.IntRange(0, 64),
+        metavar="N",
+        default=4,
+        show_default=True,
+        help="Worked examples at most.",
     ),
     click.Option(
-        ["--seed"], type=click.IntRange(0, 2**31), default=0, show_default=True, help="Of folds, draws and studies."
+        ["--folds"],
+        type=click.IntRange(2, 100),
+        metavar="N",
+        default=5,
+        show_default=True,
+        help="Folds of whole personas.",
+    ),
+    click.Option(
+        ["--seed"],
+        type=click.IntRange(0, 2**31),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Of folds, draws and studies.",
     ),
 )
 

@@ -15,7 +15,7 @@ class Heading(StrEnum):
     JUDGE = "Judge"
     ASKED = "What is asked"
     RECIPE = "How it is compiled"
-    RECKONED = "How it is reckoned"
+    COMPARED = "How it is compared"
     CALLS = "How calls are made"
     LIMITS = "Limits"
     OUTPUT = "Output"
@@ -84,13 +84,13 @@ class Verb(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under their headings."""
-        headed = {heading: self._headed(heading) for heading in Heading}
+        headed = {str(heading): self._headed(heading) for heading in Heading}
         own = [option for options in headed.values() for option in options]
-        rest = [param for param in self.get_params(ctx) if param not in own]
-        for heading, params in {**headed, "Options": rest}.items():
-            records = [record for param in params if (record := param.get_help_record(ctx))]
+        rest = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and param not in own]
+        for heading, options in {**headed, "Help": rest}.items():
+            records = [record for option in options if (record := option.get_help_record(ctx))]
             if records:
-                with formatter.section(str(heading)):
+                with formatter.section(heading):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
