@@ -102,7 +102,7 @@ class ProviderDown(Halt):
 
 
 class StorageFault(Halt):
-    """What was answered cannot be kept on disk, so that nothing further may be paid for; mended, the command goes on."""
+    """What was answered cannot be kept, so that nothing further may be paid for; once mended, the command goes on."""
 
     exit_status = 2
 

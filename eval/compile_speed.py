@@ -75,7 +75,8 @@ def main() -> None:
     bases, missed = pipe.recv(), False
     print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
     for name in chosen:
-        program, optimizer = name.split()
+        program, _, wanted = name.partition(" ")
+        optimizer = next(each for each in OPTIMIZERS if each == wanted)
         made, rows = partial(compiling, program, optimizer, bases, trials=trials), []
         for each in (1, width):
             seconds, digest = timed(lambda width, made=made: made(width=width), each)

@@ -92,6 +92,6 @@ class CrossFit(Generic[Item, P, T, R]):
         results = {item.key: result for item, (result, _) in zip(items, found, strict=True)}
         return Tested(results, tuple(call for _, calls in found for call in calls if call.role == self.task.role))
 
-    def _test(self, tuned: T, item: I) -> tuple[R, list[Call]]:
+    def _test(self, tuned: T, item: Item) -> tuple[R, list[Call]]:
         with collect_calls() as calls:
             return self.task.test(tuned, item), calls

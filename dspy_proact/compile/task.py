@@ -58,7 +58,7 @@ class Task(Protocol[Item, P, T, R]):
         """What is shipped of a program that was chosen on a training set of this task's."""
         ...
 
-    def test(self, tuned: T, item: I) -> R:
+    def test(self, tuned: T, item: Item) -> R:
         """What is found at an item; a failure of content is a result."""
         ...
 

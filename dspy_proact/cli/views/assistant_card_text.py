@@ -180,8 +180,8 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
         f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
         f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
-        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, {len(card.fold_scores)} "
-        f"folds. Tuned by {made.models['judge'].model}, reported by {made.models['report_judge'].model}, prompts by "
+        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, "
+        f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by {made.models['report_judge'].model}, prompts by "
         f"{made.models['proposer'].model}.",
     ]
     if _looked_at(card):

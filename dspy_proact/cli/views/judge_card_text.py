@@ -70,8 +70,8 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
         "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
         "people's; a change of it is a change of strictness, not of agreement.",
-        f"{card.raters} raters, {card.scenarios} scenarios, {len(card.fold_scores)} folds; {card.unread} responses left out "
-        "because a verdict on them could not be read.",
+        f"{card.raters} raters, {card.scenarios} scenarios, {len(card.fold_scores)} folds; {card.unread} responses "
+        "left out because a verdict on them could not be read.",
         f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
         f"{after[1]} after.",
         f"1,000 verdicts: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
