@@ -358,9 +358,9 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
     evaluation(server, corpus(tmp_path)).run(tmp_path / "parent")
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
-    for refused in (again.run, again.plan):
+    for refused in (again.run, again.forecast):
         with pytest.raises(UsageError, match="--controls: among these responses is none at"):
-            refused(tmp_path / "child", controls=True)
+            refused(tmp_path / "child", Scope(controls=True))
     assert not server.sent
     assert not (tmp_path / "child").exists()
 
