@@ -1,4 +1,4 @@
-"""Estimates with honest intervals: functions of scores and their scenarios, without I/O."""
+"""Estimates with honest intervals: functions of scores and their groups, without I/O."""
 
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
@@ -21,7 +21,7 @@ from dspy_proact.stats.published_rule import PublishedRule, published_rule
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
-from dspy_proact.stats.simulate import Cuts, Effects, SimulatedPair, SimulatedRun, simulate_pair, simulate_run
+from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -37,7 +37,6 @@ __all__ = [
     "AlphaMetric",
     "AltTest",
     "Counted",
-    "Cuts",
     "Discordant",
     "Effects",
     "Estimate",
@@ -54,6 +53,7 @@ __all__ = [
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
+    "Thresholds",
     "Weight",
     "ac",
     "ac_estimate",

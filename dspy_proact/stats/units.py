@@ -16,8 +16,8 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.student import t_quantile
 
-ENOUGH_SCENARIOS = 10
-"""From here on whole scenarios are left out and not single items."""
+ENOUGH_GROUPS = 10
+"""From here on whole groups are left out and not single items."""
 CLAIM = 0.99
 """Probability below the upper end of a two-sided 98 % interval. Folds share training data, so that a 95 % interval
 of what was chosen in them claims too often; one of 98 % was measured to claim falsely in at most 3 % of data sets."""
@@ -28,24 +28,24 @@ Statistic = Callable[[NDArray[np.float64]], float | None]
 
 @dataclass(frozen=True)
 class Units:
-    """The units that are left out one at a time: whole scenarios where there are at least ten, else single items."""
+    """The units that are left out one at a time: whole groups where there are at least ten, else single items."""
 
     name: str
-    """What a unit is called in reasons: scenario or item."""
+    """What a unit is called in reasons: group or item."""
     place: NDArray[np.intp]
     """Unit of each item, counted from 0 without a gap: shape (n,)."""
 
     @classmethod
-    def of(cls, clusters: Sequence[Hashable]) -> "Units":
-        """The units of items with these scenarios.
+    def of(cls, groups: Sequence[Hashable]) -> "Units":
+        """The units of items with these groups.
 
         Args:
-            clusters: Key of the scenario of each item.
+            groups: Key of the group of each item.
         """
-        number = {key: index for index, key in enumerate(dict.fromkeys(clusters))}
-        if len(number) < ENOUGH_SCENARIOS:
-            return cls("item", np.arange(len(clusters)))
-        return cls("scenario", np.array([number[key] for key in clusters]))
+        number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
+        if len(number) < ENOUGH_GROUPS:
+            return cls("item", np.arange(len(groups)))
+        return cls("group", np.array([number[key] for key in groups]))
 
     @property
     def df(self) -> float:

@@ -23,10 +23,10 @@ def numbers(one: Estimate) -> list[float | None]:
     return [one.value, one.low, one.high]
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_the_published_study(phase: str, data: Path):
-    items = study(data).of(phase)
-    ratings, alpha_printed, kappa_printed, confusion, exact = PUBLISHED[phase]
+@pytest.mark.parametrize("stratum", PHASES)
+def test_the_published_study(stratum: str, data: Path):
+    items = study(data).of(stratum)
+    ratings, alpha_printed, kappa_printed, confusion, exact = PUBLISHED[stratum]
     one = published_rule(items.ratings, items.judge, LABELS, TIES)
     assert (one.ratings, one.confusion, one.exact) == (ratings, confusion, exact)
     assert one.items == sum(map(sum, confusion))
