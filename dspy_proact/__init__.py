@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         summarize,
         summarize_results,
     )
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
     from dspy_proact.views import AssistantView, JudgeView
@@ -52,6 +52,7 @@ __all__ = [
     "Responses",
     "Rubric",
     "RunFolder",
+    "Scope",
     "Summary",
     "Trigger",
     "Turn",
@@ -91,7 +92,7 @@ _ROOMS = {
         "summarize",
         "summarize_results",
     ],
-    "runs": ["RunFolder"],
+    "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "views": ["AssistantView", "JudgeView"],

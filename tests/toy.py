@@ -21,6 +21,8 @@ from dspy_proact.runs import (
     Identity,
     Ledger,
     Manifest,
+    Measure,
+    Nouns,
     Observer,
     PricePerToken,
     RoleIdentity,
@@ -28,6 +30,7 @@ from dspy_proact.runs import (
     Runner,
     RunWriter,
     Scored,
+    Settings,
     StageKey,
     latest,
 )
@@ -92,6 +95,9 @@ class Riddles:
     strata: Sequence[str] = STRATA
     labels: Sequence[str] = LABELS
     control_labels: Sequence[str] = CONTROL_LABELS
+    nouns = Nouns(case="riddle", cases="riddles", group="place", groups="places")
+    measures: Sequence[Measure] = ()
+    settings = Settings()
     answer_type = Guess
     detail_type = Marking
 
@@ -110,7 +116,7 @@ class Riddles:
         with self._flight("response", case):
             return await self._answer(case)
 
-    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+    async def grade(self, case: Case, answer: Guess, judge: str | None) -> Scored[Marking]:
         with self._flight("verdict", case):
             return await self._grade(case, answer)
 
@@ -196,7 +202,7 @@ def manifest(**changes: Any) -> Manifest:
         "labels": LABELS,
         "embedded": False,
         "epochs": 1,
-        "corpus": CorpusRecord(name="riddles.jsonl", revision=None, dialogues=3, triggers=6, ignored_fields={}),
+        "corpus": CorpusRecord(name="riddles.jsonl", revision=None, rows=3, cases=6, ignored_fields={}),
         "assistant_price": price(),
         "judge_prices": {JUDGE: price()},
         "backend": "auto",

@@ -86,6 +86,7 @@ class Evaluation(Execution):
             ),
             strata=tuple(ProactBench.strata),
             labels=tuple(ProactBench.labels),
+            nouns=ProactBench.nouns,
             control_labels=tuple(ProactBench.control_labels),
             embedded=any(each.embedded for each in (under_test, *jury.models)),
             system_prompt=program.system_prompt or None,
@@ -113,7 +114,7 @@ def corpus_record(corpus: Corpus) -> CorpusRecord:
     return CorpusRecord(
         name=corpus.name,
         revision=corpus.revision,
-        dialogues=len(corpus.dialogues),
-        triggers=corpus.trigger_count,
+        rows=len(corpus.dialogues),
+        cases=corpus.trigger_count,
         ignored_fields=dict(corpus.ignored_fields),
     )

@@ -8,12 +8,24 @@ import dspy
 
 from dspy_proact.corpus import Corpus, control_turns, trigger_key
 from dspy_proact.programs import Assistant, Judge, OfferDetector
-from dspy_proact.runs import CONTROL, Case, Scored
+from dspy_proact.runs import CONTROL, Case, Measure, Nouns, Scored, Settings
 from dspy_proact.types import Dialogue, Grade, Offers, Phase, Response, Trigger, Turn, Verdict
 from dspy_proact.views import AssistantView, ControlView, JudgeView
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
+NOUNS = Nouns(
+    case="trigger",
+    cases="triggers",
+    stratum="phase",
+    strata="phases",
+    group="scenario",
+    groups="scenarios",
+    control="control turn",
+    controls="control turns",
+    row="dialogue",
+    rows="dialogues",
+)
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
@@ -43,6 +55,9 @@ class ProactBench:
     control_labels: Sequence[str] = (HELD_BACK, UNWANTED)
     answer_type = Response
     detail_type = Verdict
+    nouns = NOUNS
+    measures: Sequence[Measure] = ()
+    settings = Settings()
     detector = OfferDetector()
 
     def __init__(
@@ -73,8 +88,9 @@ class ProactBench:
             return self.detector.messages(case.view, answer.text)
         return self._seats[judge].judge.messages(_view(case), answer.text)
 
-    async def grade(self, case: Case, answer: Response, judge: str) -> Scored[Verdict] | Scored[Offers]:
+    async def grade(self, case: Case, answer: Response, judge: str | None) -> Scored[Verdict] | Scored[Offers]:
         """One judge's verdict on a response; at a control turn what its model finds offered."""
+        assert judge is not None, "ProactBench is graded by judges"
         seat = self._seats[judge]
         with dspy.context(lm=seat.lm, **_LEAN):
             if isinstance(case.view, ControlView):

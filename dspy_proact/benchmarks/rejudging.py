@@ -72,6 +72,7 @@ class Rejudging(Execution):
             ),
             strata=tuple(ProactBench.strata),
             labels=tuple(ProactBench.labels),
+            nouns=ProactBench.nouns,
             control_labels=tuple(ProactBench.control_labels),
             system_prompt=responses.system_prompt,
             learned_on=responses.learned_on,

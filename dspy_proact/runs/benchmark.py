@@ -6,10 +6,18 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from dspy_proact.runs.measure import Measure
+from dspy_proact.runs.nouns import Nouns
+from dspy_proact.types import Frozen
+
 CONTROL = "CONTROL"
 """The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
 Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
+
+
+class Settings(Frozen):
+    """What a benchmark can be set to, as part of a run's identity; this one has nothing to set."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,8 @@ class Scored(Generic[Detail]):
     """The benchmark's own frozen model of the grading."""
     verified: bool | None = None
     """Whether what the grader quotes stands in the answer; None where there is nothing to check."""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Named finite numbers beside the score, of which measures are made."""
 
 
 class Benchmark(Protocol[Answer, Detail]):
@@ -53,7 +63,11 @@ class Benchmark(Protocol[Answer, Detail]):
     control_labels: Sequence[str]
     """Every label of control cases, from best to worst; empty where the benchmark has none."""
     judges: Sequence[str]
-    """Names of the graders; each grades every answer."""
+    """Names of the graders; each grades every answer. Empty where the benchmark grades by itself, without a model."""
+    nouns: Nouns
+    measures: Sequence[Measure]
+    """What reports give beside scores, in their order."""
+    settings: Settings
     answer_type: type[Answer]
     detail_type: type[Detail]
 
@@ -65,6 +79,10 @@ class Benchmark(Protocol[Answer, Detail]):
         """Call the program under test; raises a `StageError` when there is no answer."""
         ...
 
-    async def grade(self, case: Case, answer: Answer, judge: str) -> Scored[Detail]:
-        """Have one of the judges grade an answer; raises a `StageError` when there is no grade."""
+    async def grade(self, case: Case, answer: Answer, judge: str | None) -> Scored[Detail]:
+        """Have one of the judges grade an answer, or grade it oneself where judge is None.
+
+        Raises:
+            StageError: There is no grade.
+        """
         ...

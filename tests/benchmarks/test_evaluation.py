@@ -142,7 +142,7 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     assert manifest.identity.benchmark == "proactbench"
     assert manifest.strata == ("EMERGENT", "CRITICAL", "RECOVERY")
     assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
-    assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
+    assert (manifest.corpus.rows, manifest.corpus.cases) == (1, 3)
     assert manifest.corpus.ignored_fields == {"colour": 1}
     free = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
     assert (manifest.assistant_price, manifest.judge_prices) == (free, {"embedded": free})

@@ -408,7 +408,7 @@ def test_the_parent_of_a_results_file_is_the_hash_of_its_bytes(tmp_path, server)
     second = rejudge(tmp_path, server, results(tmp_path, result_row())).manifest()
     assert second.identity.parent == hashlib.sha256((tmp_path / "results.jsonl").read_bytes()).hexdigest()
     assert second.identity.assistant.model == "vendor/model-1"
-    assert (second.corpus.triggers, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
+    assert (second.corpus.cases, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
 
 
 def test_a_file_that_has_changed_is_another_parent(tmp_path, server):

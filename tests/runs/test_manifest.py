@@ -155,7 +155,7 @@ def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
 def test_a_manifest_is_read_as_it_was_written():
     full = manifest(
         corpus=CorpusRecord(
-            name="riddles", revision="0" * 40, dialogues=2, triggers=4, ignored_fields={"colour": 2, "näme": 1}
+            name="riddles", revision="0" * 40, rows=2, cases=4, ignored_fields={"colour": 2, "näme": 1}
         ),
         assistant_price=price(1e-6, 2.5e-06, 1e-7),
         judge_prices={"sphinx": price(None, None, reason="not in the list")},
