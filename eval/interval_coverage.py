@@ -17,9 +17,9 @@ from statistics import fmean
 import numpy as np
 
 from dspy_proact.stats import (
-    Thresholds,
     Effects,
     Estimate,
+    Thresholds,
     cluster_mean,
     paired_difference,
     simulate_pair,
