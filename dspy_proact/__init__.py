@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         Comparison,
         Summary,
         compare,
-        document,
         leaderboard,
         print_comparison,
         print_leaderboard,
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
         study,
         summarize,
         summarize_results,
+        summary_document,
     )
     from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
@@ -58,7 +58,6 @@ __all__ = [
     "Turn",
     "Verdict",
     "compare",
-    "document",
     "leaderboard",
     "load_assistant",
     "load_corpus",
@@ -71,6 +70,7 @@ __all__ = [
     "study",
     "summarize",
     "summarize_results",
+    "summary_document",
 ]
 
 _ROOMS = {
@@ -83,14 +83,14 @@ _ROOMS = {
         "Comparison",
         "Summary",
         "compare",
-        "document",
-        "leaderboard",
+            "leaderboard",
         "print_comparison",
         "print_leaderboard",
         "print_summary",
         "study",
         "summarize",
         "summarize_results",
+        "summary_document",
     ],
     "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],

@@ -66,7 +66,7 @@ def table(runs: dict[str, Summary]) -> list[str]:
                 *(name, sum(each.state == "scored" for each in run.of_stratum(PHASE))),
                 *(percent(scores.pass_rate), percent(scores.weighted), *paired),
                 *(percent(run.scores(phase).weighted) for phase in OTHERS),
-                *(controls.count("scored"), percent(controls.unwanted_offers), words(run)),
+                *(controls.count("scored"), percent(controls.rate), words(run)),
             ]
         ]
     return [f"| {' | '.join(map(str, row))} |" for row in rows]
@@ -79,7 +79,7 @@ def words(run: Summary) -> str:
 
 def picture(runs: dict[str, Summary], title: str, notes: list[str]) -> str:
     points = [
-        ScatterPoint(name, run.controls.unwanted_offers, run.scores(PHASE).weighted, marked=name == "bare")
+        ScatterPoint(name, run.controls.rate, run.scores(PHASE).weighted, marked=name == "bare")
         for name, run in runs.items()
     ]
     told = ["95 % intervals over scenarios", "filled: the model without a system prompt", *notes]

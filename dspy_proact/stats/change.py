@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.claim import ENOUGH_LABELS, ENOUGH_GROUPS
+from dspy_proact.stats.claim import ENOUGH_GROUPS, ENOUGH_LABELS
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.paired import paired_difference

@@ -83,6 +83,40 @@ def macro_mean(
     return _estimate(theta, table.influence, table.shares, table.warning)
 
 
+def part_mean(
+    values: Sequence[float] | NDArray[np.float64],
+    groups: Sequence[Hashable],
+    *,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Mean of numbers of any range, every case weighted equally; its interval is on the plain scale.
+
+    Silence is decided as in `cluster_mean`; equal numbers have no spread, and so no bounds.
+
+    Args:
+        values: Array of shape (n,), each finite, in a unit of their own.
+        groups: Key of the group of each number.
+        bounds: The least and the greatest value that the mean can have: the interval ends there.
+
+    Raises:
+        ValueError: A number is not finite, or the lengths differ.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():
+        raise ValueError(f"one finite number and group a case: {numbers.tolist()!r} for {len(groups)}")
+    if not len(numbers):
+        return Estimate(None, reason="no scores")
+    table = tabulate(numbers, groups, [None] * len(numbers), [None])
+    mean = float(table.means[0])
+    if table.lonely:
+        return Estimate(mean, reason=table.lonely)
+    error = standard_error(table.influence, table.shares)
+    if error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
+        return Estimate(mean, reason="groups do not differ")
+    reach = t_quantile(UPPER, degrees_of_freedom(table.shares)) * error
+    return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), table.warning)
+
+
 def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
     """CR2 standard error of a mean, in the unit of its influences.
 

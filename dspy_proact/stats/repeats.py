@@ -43,25 +43,6 @@ class Repeats:
     """Smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J): more
     verdicts on each response than that buy at most a tenth of the variance of the mean score."""
 
-    def epochs_by_cost(self, cost_of_case: float, cost_of_repeat: float) -> Figure[float]:
-        """Number of epochs, at least 1 and not whole, that gives the narrowest interval for a budget.
-
-        K* = sqrt(cost_of_case / cost_of_repeat * within / (design effect * case)).
-
-        Args:
-            cost_of_case: What one more case costs apart from its repeats, above 0.
-            cost_of_repeat: What one response and its verdict cost, above 0 and in the same unit.
-
-        Raises:
-            ValueError: A cost is not above 0.
-        """
-        if not (0 < cost_of_case < math.inf and 0 < cost_of_repeat < math.inf):
-            raise ValueError(f"costs must be above 0, not {cost_of_case!r} and {cost_of_repeat!r}")
-        ratio = _noise_ratio(self.within_variance, self.design_effect, self.case_variance)
-        if ratio.value is None:
-            return ratio
-        return Figure(max(1.0, math.sqrt(cost_of_case / cost_of_repeat * ratio.value)))
-
 
 def repeats(
     scores: Sequence[float] | NDArray[np.float64],

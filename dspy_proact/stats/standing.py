@@ -10,11 +10,6 @@ from dspy_proact.stats.slates import slates
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units
 
-LEAST_KAPPA = 0.10
-"""Below this against the judge the published study leaves a person out."""
-LEAST_RATINGS = 5
-"""With fewer ratings it leaves nobody out."""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -29,9 +24,6 @@ class Standing:
     """Quadratic kappa against the distribution of the others' ratings of the shared items, in [-1, 1]."""
     against_judge: Estimate
     """Quadratic kappa against the judge, in [-1, 1]."""
-    excluded: bool
-    """Whether the published rule leaves the person out. It does so for disagreeing with the judge, and so raises the
-    agreement of people with the judge: to reproduce a study, never to clean one."""
 
 
 def standings(
@@ -45,7 +37,7 @@ def standings(
 
     Intervals leave out one group at a time where there are at least ten, else one item. Silence and ties are
     decided as follows. No shared items, or gradings that are all equal (0 / 0): no value. Undefined without one
-    unit, or the same without any: no bounds. A person without a kappa against the judge is not excluded.
+    unit, or the same without any: no bounds.
 
     Args:
         ratings: The labels that people gave each item.
@@ -71,9 +63,7 @@ def standings(
         others = slate.others[slate.shared]
         against_others = _kappa(others / others.sum(axis=1, keepdims=True), slate.own[slate.shared], shared)
         against_judge = _kappa(grades[slate.items], slate.own, keys)
-        low = against_judge.value is not None and against_judge.value < LEAST_KAPPA
-        excluded = low and len(keys) >= LEAST_RATINGS
-        told.append(Standing(slate.rater, len(keys), len(shared), against_others, against_judge, excluded))
+        told.append(Standing(slate.rater, len(keys), len(shared), against_others, against_judge))
     return told
 
 

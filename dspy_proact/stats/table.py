@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 ENOUGH_GROUPS = 5
 """From here on an interval may carry a claim; with fewer it is marked."""
+VERY_WIDE = "too few groups: very wide"
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class Table:
     def warning(self) -> str | None:
         """What is wrong with bounds that rest on few groups; None from five on, in every stratum."""
         if self.groups < ENOUGH_GROUPS:
-            return "too few groups: very wide"
+            return VERY_WIDE
         names = self._names(self.held < ENOUGH_GROUPS)
         return f"too few groups in {names}: too narrow" if names else None
 

@@ -6,7 +6,7 @@ same function of the sum over all others.
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from dspy_proact.stats.cluster import UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.table import ENOUGH_GROUPS as ENOUGH_FOR_A_CLAIM
+from dspy_proact.stats.table import VERY_WIDE
 
 ENOUGH_GROUPS = 10
 """From here on whole groups are left out and not single items."""
@@ -42,10 +44,19 @@ class Units:
         Args:
             groups: Key of the group of each item.
         """
-        number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
-        if len(number) < ENOUGH_GROUPS:
+        if len(set(groups)) < ENOUGH_GROUPS:
             return cls("item", np.arange(len(groups)))
-        return cls("group", np.array([number[key] for key in groups]))
+        return cls.whole(groups)
+
+    @classmethod
+    def whole(cls, groups: Sequence[Hashable]) -> "Units":
+        """The units of items that are never left out singly: whole groups, however few there are.
+
+        Args:
+            groups: Key of the group of each item.
+        """
+        number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
+        return cls("group", np.array([number[key] for key in groups], dtype=np.intp))
 
     @property
     def df(self) -> float:
@@ -64,7 +75,7 @@ class Units:
         """A statistic of all items, with its jackknife interval clipped to the statistic's range.
 
         Silence is decided as follows. No items, or a statistic that is undefined: no value. Otherwise as in
-        `jackknife`.
+        `jackknife`; bounds that rest on two to four groups carry a warning.
 
         Args:
             parts: What each item adds to the sum: shape (n, ...).
@@ -81,7 +92,9 @@ class Units:
         left_out = [statistic(others) for others in _others(sums)]
         # Rounding can carry a value a little past its range, where no bounds would enclose it.
         value = min(bounds[1], max(bounds[0], value))
-        return jackknife(value, left_out, self.df, unit=self.name, bounds=bounds)
+        told = jackknife(value, left_out, self.df, unit=self.name, bounds=bounds)
+        few = self.name == "group" and told.low is not None and len(left_out) < ENOUGH_FOR_A_CLAIM
+        return replace(told, reason=VERY_WIDE) if few else told
 
     def claim_bounds(
         self, parts: NDArray[np.float64], statistic: Statistic, *, bounds: tuple[float, float]

@@ -51,9 +51,6 @@ def test_a_balanced_design_by_hand():
             "judge_epochs_worth": 2,
         }
     )
-    # sqrt(4 * .09375 / .15625) = sqrt(2.4).
-    assert found.epochs_by_cost(4, 1).value == pytest.approx(1.549193)
-    assert found.epochs_by_cost(1, 4).value == 1
 
 
 def test_an_unbalanced_design_by_hand():
@@ -137,7 +134,6 @@ def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
     found = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)])
     assert found.case_variance == Figure(0)
     assert found.design_effect == found.epochs_worth == Figure(None, "cases do not differ")
-    assert found.epochs_by_cost(1, 1) == Figure(None, "cases do not differ")
     # A design effect alone does not help: responses differ by more than triggers do.
     noisy = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)])
     assert noisy.design_effect.value is not None
@@ -147,13 +143,6 @@ def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
 def test_without_noise_one_repeat_is_enough():
     found = of([(score, case, epoch) for epoch in (0, 0, 1) for case, score in ((0, 1.0), (2, 0.0), (4, 0.5))])
     assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(1), Figure(1))
-    assert found.epochs_by_cost(3, 2) == Figure(1)
-
-
-@pytest.mark.parametrize("costs", [(0, 1), (1, 0), (-1, 1), (1, float("inf")), (float("nan"), 1)])
-def test_costs_are_above_zero(costs: tuple[float, float]):
-    with pytest.raises(ValueError, match="costs must be above 0"):
-        of([(1, 0, 0)]).epochs_by_cost(*costs)
 
 
 def test_a_trigger_in_two_scenarios_is_refused():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.stats import Thresholds, Effects, simulate_pair, simulate_run
+from dspy_proact.stats import Effects, Thresholds, simulate_pair, simulate_run
 
 ALIKE = Effects(group=0.20, subgroup=0.10)
 

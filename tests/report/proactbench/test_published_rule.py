@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, TIES, study
 
-from dspy_proact.stats import Estimate, alpha, kappa, published_rule
+from dspy_proact.report.proactbench.published_rule import published_rule
+from dspy_proact.stats import Estimate, alpha, kappa
 
 law = settings(deadline=None, max_examples=10)
 FAIL, PARTIAL, PASS = LABELS
