@@ -33,7 +33,7 @@ def rejudge(run: Path, corpus: str | None, settings: Settings) -> int:
     from dspy_proact.cli.executing import execute, show_forecasts
     from dspy_proact.cli.report import show, summary_of
     from dspy_proact.cli.saying import say
-    from dspy_proact.report import agreement_document, agreement_lines, cell, document
+    from dspy_proact.report import agreement_document, agreement_lines, cell, summary_document
 
     responses = _responses(run, corpus)
     judges = settings.judges or (("embedded",) if responses.embedded else (PAPER_JUDGE,))
@@ -48,7 +48,7 @@ def rejudge(run: Path, corpus: str | None, settings: Settings) -> int:
         agreement = _agreement(summary_of(run), child)
         if settings.as_json:
             judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
-            click.echo(json.dumps(document(child) | judges, indent=2, allow_nan=False))
+            click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
         else:
             show([child], as_json=False)
             console = Console(soft_wrap=False)

@@ -54,10 +54,10 @@ def show(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True, by: 
     """Print summaries on standard output; JSON of what is not alone is a list."""
     from rich.console import Console
 
-    from dspy_proact.report import document, print_summary
+    from dspy_proact.report import print_summary, summary_document
 
     if as_json and (summaries or not alone):
-        documents = [document(summary, by) for summary in summaries]
+        documents = [summary_document(summary, by) for summary in summaries]
         click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
         return
     for summary in summaries:
@@ -81,13 +81,13 @@ def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: 
 
     from dspy_proact.cli.saying import say
     from dspy_proact.corpus import read_results
-    from dspy_proact.report import cell, check_document, check_lines, check_results, document, summarize_results
+    from dspy_proact.report import cell, check_document, check_lines, check_results, summarize_results, summary_document
 
     results = read_results(path)
     summary = summarize_results(results)
     check = check_results(results, corpus_of(results, corpus))
     if as_json:
-        whole = document(summary, by) | {"results": check_document(check)}
+        whole = summary_document(summary, by) | {"results": check_document(check)}
         click.echo(json.dumps(whole, indent=2, allow_nan=False))
         return
     show([summary], as_json, by=by)
