@@ -21,7 +21,7 @@ from dspy_proact.compile.candidate import Candidate
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.training import P, Training
 
-_FIRST = 8
+_FIRST = 4
 """Examples of the first round."""
 _SURE = 1.0
 """Standard errors by which the lead must exceed 0."""
