@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.benchmarks import Execution, Responses
+    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
         summarize,
         summarize_results,
     )
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
     from dspy_proact.views import AssistantView, JudgeView
@@ -40,6 +41,7 @@ __all__ = [
     "Dialogue",
     "Estimate",
     "Evaluation",
+    "Execution",
     "Gate",
     "Grade",
     "Halt",
@@ -49,6 +51,7 @@ __all__ = [
     "ModelSpec",
     "OfferDetector",
     "Phase",
+    "ProactBench",
     "ProactError",
     "Ratings",
     "Rejudging",
@@ -56,6 +59,7 @@ __all__ = [
     "Responses",
     "Rubric",
     "RunFolder",
+    "Scope",
     "Summary",
     "Trigger",
     "Turn",
@@ -77,7 +81,8 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "benchmarks": ["Execution", "Responses"],
+    "benchmarks.proactbench": ["Evaluation", "ProactBench", "Rejudging"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
@@ -95,7 +100,7 @@ _ROOMS = {
         "summarize",
         "summarize_results",
     ],
-    "runs": ["RunFolder"],
+    "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "views": ["AssistantView", "JudgeView"],

@@ -12,6 +12,7 @@ from dspy_proact.report.agreement import Agreement, Evidence, agree_within
 from dspy_proact.report.numbers import seen_from
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Grader, Scores, Summary, is_small
+from dspy_proact.runs import Manifest
 from dspy_proact.stats import Figure, Paired, Repeats
 
 
@@ -96,8 +97,20 @@ def _run(summary: Summary) -> dict[str, Any]:
         "epochs": manifest.epochs,
         "judge_epochs": manifest.judge_epochs,
         "tried_again": summary.tried_again,
-        "corpus": manifest.corpus.model_dump(mode="json") | {"sha256": identity.corpus},
+        "corpus": _corpus(manifest),
         "versions": manifest.versions,
+    }
+
+
+def _corpus(manifest: Manifest) -> dict[str, Any]:
+    read, nouns = manifest.corpus, manifest.nouns
+    return {
+        "name": read.name,
+        "revision": read.revision,
+        nouns.rows: read.rows,
+        nouns.cases: read.cases,
+        "ignored_fields": read.ignored_fields,
+        "sha256": manifest.identity.corpus,
     }
 
 

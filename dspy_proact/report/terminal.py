@@ -83,7 +83,7 @@ def _heading(summary: Summary) -> list[str]:
     told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
     heading = f"{summary.benchmark}: {summary.model}{told} judged by {summary.judge}"
     learned = manifest.learned_on if manifest else 0
-    warning = f"compiled on {learned} of these {counted(manifest.corpus.dialogues, 'dialogue')}" if manifest else ""
+    warning = f"compiled on {learned} of these {counted(manifest.corpus.rows, manifest.nouns.row)}" if manifest else ""
     return [
         heading,
         *([STAND_IN] if summary.embedded else []),

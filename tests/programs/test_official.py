@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
 from server import Answer
 
-from dspy_proact.benchmarks.jury import open_jury
+from dspy_proact.benchmarks.proactbench import open_jury
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from proact_run import NOUNS
 from toy import JUDGE, answered, call, case, failed, failed_call, graded, identity, manifest, price, written
 
 from dspy_proact.report import document, summarize
@@ -22,7 +23,8 @@ def documented(path: Path, cases: list[Case], events: list[Event], **changes: An
         identity=identity(benchmark="proactbench"),
         strata=PHASES,
         labels=LABELS,
-        corpus=CorpusRecord(name="sample", revision=None, dialogues=1, triggers=4, ignored_fields={"colour": 2}),
+        nouns=NOUNS,
+        corpus=CorpusRecord(name="sample", revision=None, rows=1, cases=4, ignored_fields={"colour": 2}),
         **changes,
     )
     return document(summarize(written(path, of, cases, events)))

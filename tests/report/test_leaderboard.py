@@ -6,6 +6,7 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from proact_run import NOUNS
 from rich.console import Console
 
 from dspy_proact.calls import Price
@@ -71,9 +72,10 @@ def manifest(**changes):
         "identity": Identity(benchmark="proactbench", assistant=ASSISTANT, judges=(JUDGE,), corpus="cc"),
         "strata": tuple(GRADES),
         "labels": tuple(SCORE),
+        "nouns": NOUNS,
         "embedded": False,
         "epochs": 1,
-        "corpus": CorpusRecord(name="proactbench", revision="f00", dialogues=198, triggers=624, ignored_fields={}),
+        "corpus": CorpusRecord(name="proactbench", revision="f00", rows=198, cases=624, ignored_fields={}),
         "assistant_price": FREE,
         "judge_prices": {JUDGE.model: FREE},
         "overrides": {"assistant": (), "judge": ()},

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from dspy_proact.benchmarks import Pair, Side, user_message
+from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
 from dspy_proact.plain_text import printable
 from dspy_proact.types import Quote, Response, Verdict
 

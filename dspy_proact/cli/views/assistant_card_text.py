@@ -6,7 +6,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import recipe_text, usage_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change

@@ -4,7 +4,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.card_text import recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import recipe_text, usage_text, versions_text
 from dspy_proact.programs import CardNumber, JudgeArtefact
 from dspy_proact.report import STAND_IN, cell, coefficient, probability
 
@@ -12,7 +12,7 @@ _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""
 
 
-def print_card(artefact: JudgeArtefact) -> None:
+def print_judge_card(artefact: JudgeArtefact) -> None:
     """Print what a compile showed, out of fold, with what it was made."""
     console, card = Console(soft_wrap=False), artefact.card
     made = card.provenance

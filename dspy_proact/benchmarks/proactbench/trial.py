@@ -8,19 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from dspy_proact.benchmarks.jury import Jury
-from dspy_proact.benchmarks.proactbench import ProactBench
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.jury import Jury
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, Interrupted
 from dspy_proact.models import Gate, Model
 from dspy_proact.programs import Assistant
-from dspy_proact.runs import Case, Failure, attempted, orderly_interrupt
-from dspy_proact.types import Response, Turn, Verdict
-from dspy_proact.views import ControlView, JudgeView
+from dspy_proact.runs import Case, CaseSet, CorpusRecord, Failure, attempted, orderly_interrupt
+from dspy_proact.types import Response, Verdict
+from dspy_proact.views import JudgeView
 
 T = TypeVar("T")
 STOPPED = "stopped"
 """The error of a response or verdict that a halt left out."""
+_NO_CASES = CaseSet((), CorpusRecord(name="", revision=None, rows=0, cases=0, ignored_fields={}), "")
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,8 @@ class Trial:
 
     def __init__(self, assistant: Assistant | None, model: Model, jury: Jury | None, gate: Gate):
         self._model, self._jury, self._gate = model, jury, gate
-        self._bare = self._bench(Assistant())
-        self._prompted = assistant and self._bench(assistant)
+        self._bare = ProactBench(_NO_CASES, Assistant(), model, jury)
+        self._prompted = assistant and ProactBench(_NO_CASES, assistant, model, jury)
 
     def run(self, cases: Sequence[Case]) -> Tried:
         """Ask everything at once and wait for the end of it.
@@ -111,9 +112,9 @@ class Trial:
             raise Interrupted("interrupted") from None
 
     async def _run(self, cases: Sequence[Case]) -> Tried:
-        benches = [bench for bench in (self._prompted, self._bare) if bench]
+        benchmarks = [benchmark for benchmark in (self._prompted, self._bare) if benchmark]
         room = asyncio.Semaphore(self._gate.concurrency)
-        tasks = [asyncio.create_task(self._side(bench, case, room)) for case in cases for bench in benches]
+        tasks = [asyncio.create_task(self._side(benchmark, case, room)) for case in cases for benchmark in benchmarks]
 
         def drop() -> None:
             for task in tasks:
@@ -128,27 +129,24 @@ class Trial:
         pairs = [Pair(case, next(sides) if self._prompted else None, next(sides)) for case in cases]
         return Tried(tuple(pairs), self._gate.switch.halt)
 
-    async def _side(self, bench: ProactBench, case: Case, room: asyncio.Semaphore) -> Side:
+    async def _side(self, benchmark: ProactBench, case: Case, room: asyncio.Semaphore) -> Side:
         response = verdict = error = None
         with collect_calls() as calls:
             try:
                 async with room:
-                    response, error = _told(await attempted(bench.answer(case)))
+                    response, error = _told(await attempted(benchmark.answer(case)))
                     if response is not None:
-                        verdict, error = _told(await attempted(self._verdict(bench, case, response)))
+                        verdict, error = _told(await attempted(self._verdict(benchmark, case, response)))
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 error = STOPPED
         return Side(response, verdict, error, tuple(calls))
 
-    async def _verdict(self, bench: ProactBench, case: Case, response: Response) -> Verdict | None:
+    async def _verdict(self, benchmark: ProactBench, case: Case, response: Response) -> Verdict | None:
         if self._jury is None or not isinstance(case.view, JudgeView):
             return None
-        scored = await bench.grade(case, response, self._jury.models[0].name)
+        scored = await benchmark.grade(case, response, self._jury.models[0].name)
         assert isinstance(scored.detail, Verdict), "a trigger is graded by its rubric"
         return scored.detail
-
-    def _bench(self, assistant: Assistant) -> ProactBench:
-        return ProactBench((), assistant, self._model.lm, self._jury.seats if self._jury else {})
 
 
 def _told(came: T | Failure) -> tuple[T | None, str | None]:
@@ -156,16 +154,3 @@ def _told(came: T | Failure) -> tuple[T | None, str | None]:
     if isinstance(came, Failure):
         return None, f"{came.reason}: {came.detail}" if came.detail else came.reason
     return came, None
-
-
-def conversation_case(conversation: Sequence[Turn]) -> Case:
-    """A conversation of a person's own, which has no key, no scenario, no phase and no rubric."""
-    return Case(
-        key="", group="", stratum="", view=ControlView(conversation=tuple(conversation), turn=len(conversation))
-    )
-
-
-def user_message(case: Case) -> str:
-    """The message that awaits its response."""
-    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
-    return case.view.conversation[-1].user

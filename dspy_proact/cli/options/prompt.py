@@ -3,6 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import encodable
 
@@ -34,3 +37,14 @@ def text_of(given: str | None) -> str | None:
         why = error.strerror if isinstance(error, OSError) else error
         why = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
         raise UsageError(f"{path}: cannot be read: {why}") from error
+
+
+SYSTEM_PROMPT = click.Option(
+    ["--system-prompt"], metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing."
+)
+PROGRAM = click.Option(
+    ["--program"],
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="A compiled assistant instead, as `optimize assistant` writes it.",
+)
+ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), assistant_of)

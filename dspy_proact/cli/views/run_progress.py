@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from dspy_proact.cli.saying import say
+from dspy_proact.cli.views.message import say
 from dspy_proact.runs import Event, Observer
 
 _LINES = 10

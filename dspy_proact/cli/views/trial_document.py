@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from dspy_proact.benchmarks import Pair, Side, user_message
+from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
 from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
 

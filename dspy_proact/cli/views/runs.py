@@ -1,4 +1,4 @@
-"""Doing runs one after another, with one set of limits, and saying how they ended."""
+"""The runs of a command, done one after another with one set of limits."""
 
 import logging
 from collections.abc import Sequence
@@ -6,16 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dspy_proact.benchmarks import Execution, Finished
-from dspy_proact.cli.options import Settings
-from dspy_proact.cli.planning import show_plan
-from dspy_proact.cli.progress import Progress
-from dspy_proact.cli.saying import say
+from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.run_progress import Progress
 from dspy_proact.errors import Halt
+from dspy_proact.runs import Scope
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a command's runs ended."""
+class Ending:
+    """How the runs of a command ended."""
 
     finished: Sequence[Finished]
     """Those that came to their end, in order; all of them unless there was a halt."""
@@ -36,29 +35,21 @@ class Ended:
         return 3 if any(run.unscored for run in self.finished) else 0
 
 
-def execute(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings: Settings) -> Ended:
+def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
     """Do each run into its folder; what one spends counts against the limits of the next."""
     # DSPy would log a line for every response cut at the token limit; the report counts them.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     finished: list[Finished] = []
     spent = None
     for execution, path in runs:
-        execution.check(path, settings.controls)
+        execution.check(path, scope)
     for execution, path in runs:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")
         try:
             with Progress() as progress:
-                done = execution.run(path, epochs=epochs, **settings.asked, observer=progress, spent=spent)
+                finished.append(execution.run(path, scope, progress, spent))
         except Halt as halt:
-            return Ended(finished, halt, path)
-        finished.append(done)
+            return Ending(finished, halt, path)
         spent = execution.spent
-    return Ended(finished, None, None)
-
-
-def show_plans(runs: Sequence[tuple[Execution, Path]], epochs: int | None, settings: Settings) -> None:
-    """Print what each run would take; no call is made."""
-    plans = [execution.plan(path, epochs=epochs, **settings.asked) for execution, path in runs]
-    names = [execution.manifest.identity.assistant.model for execution, _ in runs]
-    show_plan(dict(zip(names, plans, strict=True)), settings.gate.limits, settings.as_json)
+    return Ending(finished, None, None)
