@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         Comparison,
         Summary,
         compare,
-        document,
         leaderboard,
         print_comparison,
         print_leaderboard,
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
         study,
         summarize,
         summarize_results,
+        summary_document,
     )
     from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
@@ -65,7 +65,6 @@ __all__ = [
     "Turn",
     "Verdict",
     "compare",
-    "document",
     "leaderboard",
     "load_assistant",
     "load_corpus",
@@ -78,6 +77,7 @@ __all__ = [
     "study",
     "summarize",
     "summarize_results",
+    "summary_document",
 ]
 
 _ROOMS = {
@@ -91,7 +91,6 @@ _ROOMS = {
         "Comparison",
         "Summary",
         "compare",
-        "document",
         "leaderboard",
         "print_comparison",
         "print_leaderboard",
@@ -99,6 +98,7 @@ _ROOMS = {
         "study",
         "summarize",
         "summarize_results",
+        "summary_document",
     ],
     "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],

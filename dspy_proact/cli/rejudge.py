@@ -78,12 +78,12 @@ def _show(run: Path, child: "Summary", path: Path, as_json: bool) -> None:
 
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.summary import print_summaries, summary_of
-    from dspy_proact.report import agreement_document, agreement_lines, cell, document
+    from dspy_proact.report import agreement_document, agreement_lines, cell, summary_document
 
     agreement = _agreement(summary_of(run), child)
     if as_json:
         judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
-        click.echo(json.dumps(document(child) | judges, indent=2, allow_nan=False))
+        click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
         return
     print_summaries([child], as_json=False)
     console = Console(soft_wrap=False)

@@ -44,13 +44,13 @@ def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: 
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.summary import print_summaries
     from dspy_proact.corpus import read_results
-    from dspy_proact.report import cell, check_document, check_lines, check_results, document, summarize_results
+    from dspy_proact.report import cell, check_document, check_lines, check_results, summarize_results, summary_document
 
     results = read_results(path)
     summary = summarize_results(results)
     check = check_results(results, answered_corpus(results, corpus))
     if as_json:
-        whole = document(summary, by) | {"results": check_document(check)}
+        whole = summary_document(summary, by) | {"results": check_document(check)}
         click.echo(json.dumps(whole, indent=2, allow_nan=False))
         return
     print_summaries([summary], as_json, by=by)

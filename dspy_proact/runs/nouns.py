@@ -1,4 +1,8 @@
+import re
+
 from dspy_proact.types import Frozen
+
+_NEUTRAL = re.compile(r"\b(?:cases?|stratum|strata|groups?)\b")
 
 
 class Nouns(Frozen):
@@ -15,3 +19,7 @@ class Nouns(Frozen):
     row: str = "row"
     """What its corpus is a list of; a row may hold several cases."""
     rows: str = "rows"
+
+    def worded(self, text: str) -> str:
+        """A text of `stats`, which speaks of cases, strata and groups, in these words."""
+        return _NEUTRAL.sub(lambda found: str(getattr(self, found[0])), text)

@@ -26,7 +26,7 @@ from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import JudgeArtefact, OfferDetector
-from dspy_proact.report import Summary, document, export_results, summarize
+from dspy_proact.report import Summary, export_results, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 from dspy_proact.views import ControlView
 
@@ -155,7 +155,7 @@ def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_pa
     read = corpus(tmp_path)
     evaluation(server, read).run(tmp_path / "without" / "run")
     evaluation(server, read).run(tmp_path / "with" / "run", Scope(controls=True))
-    without, with_ = (document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
+    without, with_ = (summary_document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
     assert with_.pop("controls")["total"] == 3
     assert without.pop("controls") is None
     del without["controls_reason"]
@@ -200,7 +200,7 @@ def test_control_is_no_phase(server: Server, tmp_path: Path):
 def test_epochs_and_judge_epochs_multiply_control_turns_too(server: Server, tmp_path: Path):
     evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=3, controls=True))
     assert asked(server) == (12, 18, 18)  # 6 turns x 2 epochs; 3 of each kind x 2 epochs x 3 verdicts
-    found = document(summary_of(tmp_path / "run"))
+    found = summary_document(summary_of(tmp_path / "run"))
     assert (found["controls"]["total"], found["triggers"]["total"], found["complete"]) == (6, 6, True)
 
 
@@ -244,7 +244,7 @@ def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when
     server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
     finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.unscored) == ((6, 3, 6), 3)  # each asked for once more
-    assert document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
+    assert summary_document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
     server.script = healthy
     evaluation(server, read).run(path, Scope(controls=True))
     assert asked(server) == (6, 3, 6)
@@ -285,7 +285,7 @@ def test_a_corpus_without_control_turns_is_run_and_said_to_have_none(server: Ser
     assert not controls_of(read)
     evaluation(server, read).run(tmp_path / "run", Scope(controls=True))
     assert asked(server) == (3, 3, 0)
-    found = document(summary_of(tmp_path / "run"))
+    found = summary_document(summary_of(tmp_path / "run"))
     assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
 
 
@@ -337,7 +337,7 @@ def test_control_turns_are_copied_and_looked_at_anew(server: Server, tmp_path: P
 def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Server, tmp_path: Path, parent: Path):
     rejudging(server, parent).run(tmp_path / "child")
     assert asked(server) == (0, 3, 0)
-    assert "were not asked for" in document(summary_of(tmp_path / "child"))["controls_reason"]
+    assert "were not asked for" in summary_document(summary_of(tmp_path / "child"))["controls_reason"]
     rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
     assert asked(server) == (0, 3, 3)
     assert rejudging(server, parent).forecast(tmp_path / "child", Scope(controls=True)).calls == 0
@@ -358,9 +358,9 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
     evaluation(server, corpus(tmp_path)).run(tmp_path / "parent")
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
-    for refused in (again.run, again.plan):
+    for refused in (again.run, again.forecast):
         with pytest.raises(UsageError, match="--controls: among these responses is none at"):
-            refused(tmp_path / "child", controls=True)
+            refused(tmp_path / "child", Scope(controls=True))
     assert not server.sent
     assert not (tmp_path / "child").exists()
 
@@ -383,4 +383,4 @@ def test_a_control_turn_without_a_response_stays_unscored_when_it_is_judged_agai
     server.script = healthy
     finished = rejudging(server, tmp_path / "parent").run(tmp_path / "child", Scope(controls=True))
     assert finished.unscored == 3
-    assert document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}
+    assert summary_document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}

@@ -20,7 +20,7 @@ from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.report import document, summarize
+from dspy_proact.report import summarize, summary_document
 from dspy_proact.runs import Event, GradeRecord, RunFolder, Scope, StageKey, latest
 
 KIND, STRICT = "openai/kind", "openai/strict"
@@ -150,7 +150,7 @@ def test_epochs_and_judge_epochs_multiply(server: Server, tmp_path: Path):
     evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=2))
     assert len(server.of("assistant")) == 6  # 3 triggers x 2 epochs
     assert asked(server) == {KIND: 12, STRICT: 12}  # 6 responses x 2
-    found = document(summarize(RunFolder(tmp_path / "run")))
+    found = summary_document(summarize(RunFolder(tmp_path / "run")))
     assert (found["triggers"]["total"], found["run"]["triggers"]) == (6, 3)
     assert (found["run"]["epochs"], found["run"]["judge_epochs"]) == (2, 2)
 
@@ -203,7 +203,7 @@ def test_a_trigger_that_no_judge_could_grade_is_unscored_and_never_a_fail(server
     summary = summarize(RunFolder(tmp_path / "run"))
     assert (finished.unscored, summary.count("unscored"), summary.complete) == (3, 3, True)
     assert summary.unscored_reasons == {"verdict: unreadable": 3}  # the first judge's
-    found = document(summary)
+    found = summary_document(summary)
     assert [found["phases"][phase]["fail"] for phase in found["phases"]] == [0, 0, 0]
     assert found["overall"]["micro"]["weighted"]["value"] is None
     assert found["overall"]["micro"]["strict_weighted"]["value"] == 0.0
@@ -326,7 +326,7 @@ def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server:
 def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path), price=Price(prompt=1e-6, completion=1e-5, reason="given"))
     jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    found = document(summarize(RunFolder(tmp_path / "run")))
+    found = summary_document(summarize(RunFolder(tmp_path / "run")))
     # The server counts 11 tokens in and 7 out: 6 x (11 x 1e-6 + 7 x 1e-5) = 6 x 8.1e-5
     used = {"calls": 6, "prompt_tokens": 66, "completion_tokens": 42, "cached_tokens": 0, "usd": pytest.approx(4.86e-4)}
     assert [each["usage"] for each in found["several_verdicts"]["judges"].values()] == [used, used]

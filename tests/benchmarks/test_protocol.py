@@ -269,7 +269,7 @@ def test_an_invented_quote_is_marked_and_the_grade_is_kept(server, tmp_path):
     server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["never said"])))
     summary, events = run(server, tmp_path, read)
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
-    assert (summary.evidence_checked, summary.evidence_verified) == (1, 0)
+    assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)
     assert events[-1].grade.verified is False
     assert len(server.of("judge")) == 2  # the verdict, and the quote once more
 

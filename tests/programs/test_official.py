@@ -327,7 +327,7 @@ SCHEMAS = {
 )
 def test_a_package_that_is_not_as_it_was_is_refused_before_the_first_call(tmp_path, server, runtime, types):
     with installed(tmp_path, runtime, types), pytest.raises(UsageError) as caught:
-        open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").identities  # noqa: B018
+        _ = open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").participants
     assert str(caught.value).startswith("--judge-prompt official: ")
     assert "not the one known here" in str(caught.value)
     assert not server.sent

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from dspy_proact.corpus import RatedItem, Ratings, published_ratings
 from dspy_proact.errors import UsageError
-from dspy_proact.report.study_part import UNJUDGED, Choices, Part, Rated
+from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Standing
 from dspy_proact.types import Grade, Phase
@@ -39,6 +39,11 @@ class Study:
         """Each phase, also those that nobody rated."""
         parts = {phase: [each for each in self.pooled.rated if each.item.phase is phase] for phase in Phase}
         return {phase: Part(rated, self.choices) for phase, rated in parts.items()}
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Each phase, and all of them pooled, by name."""
+        return {**{str(phase): part for phase, part in self.phases.items()}, "pooled": self.pooled}
 
     @property
     def apart(self) -> list[Standing]:
@@ -72,7 +77,7 @@ def study(ratings: Ratings, choices: Choices | None = None, *, embedded: bool = 
         return Study(ratings, choices, whole, embedded=embedded)
     if not whole.compared:
         raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
-    excluded = tuple(str(each.rater) for each in whole.standings if each.excluded)
+    excluded = tuple(whole.excluded)
     kept = tuple(rating for rating in ratings.ratings if rating.annotator not in excluded)
     if not kept:
         raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")

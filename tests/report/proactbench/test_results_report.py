@@ -26,9 +26,9 @@ from dspy_proact.report import (
     check_document,
     check_lines,
     check_results,
-    document,
     print_summary,
     summarize_results,
+    summary_document,
 )
 
 HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
@@ -81,7 +81,7 @@ def test_scores_are_of_the_labels_and_the_unscored_stay_in_the_denominator(tmp_p
         result_point(5, "RECOVERY", score="MAYBE"),
     ]
     read_in = read(tmp_path, result_row(trigger_points=points, turn_records=[*map(result_record, range(1, 6))]))
-    report = document(summarize_results(read_in))
+    report = summary_document(summarize_results(read_in))
     assert report["triggers"] == {
         "total": 5,
         "scored": 3,
@@ -128,12 +128,12 @@ def test_a_label_in_another_case_has_its_grade_and_is_named_as_stray(tmp_path, l
 def test_evidence_is_looked_up_in_the_response(tmp_path):
     row_of = one("PASS", "the LAST boat", response="Mind: the last\nboat leaves at four.")
     summary = summarize_results(read(tmp_path, row_of))
-    assert (summary.evidence_checked, summary.evidence_verified) == (1, 1)
+    assert (summary.evidence.checked, summary.evidence.verified) == (1, 1)
 
 
 def test_groups_of_a_breakdown_are_those_of_the_file(tmp_path):
     rows = [result_row(), result_row(uuid="f" * 32, scenario_id="ARTS_01", category_key="arts_persona")]
-    report = document(summarize_results(read(tmp_path, *rows)), by=["life_domain"])
+    report = summary_document(summarize_results(read(tmp_path, *rows)), by=["life_domain"])
     assert {name: group["total"] for name, group in report["breakdowns"]["life_domain"].items()} == {
         "arts": 3,
         "travel": 3,
@@ -248,7 +248,7 @@ def test_a_stray_label_is_in_our_scores_and_not_in_the_stated_count(tmp_path):
     stated = {"EMERGENT": {"PASS": 1, "PARTIAL": 0, "FAIL": 1, "SKIPPED": 0, "Pass": 1}}
     results = read(tmp_path, result_row(trigger_points=points, trigger_stats=stated))
     assert check_document(check_results(results))["counts_stated"]["EMERGENT"]["PASS"] == 1
-    emergent = document(summarize_results(results))["phases"]["EMERGENT"]
+    emergent = summary_document(summarize_results(results))["phases"]["EMERGENT"]
     assert (emergent["pass"], emergent["weighted"]["value"]) == (2, pytest.approx(2 / 3))
 
 
@@ -346,7 +346,7 @@ def test_every_file_has_a_report_without_a_nan(tmp_path_factory, triggers: list[
     write_results(path, "vendor/model-1", triggers)
     results = read_results(path)
     summary, check = summarize_results(results), check_results(results)
-    text = json.dumps(document(summary, by=["life_domain", "turn"]) | check_document(check), allow_nan=False)
+    text = json.dumps(summary_document(summary, by=["life_domain", "turn"]) | check_document(check), allow_nan=False)
     assert json.loads(text)["triggers"]["total"] == len(triggers)
     assert summary.count("scored") == sum(trigger.grade is not None for trigger in triggers)
     assert not check.misstated  # what we write states what it says

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from io import StringIO
 from itertools import combinations
 from pathlib import Path
@@ -19,7 +20,6 @@ from dspy_proact.report import (
     Summary,
     compare,
     comparison_document,
-    document,
     export_csv,
     export_results,
     leaderboard,
@@ -27,8 +27,9 @@ from dspy_proact.report import (
     print_summary,
     summarize,
     summarize_results,
+    summary_document,
 )
-from dspy_proact.report.offers import author_agreement
+from dspy_proact.report.proactbench.author_agreement import author_agreement
 from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Manifest, RoleIdentity, RunFolder, StageKey
 from dspy_proact.stats import cluster_mean
 from dspy_proact.types import Offer, Offers, Quote, Turn
@@ -114,7 +115,7 @@ def shown(summary: Summary, width: int = 1000) -> str:
 
 
 def test_the_document_of_control_turns_has_this_shape(tmp_path: Path):
-    found = document(held_or_not(tmp_path, True, False, False, False, True))
+    found = summary_document(held_or_not(tmp_path, True, False, False, False, True))
     assert list(found)[list(found).index("overall") + 1] == "controls"
     assert "controls_reason" not in found
     controls = found["controls"]
@@ -149,7 +150,7 @@ def test_the_rate_and_its_interval_are_worked_by_hand(tmp_path: Path):
     # se = sqrt((2 * 0.0144 + 3 * 0.0064) / (1 - 1/5)) = sqrt(0.06) = 0.2449. With 4 degrees of freedom t = 2.7764;
     # on the logit scale -0.4055 -+ 2.7764 * 0.2449 / 0.24 = -0.4055 -+ 2.8336: -3.2391 and 2.4282.
     # 1 / (1 + exp(3.2391)) = 0.0377 and 1 / (1 + exp(-2.4282)) = 0.9189.
-    estimate = held_or_not(tmp_path, True, False, False, False, True).controls.unwanted_offers
+    estimate = held_or_not(tmp_path, True, False, False, False, True).controls.rate
     assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.4, 0.0377, 0.9189), abs=1e-4)
 
 
@@ -166,8 +167,9 @@ def test_intervals_are_clustered_over_scenarios_in_which_epochs_fall_together(tm
     scores = [float(number in bad) for number in range(12)]
     groups = [cases[number % 6].group for number in range(12)]
     assert len(set(groups)) == 3
-    assert summary.controls.unwanted_offers == cluster_mean(scores, groups)
-    assert document(summary)["controls"]["total"] == 12  # 6 turns x 2 epochs
+    expected = cluster_mean(scores, groups)
+    assert summary.controls.rate == replace(expected, reason="too few scenarios: very wide")
+    assert summary_document(summary)["controls"]["total"] == 12  # 6 turns x 2 epochs
 
 
 def test_what_is_unscored_or_pending_is_counted_and_in_no_rate(tmp_path: Path):
@@ -180,20 +182,20 @@ def test_what_is_unscored_or_pending_is_counted_and_in_no_rate(tmp_path: Path):
         *(answered(five), failed(five, "unreadable", judge=JUDGE)),
         answered(six),
     ]
-    found = document(summarized(tmp_path, cases, events))["controls"]
+    found = summary_document(summarized(tmp_path, cases, events))["controls"]
     assert (found["total"], found["scored"], found["unscored"], found["pending"]) == (6, 2, 3, 1)
     assert list(found["unscored_reasons"].items()) == [("verdict: unreadable", 2), ("response: empty", 1)]
     assert found["unwanted_offers"]["value"] == 0.5  # 1 of the 2 that were scored
 
 
 def test_where_none_was_scored_the_rate_is_null_with_its_reason(tmp_path: Path):
-    found = document(summarized(tmp_path, [control(1)], [failed(control(1), "empty")]))["controls"]
+    found = summary_document(summarized(tmp_path, [control(1)], [failed(control(1), "empty")]))["controls"]
     assert found["unwanted_offers"] == {"value": None, "low": None, "high": None, "reason": "no scores"}
 
 
 def test_no_unwanted_offer_is_a_rate_of_0_with_the_bound_of_as_many_trials(tmp_path: Path):
     # 1 - 0.025 ** (1 / 3) = 0.7076: three scenarios, none of them with an unwanted offer.
-    estimate = held_or_not(tmp_path, False, False, False).controls.unwanted_offers
+    estimate = held_or_not(tmp_path, False, False, False).controls.rate
     assert (estimate.value, estimate.low, estimate.high) == pytest.approx((0.0, 0.0, 0.7076), abs=1e-4)
 
 
@@ -203,7 +205,7 @@ def test_evidence_counts_verdicts_that_name_an_offer_and_those_whose_every_quote
     events = [
         e for case, (bad, stands) in zip(cases, given, strict=True) for e in (answered(case), looked(case, bad, stands))
     ]
-    found = document(summarized(tmp_path, cases, events))
+    found = summary_document(summarized(tmp_path, cases, events))
     assert found["controls"]["evidence"] == {"checked": 3, "verified": 2}
     assert found["evidence"] == {"checked": 0, "verified": 0}
     assert found["controls"]["unwanted_offers"]["value"] == 0.5  # what does not stand in the response is no offer
@@ -242,7 +244,7 @@ def test_of_several_verdicts_the_commonest_holds_and_a_tie_is_unwanted(
     summary = summarized(tmp_path, [case], [answered(case), *events], asked(*names, judge_epochs=times))
     (outcome,) = summary.controls.outcomes
     assert (outcome.label, outcome.state) == (label, "scored" if label else "unscored")
-    assert summary.controls.unwanted_offers.value == (None if label is None else float(label == "UNWANTED"))
+    assert summary.controls.rate.value == (None if label is None else float(label == "UNWANTED"))
 
 
 def compiled(**changes: Any) -> Manifest:
@@ -266,7 +268,7 @@ def test_cuts_of_a_compiled_judge_are_of_grades_and_the_commonest_label_holds(tm
 
 def moved(summary: Summary) -> dict[str, Any]:
     """The document without what is of control turns."""
-    found = document(summary, by=["life_domain", "turn"])
+    found = summary_document(summary, by=["life_domain", "turn"])
     return {name: value for name, value in found.items() if name not in ("controls", "controls_reason")}
 
 
@@ -342,7 +344,7 @@ def test_a_run_is_not_complete_while_a_control_turn_is_pending(tmp_path: Path):
     events = [*GRADED, answered(control(1))]
     summary = summarized(tmp_path, [*TRIGGERS, control(1)], events)
     assert (summary.complete, summary.count("pending")) == (False, 0)
-    assert document(summary)["complete"] is False
+    assert summary_document(summary)["complete"] is False
     assert summarize(written(tmp_path, asked(), [], [looked(control(1), False)])).complete
 
 
@@ -362,23 +364,23 @@ def test_a_run_is_not_complete_while_a_further_verdict_on_a_control_turn_is_awai
 
 
 def test_where_they_were_not_asked_for_they_are_null_and_the_reason_says_how_to_ask(tmp_path: Path):
-    found = document(summarized(tmp_path, TRIGGERS, GRADED, manifest()))
+    found = summary_document(summarized(tmp_path, TRIGGERS, GRADED, manifest()))
     assert found["controls"] is None
     assert found["controls_reason"] == "control turns were not asked for; --controls asks at them"
 
 
 def test_where_the_corpus_has_none_it_is_said_and_not_0(tmp_path: Path):
     summary = summarized(tmp_path, TRIGGERS, GRADED)
-    found = document(summary)
+    found = summary_document(summary)
     assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
-    assert summary.controls.unwanted_offers.value is None
+    assert summary.controls.rate.value is None
     assert "unwanted offers: the corpus has no control turns." in shown(summary)
 
 
 def test_a_results_file_holds_none(tmp_path: Path):
     path = tmp_path / "results.jsonl"
     path.write_text(jsonl(result_row()), encoding="utf-8")
-    found = document(summarize_results(read_results(path)))
+    found = summary_document(summarize_results(read_results(path)))
     assert (found["controls"], found["controls_reason"]) == (None, "a results file holds no control turns")
 
 
@@ -411,7 +413,7 @@ def test_where_they_were_not_asked_for_the_terminal_says_nothing_of_them(tmp_pat
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Path, count: int):
     summary = held_or_not(tmp_path, *[number == 0 for number in range(count)])
-    reason = summary.controls.unwanted_offers.reason
+    reason = summary.controls.rate.reason
     assert reason
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
 

@@ -110,7 +110,7 @@ def _with_ranks(entries: Sequence[Entry]) -> list[Entry]:
     # Counts order all alike: means that were summed otherwise may differ in the last digit and part a tie.
     lenient = competition_ranks([counts.weighted or 0.0 for counts in overall])
     strict = competition_ranks([counts.strict_weighted or 0.0 for counts in overall])
-    graded = [Counted.of_grades(counts.full, counts.partial, counts.fail) for counts in overall]
+    graded = [Counted.of_scores(counts.full, counts.partial, counts.fail) for counts in overall]
     ranges = rank_ranges(graded, DESIGN_EFFECT)
     rows = zip(entries, lenient, strict, ranges, strict=True)
     placed = [replace(entry, rank_lenient=one, rank_strict=two, rank_range=span) for entry, one, two, span in rows]

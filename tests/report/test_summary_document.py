@@ -9,7 +9,7 @@ import pytest
 from proact_run import NOUNS
 from toy import JUDGE, answered, call, case, failed, failed_call, graded, identity, manifest, price, written
 
-from dspy_proact.report import document, summarize
+from dspy_proact.report import summarize, summary_document
 from dspy_proact.runs import Case, CorpusRecord, Event
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
@@ -27,7 +27,7 @@ def documented(path: Path, cases: list[Case], events: list[Event], **changes: An
         corpus=CorpusRecord(name="sample", revision=None, rows=1, cases=4, ignored_fields={"colour": 2}),
         **changes,
     )
-    return document(summarize(written(path, of, cases, events)))
+    return summary_document(summarize(written(path, of, cases, events)))
 
 
 def finished(groups: int) -> tuple[list[Case], list[Event]]:
@@ -246,7 +246,7 @@ def test_the_counts_of_a_phase_add_up_to_its_total(tmp_path: Path):
 
 def test_a_benchmark_with_other_strata_and_labels_has_them_in_their_order(tmp_path: Path):
     cases = [case("a", stratum="NUMBER"), case("b", stratum="RHYME")]
-    found = document(summarize(written(tmp_path, manifest(), cases, [answered("a"), graded("a", "CLOSE")])))
-    assert list(found["phases"]) == ["RHYME", "NUMBER"]
+    found = summary_document(summarize(written(tmp_path, manifest(), cases, [answered("a"), graded("a", "CLOSE")])))
+    assert list(found["strata"]) == ["RHYME", "NUMBER"]
     counts = {"total": 1, "solved": 0, "close": 1, "lost": 0, "unscored": 0, "pending": 0}
-    assert list(found["phases"]["NUMBER"].items())[:6] == list(counts.items())
+    assert list(found["strata"]["NUMBER"].items())[:6] == list(counts.items())

@@ -161,7 +161,7 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
         "judge_prices": {JUDGE: price(None, None, reason="not in the list")},
     }
     text = printed(summarized(tmp_path, asked, events, epochs=2, **prices))
-    assert "3 triggers x 2 epochs in 2 scenarios" in text
+    assert "3 cases x 2 epochs in 2 groups" in text
     assert "unscored 1: response: empty 1." in text
     assert "pending 3: the run is not complete." in text
     assert "evidence: 1 of 2 verdicts quote the response." in text
@@ -174,14 +174,14 @@ def test_a_reason_for_a_missing_interval_is_said_once_with_the_rows_that_it_conc
     asked = [case("a"), case("b", stratum="NUMBER")]
     events = [answered("a"), graded("a", "SOLVED"), answered("b"), graded("b", "LOST")]
     text = printed(summarized(tmp_path, asked, events))
-    assert "RHYME, NUMBER, micro, macro: one scenario." in text
-    assert text.count("one scenario.") == 1
+    assert "RHYME, NUMBER, micro, macro: one group." in text
+    assert text.count("one group.") == 1
 
 
 def test_a_run_without_cases_is_printed(tmp_path: Path):
     text = printed(summarized(tmp_path, []))
     assert row_of(text, "micro")[:1] == ["0/0"]
-    assert "0 triggers in 0 scenarios" in text
+    assert "0 cases in 0 groups" in text
 
 
 def test_the_human_reference_stands_beside_proactbench_only(tmp_path: Path):

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Literal
 
 from dspy_proact.corpus import RatedItem
+from dspy_proact.report.proactbench.published_rule import PublishedRule, excludes, published_rule
 from dspy_proact.stats import (
     AlphaMetric,
     AltTest,
     Estimate,
     HumanReference,
-    PublishedRule,
     Standing,
     Weight,
     ac_estimate,
@@ -22,7 +22,6 @@ from dspy_proact.stats import (
     kappa_estimate,
     majority,
     paired_difference,
-    published_rule,
     recall,
     soft_kappa_estimate,
     soft_labels,
@@ -123,6 +122,12 @@ class Part:
                 table[LABELS.index(one)][LABELS.index(judge)] += 1 / len(given)
         return table
 
+    @property
+    def counts(self) -> list[list[float]]:
+        """The confusion with whole numbers where an item has one label, else to six digits."""
+        digits = None if self.choices.consensus == "published" else 6
+        return [[round(count, digits) for count in row] for row in self.confusion]
+
     def alpha(self, metric: AlphaMetric) -> Estimate:
         """Krippendorff's alpha of people among themselves, over all ratings."""
         return alpha_estimate([each.grades for each in self.rated], LABELS, metric, _scenarios(self.rated))
@@ -186,16 +191,14 @@ class Part:
         # As above, nobody's standing among the others depends on the judge.
         anything = LABELS[:1] * len(self.rated)
         people = _standings(self.rated, anything)
-        judged = {each.rater: each for each in _standings(self.compared, self.judge)}
+        judged = {each.rater: each.against_judge for each in self._judged}
         missing = Estimate(None, reason=UNJUDGED)
-        return [
-            replace(
-                each,
-                against_judge=judged[each.rater].against_judge if each.rater in judged else missing,
-                excluded=each.rater in judged and judged[each.rater].excluded,
-            )
-            for each in people
-        ]
+        return [replace(each, against_judge=judged.get(each.rater, missing)) for each in people]
+
+    @cached_property
+    def excluded(self) -> list[str]:
+        """The people whom the published rule leaves out."""
+        return [str(each.rater) for each in self._judged if excludes(each)]
 
     @cached_property
     def published(self) -> PublishedRule:
@@ -203,6 +206,11 @@ class Part:
         pairs = [(each.grades, each.item.judge) for each in self.rated if each.item.judge is not None]
         grades, judge = [given for given, _ in pairs], [judge for _, judge in pairs]
         return published_rule(grades, judge, LABELS, TIES, min_ratings=self.choices.min_ratings)
+
+    @cached_property
+    def _judged(self) -> list[Standing]:
+        """Where each person stands to the judge, on the items that are compared."""
+        return _standings(self.compared, self.judge)
 
     @property
     def _groups(self) -> list[str]:

@@ -186,7 +186,7 @@ def test_rank_ranges_are_of_pairwise_tests_with_a_design_effect_of_two_and_holm(
     # b-c: z = 0.05 / sqrt(2 (0.24 + 0.2475) / 100) = 0.51, p = 0.61: not
     counts = {"a": (80, 20), "b": (60, 40), "c": (55, 45)}
     models = tuple(PublishedModel(m, {"EMERGENT": Counts(100, full, 0, fail)}) for m, (full, fail) in counts.items())
-    module = importlib.import_module("dspy_proact.report.leaderboard")
+    module = importlib.import_module("dspy_proact.report.proactbench.leaderboard")
     monkeypatch.setattr(module, "published_models", lambda: models)
     assert [entry.rank_range for entry in leaderboard().entries] == [(1, 2), (1, 3), (2, 3)]
 

@@ -1,18 +1,14 @@
-"""A results file as a report: what its rows say, and what is wrong with them, as far as it shows without a call."""
+"""What is wrong with a results file, as far as it shows without a call."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE, Corpus, Results, ResultTrigger, trigger_key
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.report.outcome import GivenVerdict, Outcome
-from dspy_proact.report.summary import Summary
-from dspy_proact.types import Grade, Phase, Verdict
+from dspy_proact.types import Grade, Phase
 
-UNNAMED = "a judge that the file does not name"
 PUBLISHED_DIALOGUES = 198
 """Dialogues of the published corpus; a file with all of them should have its triggers too."""
 
@@ -75,20 +71,6 @@ class Check:
         return _nonzero(self.stated) != _nonzero(self.counted)
 
 
-def summarize_results(results: Results) -> Summary:
-    """The scores of a results file; its triggers without a grade are unscored, whatever the file counts them as."""
-    return Summary(
-        path=results.name,
-        benchmark="proactbench",
-        model=results.model,
-        judges=(UNNAMED,),
-        strata=tuple(Phase),
-        labels=tuple(Grade),
-        embedded=results.model == "embedded",
-        outcomes=tuple(map(_outcome, results.triggers)),
-    )
-
-
 def check_results(results: Results, corpus: Corpus | None = None) -> Check:
     """Look for faults.
 
@@ -118,57 +100,6 @@ def check_results(results: Results, corpus: Corpus | None = None) -> Check:
     )
 
 
-def check_document(check: Check) -> dict[str, Any]:
-    """The faults as JSON; lists hold keys of triggers."""
-    dropped = check.dropped
-    return {
-        "dropped": {"total": dropped.total, "by_phase": dropped.by_phase, "reason": dropped.reason},
-        "stray_labels": dict(check.stray),
-        "evidence_not_in_response": list(check.unfound),
-        "no_evidence": list(check.unquoted),
-        "missing_responses": list(check.missing),
-        "empty_responses": list(check.empty),
-        "responses_that_end_within_a_sentence": list(check.cut),
-        "responses_without_a_trigger": list(check.orphans),
-        "counts_stated": {phase: dict(counts) for phase, counts in check.stated.items()},
-        "counts_from_labels": {phase: dict(counts) for phase, counts in check.counted.items()},
-        "triggers_stated": check.stated_triggers,
-        "weighted_stated": {phase: weighted(counts) for phase, counts in check.stated.items()},
-        "weighted_recomputed": dict(check.recomputed),
-        "ignored_fields": dict(check.ignored_fields),
-    }
-
-
-def check_lines(check: Check) -> list[str]:
-    """The faults in sentences, the gravest first."""
-    dropped = check.dropped
-    if dropped.by_phase is None:
-        lines = [f"dropped triggers: cannot be known ({dropped.reason})."]
-    else:
-        phases = ", ".join(f"{phase} {count}" for phase, count in dropped.by_phase.items() if count)
-        lines = [f"dropped triggers: {dropped.total}{f' ({phases})' if phases else ''}, {dropped.reason}."]
-    strays = ", ".join(f"{label!r} {count}" for label, count in check.stray.items())
-    named = (
-        ("labels that the official evaluator loses", sum(check.stray.values()), strays),
-        ("PASS or PARTIAL whose evidence is not in the response", len(check.unfound), _first(check.unfound)),
-        ("PASS or PARTIAL without evidence", len(check.unquoted), _first(check.unquoted)),
-        ("no response", len(check.missing), _first(check.missing)),
-        ("empty response", len(check.empty), _first(check.empty)),
-        ("response that ends within a sentence, so perhaps cut", len(check.cut), _first(check.cut)),
-        ("response without a trigger", len(check.orphans), _first(check.orphans)),
-    )
-    lines += [f"{what}: {count}{f' ({which})' if which else ''}." for what, count, which in named]
-    if check.misstated:
-        lines.append(f"counts stated in the rows: {_told(check.stated)}; by their own labels: {_told(check.counted)}.")
-    else:
-        lines.append("counts stated in the rows agree with their labels.")
-    if check.stated_triggers != check.triggers:
-        lines.append(f"triggers stated in the rows: {check.stated_triggers}; there are {check.triggers}.")
-    stated = ", ".join(f"{phase} {_percent(weighted(counts))}" for phase, counts in check.stated.items())
-    recomputed = ", ".join(f"{phase} {_percent(score)}" for phase, score in check.recomputed.items())
-    return [*lines, f"weighted score by the stated counts: {stated or 'none'}; recomputed: {recomputed}."]
-
-
 def weighted(counts: Mapping[str, int]) -> float | None:
     """The published convention on counts by label: PASS 1, PARTIAL 0.5, FAIL 0, anything else left out."""
     scored = sum(counts.get(grade, 0) for grade in Grade)
@@ -179,39 +110,6 @@ def _recomputed(results: Results) -> dict[str, float | None]:
     grades = [(trigger.rubric.phase, trigger.grade) for trigger in results.triggers if trigger.grade]
     counts = {phase: Counter(str(grade) for of, grade in grades if of is phase) for phase in Phase}
     return {str(phase): weighted(counts[phase]) for phase in Phase}
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f}"
-
-
-def _outcome(trigger: ResultTrigger) -> Outcome:
-    origin = trigger.origin
-    user = {"user": trigger.user_message, "assistant": None}
-    outcome = Outcome(
-        stratum=trigger.rubric.phase,
-        group=origin.scenario,
-        state="pending",
-        key=trigger.key,
-        response=trigger.response,
-        meta={**origin.model_dump(), "turn": trigger.turn, "curated_response": trigger.curated_response or ""},
-        view={"conversation": [user], "turn": trigger.turn, "rubric": trigger.rubric.model_dump(mode="json")},
-    )
-    if trigger.unscored_reason:
-        return outcome.unscored(trigger.unscored_reason)
-    return outcome.graded([_verdict(trigger)], tuple(Grade))
-
-
-def _verdict(trigger: ResultTrigger) -> GivenVerdict:
-    assert trigger.grade is not None, "asked of graded triggers only"
-    quotes = locate_quotes(trigger.evidence, _text(trigger))
-    verdict = Verdict(reasoning=trigger.reasoning, evidence=quotes, grade=trigger.grade)
-    detail = verdict.model_dump(mode="json")
-    return GivenVerdict(UNNAMED, 1, verdict.grade, verdict.grade.score, verdict.verified, detail)
-
-
-def _text(trigger: ResultTrigger) -> str:
-    return trigger.response or ""
 
 
 def _is_found(trigger: ResultTrigger) -> bool:
@@ -262,11 +160,5 @@ def _nonzero(counts: Mapping[str, Mapping[str, int]]) -> dict[tuple[str, str], i
     return {(phase, label): n for phase, labels in counts.items() for label, n in labels.items() if n}
 
 
-def _told(counts: Mapping[str, Mapping[str, int]]) -> str:
-    nonzero = {phase: [f"{label} {n}" for label, n in of.items() if n] for phase, of in counts.items()}
-    return ", ".join(f"{phase} {'/'.join(told)}" for phase, told in nonzero.items() if told) or "none"
-
-
-def _first(keys: tuple[str, ...]) -> str:
-    """The first of some keys, and how many more there are."""
-    return f"{keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}" if keys else ""
+def _text(trigger: ResultTrigger) -> str:
+    return trigger.response or ""

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.alpha import coincidences, disagreements
-from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.soft_labels import majority
-from dspy_proact.stats.tally import cross_tables, tally
+from dspy_proact.stats import Estimate, Standing, coincidences, cross_tables, disagreements, majority, tally
 
 RESAMPLES = 10_000
 ALPHA_SEED = 2026
 KAPPA_SEED = 2027
+
+LEAST_KAPPA = 0.10
+"""Below this against the judge it leaves a person out."""
+LEAST_RATINGS = 5
+"""With fewer ratings it leaves nobody out."""
 
 Disagreements = Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.float64]]]
 """Observed and expected disagreement of tables of shape (..., k, k), each of shape (...)."""
@@ -40,6 +42,15 @@ class PublishedRule:
     """Cohen's kappa of the consensus and the judge, unweighted, in [-1, 1]."""
     alpha: Estimate
     """Krippendorff's ordinal alpha of all ratings, in [-1, 1]."""
+
+
+def excludes(standing: Standing) -> bool:
+    """Whether the published rule leaves a person out, and so raises the agreement of people with the judge.
+
+    To reproduce a study, never to clean one. A person without a kappa against the judge stays.
+    """
+    kappa = standing.against_judge.value
+    return kappa is not None and kappa < LEAST_KAPPA and standing.ratings >= LEAST_RATINGS
 
 
 def published_rule(

@@ -1,22 +1,23 @@
-"""Reports as JSON documents. Their shapes are promises: scripts read them.
+"""A summary as a JSON document. Its shape is a promise: scripts read it.
 
 A value that cannot be given is null, with a `reason` beside it.
 """
 
 from collections.abc import Sequence
+from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
 from dspy_proact.calls import Usage
-from dspy_proact.report.agreement import Agreement, Evidence, agree_within
-from dspy_proact.report.numbers import seen_from
+from dspy_proact.report.agreement import agree_within
+from dspy_proact.report.agreement_document import agreement_document, evidence_document
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Grader, Scores, Summary, is_small
-from dspy_proact.runs import Manifest
-from dspy_proact.stats import Figure, Paired, Repeats
+from dspy_proact.runs import Manifest, Nouns
+from dspy_proact.stats import Figure, Repeats
 
 
-def document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
+def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
     """The document of `report --json`.
 
     Args:
@@ -26,59 +27,44 @@ def document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
     Raises:
         UsageError: The cases have no such key.
     """
+    nouns, controls = summary.nouns, summary.controls
     whole = {
         "run": _run(summary),
         "complete": summary.complete,
-        "scenarios": summary.group_count,
-        "triggers": {
+        nouns.groups: summary.group_count,
+        nouns.cases: {
             "total": len(summary.outcomes),
             "scored": summary.count("scored"),
             "unscored": summary.count("unscored"),
             "pending": summary.count("pending"),
             "unscored_reasons": summary.unscored_reasons,
         },
-        "phases": {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
-        "overall": {"micro": _scores(summary.micro), "macro": _scores(summary.macro)},
-        "controls": summary.controls.for_json(),
-        **({"controls_reason": summary.controls.reason} if summary.controls.reason else {}),
-        "evidence": {"checked": summary.evidence_checked, "verified": summary.evidence_verified},
+        nouns.strata: {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
+        "overall": {
+            "micro": _scores(summary.micro),
+            "macro": _scores(summary.macro),
+            **_measures(summary, summary.outcomes),
+        },
+        "controls": None if controls.reason else summary.particulars.control_document(controls),
+        **({"controls_reason": controls.reason} if controls.reason else {}),
+        "evidence": evidence_document(summary.evidence),
         "usage": {role: _usage(usage) for role, usage in summary.usage.items()},
     }
     return whole | _repeated(summary) | ({"breakdowns": _breakdowns(summary, by)} if by else {})
-
-
-def agreement_document(agreement: Agreement) -> dict[str, Any]:
-    """Two gradings of the same responses; rows of the table are the first's grades, columns the second's."""
-    return {
-        "first": agreement.first,
-        "second": agreement.second,
-        "responses": agreement.responses,
-        "exact": agreement.exact.for_json(),
-        "kappa_quadratic": agreement.kappa.for_json(),
-        "table": agreement.table,
-        "score_difference": paired_document(agreement.shift),
-        "evidence": {"first": _evidence(agreement.evidence[0]), "second": _evidence(agreement.evidence[1])},
-    }
-
-
-def paired_document(paired: Paired) -> dict[str, Any]:
-    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`."""
-    reason = {"p_reason": paired.reason} if paired.reason else {}
-    seen = seen_from(paired)
-    numbers = {"pairs": paired.count, "scenarios": paired.clusters, "p": paired.p, "detectable_points": seen}
-    return {**paired.difference.for_json(), **numbers, **reason}
 
 
 def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """Counts by grade and state, and the scores, of some outcomes of a summary."""
     labels = {label.lower(): sum(o.label == label for o in outcomes) for label in summary.labels}
     states = {state: sum(o.state == state for o in outcomes) for state in ("unscored", "pending")}
-    return {"total": len(outcomes), **labels, **states, **_scores(summary.scores_of(outcomes))}
+    scores = _scores(summary.scores_of(outcomes))
+    return {"total": len(outcomes), **labels, **states, **scores, **_measures(summary, outcomes)}
 
 
 def _run(summary: Summary) -> dict[str, Any]:
-    named = {"path": summary.path, "benchmark": summary.benchmark, "model": summary.model, "judge": summary.judge}
-    counted = {"triggers": summary.case_count, "truncated": summary.truncated, "embedded": summary.embedded}
+    judge = {"judge": summary.judge} if summary.judges else {"judge": None, "judge_reason": "graded by the benchmark"}
+    named = {"path": summary.path, "benchmark": summary.benchmark, "model": summary.model, **judge}
+    counted = {summary.nouns.cases: summary.case_count, "truncated": summary.truncated, "embedded": summary.embedded}
     manifest = summary.manifest
     if manifest is None:
         return named | counted
@@ -91,7 +77,7 @@ def _run(summary: Summary) -> dict[str, Any]:
         "program": identity.assistant.program,
         "system_prompt": manifest.system_prompt,
         "learned_on": manifest.learned_on,
-        "judge_prompt": identity.judges[0].program,
+        "judge_prompt": identity.judges[0].program if identity.judges else None,
         "parent": identity.parent,
         "created": manifest.created,
         "epochs": manifest.epochs,
@@ -114,17 +100,23 @@ def _corpus(manifest: Manifest) -> dict[str, Any]:
     }
 
 
+def _measures(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """The measures that the benchmark declares; nothing where it declares none."""
+    found = {name: estimate.for_json() for name, estimate in summary.measured(outcomes).items()}
+    return {"measures": found} if found else {}
+
+
 def _repeated(summary: Summary) -> dict[str, Any]:
     """What several verdicts and several epochs tell; nothing where everything was asked once."""
     several, unanimous = summary.judged_again
     judged = {"responses": several, "unanimous": unanimous, "awaited": summary.awaited, **_jury(summary)}
     document = {"several_verdicts": judged} if summary.judged_severally else {}
-    return document | ({"repeats": _variances(summary.repeats)} if summary.repeats else {})
+    return document | ({"repeats": _variances(summary.repeats, summary.nouns)} if summary.repeats else {})
 
 
 def _jury(summary: Summary) -> dict[str, Any]:
     pairs = combinations(summary.judges, 2)
-    agreements = [agree_within(summary.outcomes, first, second, summary.labels) for first, second in pairs]
+    agreements = [agree_within(summary, first, second) for first, second in pairs]
     return {
         "judges": {grader.name: _grader(grader) for grader in summary.graders},
         "agreement": [agreement_document(agreement) for agreement in agreements],
@@ -136,21 +128,13 @@ def _grader(grader: Grader) -> dict[str, Any]:
         "verdicts": grader.verdicts,
         "unread": dict(grader.unread),
         "weighted": grader.weighted.for_json(),
-        "evidence": _evidence(grader.evidence),
+        "evidence": evidence_document(grader.evidence),
         **({"usage": _usage(grader.usage)} if grader.usage else {}),
     }
 
 
-def _variances(repeats: Repeats) -> dict[str, Any]:
-    return {
-        "trigger_variance": _figure(repeats.trigger_variance),
-        "response_variance": _figure(repeats.response_variance),
-        "judge_variance": _figure(repeats.judge_variance),
-        "within_variance": _figure(repeats.within_variance),
-        "design_effect": _figure(repeats.design_effect),
-        "epochs_worth": _figure(repeats.epochs_worth),
-        "judge_epochs_worth": _figure(repeats.judge_epochs_worth),
-    }
+def _variances(repeats: Repeats, nouns: Nouns) -> dict[str, Any]:
+    return {each.name.replace("case", nouns.case): _figure(getattr(repeats, each.name)) for each in fields(repeats)}
 
 
 def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
@@ -165,10 +149,6 @@ def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
 
 def _figure(figure: Figure[Any]) -> dict[str, Any]:
     return {"value": figure.value, **({"reason": figure.reason} if figure.reason else {})}
-
-
-def _evidence(evidence: Evidence) -> dict[str, int]:
-    return {"checked": evidence.checked, "verified": evidence.verified}
 
 
 def _scores(scores: Scores) -> dict[str, Any]:

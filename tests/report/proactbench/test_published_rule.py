@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, TIES, study
 
-from dspy_proact.stats import Estimate, alpha, kappa, published_rule
+from dspy_proact.report.proactbench.published_rule import published_rule
+from dspy_proact.stats import Estimate, alpha, kappa
 
 law = settings(deadline=None, max_examples=10)
 FAIL, PARTIAL, PASS = LABELS
@@ -23,10 +24,10 @@ def numbers(one: Estimate) -> list[float | None]:
     return [one.value, one.low, one.high]
 
 
-@pytest.mark.parametrize("phase", PHASES)
-def test_the_published_study(phase: str, data: Path):
-    items = study(data).of(phase)
-    ratings, alpha_printed, kappa_printed, confusion, exact = PUBLISHED[phase]
+@pytest.mark.parametrize("stratum", PHASES)
+def test_the_published_study(stratum: str, data: Path):
+    items = study(data).of(stratum)
+    ratings, alpha_printed, kappa_printed, confusion, exact = PUBLISHED[stratum]
     one = published_rule(items.ratings, items.judge, LABELS, TIES)
     assert (one.ratings, one.confusion, one.exact) == (ratings, confusion, exact)
     assert one.items == sum(map(sum, confusion))
