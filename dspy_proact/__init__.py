@@ -7,11 +7,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.benchmarks import Execution, Responses
+    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
-    from dspy_proact.models import Gate, open_model
-    from dspy_proact.programs import Assistant, Judge, OfferDetector, load_assistant
+    from dspy_proact.models import Gate, Limits, ModelSpec, open_model
+    from dspy_proact.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector, load_assistant
     from dspy_proact.report import (
         Comparison,
         Summary,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from dspy_proact.views import AssistantView, JudgeView
 
 __all__ = [
+    "ASSISTANT",
+    "JUDGE",
     "Assistant",
     "AssistantView",
     "Comparison",
@@ -38,13 +41,17 @@ __all__ = [
     "Dialogue",
     "Estimate",
     "Evaluation",
+    "Execution",
     "Gate",
     "Grade",
     "Halt",
     "Judge",
     "JudgeView",
+    "Limits",
+    "ModelSpec",
     "OfferDetector",
     "Phase",
+    "ProactBench",
     "ProactError",
     "Ratings",
     "Rejudging",
@@ -74,11 +81,12 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "benchmarks": ["Execution", "Responses"],
+    "benchmarks.proactbench": ["Evaluation", "ProactBench", "Rejudging"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
-    "models": ["Gate", "open_model"],
-    "programs": ["Assistant", "Judge", "OfferDetector", "load_assistant"],
+    "models": ["Gate", "Limits", "ModelSpec", "open_model"],
+    "programs": ["ASSISTANT", "JUDGE", "Assistant", "Judge", "OfferDetector", "load_assistant"],
     "report": [
         "Comparison",
         "Summary",

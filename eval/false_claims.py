@@ -19,10 +19,10 @@ from statistics import fmean
 
 import dspy
 
-from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 from dspy_proact.compile import Effort, Labelled, Plan, Start, compile_judge, labelled
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import Cuts, Judge
+from dspy_proact.programs import JUDGE, PROPOSER, Cuts, Judge
 from dspy_proact.stats import apply_cuts, improvement, within_strata_kappa
 from dspy_proact.types import Grade, Phase
 
@@ -54,7 +54,7 @@ def graded(program: Start, items: Sequence[Labelled], lm: dspy.LM) -> list[int]:
 
 def studied(seed: int, trials: int) -> Study:
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)  # verdicts, by program and item
-    judge_lm, proposer_lm = (open_model("embedded", role, Gate()).lm.copy(cache=True) for role in ("judge", "proposer"))
+    judge_lm, proposer_lm = (open_model("embedded", role, Gate()).lm.copy(cache=True) for role in (JUDGE, PROPOSER))
     compiled = partial(compile_judge, START, judge_lm=judge_lm, proposer_lm=proposer_lm)
     ratings = synthetic_ratings(seed, synthetic_items(seed))
     items, dealt = labelled(ratings), labelled(permuted_within_phase(ratings, seed))

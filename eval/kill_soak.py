@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import SimulatedProvider, healthy, slow
+from dspy_proact.models.simulated import SimulatedProvider, slow
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.runs import RunFolder
 
 IN_FLIGHT = 4
@@ -72,7 +73,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_corpus(folder / "corpus.jsonl", triggers)
-        with SimulatedProvider() as provider:
+        with SimulatedProvider(healthy) as provider:
             subprocess.run(command(folder / "whole", provider, triggers), check=True, capture_output=True)
             assert provider.received.total() == needed, provider.received
         life = 0.5

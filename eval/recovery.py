@@ -11,7 +11,18 @@ import argparse
 from pathlib import Path
 from statistics import fmean
 
-from dspy_proact import Assistant, Evaluation, Halt, ProactError, RunFolder, Summary, compare, load_corpus, summarize
+from dspy_proact import (
+    Assistant,
+    Evaluation,
+    Halt,
+    ProactError,
+    RunFolder,
+    Scope,
+    Summary,
+    compare,
+    load_corpus,
+    summarize,
+)
 from dspy_proact.programs import compiled_assistant, read_assistant
 from dspy_proact.report import STAND_IN, ScatterPoint, percent, points_of, probability, scatter_svg
 from dspy_proact.stats import holm
@@ -43,7 +54,7 @@ def main() -> None:
         runs: dict[str, Summary] = {}
         for name, assistant in programs.items():
             evaluation = Evaluation(corpus, asked.model, asked.judge, assistant=assistant)
-            finished = evaluation.run(asked.out / name, limit=asked.limit, controls=True)
+            finished = evaluation.run(asked.out / name, Scope(limit=asked.limit, controls=True))
             runs[name] = summarize(RunFolder(finished.path))
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")

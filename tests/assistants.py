@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.compile.assistant.search import TIPS
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from dspy_proact.compile import AssistantCompile, AssistantPlan, Effort
-from dspy_proact.compile.assistant.search import TIPS
 from dspy_proact.compile.assistant.teacher import HINT
 from dspy_proact.corpus import Corpus
-from dspy_proact.models.embedded import assistant, judge, proposer
+from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.programs import (
     Assistant,
     AssistantArtefact,
@@ -24,6 +24,7 @@ from dspy_proact.programs import (
     predictor_state,
     signature_hash,
 )
+from dspy_proact.programs.embedded import assistant, judge, proposer
 from dspy_proact.types import Phase, Rubric, Turn
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
@@ -154,10 +155,24 @@ def bases(server: Server) -> dict[str, str]:
     }
 
 
-def at(server: Server, read: Corpus, how: AssistantPlan, **more: Any) -> AssistantCompile:
-    """A compile whose four models are at the server."""
-    settings: dict[str, Any] = {"retries": 0} | NAMES | bases(server) | more
-    return AssistantCompile(read, plan=how, **settings)
+def at_server(server: Server) -> dict[str, ModelSpec]:
+    """The four models where the server hears them."""
+    return {name: ModelSpec(name=NAMES[name], api_base=bases(server)[f"{name}_api_base"]) for name in NAMES}
+
+
+def at(
+    server: Server,
+    read: Corpus,
+    how: AssistantPlan,
+    system_prompt: str | None = None,
+    start: Path | None = None,
+    limits: Limits | None = None,
+    **models: ModelSpec,
+) -> AssistantCompile:
+    """A compile whose four models are at the server, unless others are given."""
+    gate = Gate(retries=0, limits=limits)
+    named = at_server(server) | models
+    return AssistantCompile(read, **named, plan=how, system_prompt=system_prompt, start=start, gate=gate)
 
 
 def command_at(server: Server) -> list[str]:

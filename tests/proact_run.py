@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize
 from dspy_proact.runs import (
@@ -16,7 +16,6 @@ from dspy_proact.runs import (
     Identity,
     Manifest,
     Nouns,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -42,7 +41,7 @@ NOUNS = Nouns(
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."
-FREE = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="a list")
+FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
 
 
 def trigger(

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from server import GRADES, Answer, Sent, verdict
+from specs import spec
 
 from dspy_proact.compile import Effort, JudgeCompile, Plan, labelled
 from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.corpus.ratings.source import RatingsSource
-from dspy_proact.models.embedded.proposer import answer as propose
+from dspy_proact.models import Gate
 from dspy_proact.programs import (
     CardNumber,
     CardUsage,
@@ -28,6 +29,7 @@ from dspy_proact.programs import (
     predictor_state,
     signature_hash,
 )
+from dspy_proact.programs.embedded.proposer import answer as propose
 from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.views import JudgeView
 
@@ -117,10 +119,19 @@ def proposer_base(server: Any) -> str:
     return f"http://127.0.0.1:{server.port}/proposer/v1"
 
 
-def at(server: Any, of: Ratings, how: Plan, **more: Any) -> JudgeCompile:
-    """A compile whose judge and proposer are at the server."""
-    where = {"judge_api_base": server.judge, "proposer_api_base": proposer_base(server)}
-    return JudgeCompile(of, "openai/any", "openai/any", plan=how, retries=0, **(where | more))
+def at(
+    server: Any,
+    of: Ratings,
+    how: Plan,
+    params: dict[str, Any] | None = None,
+    proposer: str | None = None,
+    start: Path | None = None,
+    **calls: Any,
+) -> JudgeCompile:
+    """A compile whose judge, with parameters, and proposer, at another endpoint if one is given, are at the server."""
+    judge = spec("openai/any", server.judge, params=params or {})
+    writer = spec("openai/any", proposer or proposer_base(server))
+    return JudgeCompile(of, judge, writer, plan=how, start=start, gate=Gate(retries=0, **calls))
 
 
 def models(sent: Sent) -> Answer:

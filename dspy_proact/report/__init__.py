@@ -29,7 +29,6 @@ from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
-from dspy_proact.report.usage import Usage
 
 __all__ = [
     "STAND_IN",
@@ -46,7 +45,6 @@ __all__ = [
     "Scores",
     "Study",
     "Summary",
-    "Usage",
     "agree_between",
     "agree_within",
     "agreement_document",

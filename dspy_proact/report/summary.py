@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
 from dspy_proact.report.particulars import Particulars
 from dspy_proact.report.rooms import particulars_of
-from dspy_proact.report.usage import Usage
 from dspy_proact.report.words import worded, worded_repeats
-from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, PricePerToken, RunFolder, latest
+from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
@@ -258,7 +258,7 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
 
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest, cases, events = folder.manifest(), folder.cases(), folder.events()
+    manifest, cases, events = folder.manifest(), tuple(folder.cases()), tuple(folder.events())
     identity, latest_of = manifest.identity, latest(events)
     judge_usage = {
         name: _usage("judge", [event for event in events if event.key.judge == name], price)
@@ -287,5 +287,5 @@ def summarize(folder: RunFolder) -> Summary:
     )
 
 
-def _usage(role: str, events: Iterable[Event], price: PricePerToken) -> Usage:
+def _usage(role: str, events: Iterable[Event], price: Price) -> Usage:
     return Usage.of([call for event in events for call in event.calls if call.role == role], price)

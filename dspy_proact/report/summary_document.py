@@ -8,11 +8,11 @@ from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
+from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within
 from dspy_proact.report.agreement_document import agreement_document, evidence_document
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Grader, Scores, Summary, is_small
-from dspy_proact.report.usage import Usage
 from dspy_proact.runs import Manifest, Nouns
 from dspy_proact.stats import Figure, Repeats
 

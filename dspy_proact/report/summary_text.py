@@ -7,12 +7,12 @@ from itertools import combinations
 from rich.console import Console
 from rich.table import Table
 
+from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within
 from dspy_proact.report.agreement_text import agreement_lines
 from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, percent
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
-from dspy_proact.report.usage import Usage
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 

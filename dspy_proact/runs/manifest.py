@@ -1,11 +1,11 @@
 """What a run is: its identity, and what is recorded beside it."""
 
-import hashlib
-import json
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import Field
 
+from dspy_proact.calls import Price
+from dspy_proact.kept import Claimed, Identified
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.types import Frozen
@@ -29,7 +29,7 @@ class RoleIdentity(Frozen):
     ...) the second worst label begins, and the best; empty where the commonest label decides."""
 
 
-class Identity(Frozen):
+class Identity(Identified):
     """What must be equal for two commands to be the same run."""
 
     benchmark: str
@@ -48,30 +48,13 @@ class Identity(Frozen):
         """The judges by name."""
         return " + ".join(judge.model for judge in self.judges)
 
-    def digest(self) -> str:
-        """sha256 in hexadecimal."""
-        return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
-
-    def differences(self, other: "Identity") -> dict[str, tuple[str | None, str | None]]:
-        """The fields in which two identities differ, by dotted name: JSON of this one's value and of the other's.
-
-        A judge is `judge` where both have one, and `judges.1` and so on in a jury. None stands for a missing value.
-        """
-        jury = max(len(self.judges), len(other.judges)) > 1
-        mine, theirs = _leaves(_named(self, jury)), _leaves(_named(other, jury))
-        paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
-        inner = {path[:length] for path in paths for length in range(len(path))}
-        return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
-
-
-class PricePerToken(Frozen):
-    """US dollars per token of one role, as read at the start of the run."""
-
-    prompt: float | None
-    completion: float | None
-    cached: float | None
-    reason: str | None
-    """Why it is not known, or where it is from."""
+    def compared(self, other: Identified) -> dict[str, Any]:
+        """A judge is `judge` where both have one, and `judges.1` and so on in a jury."""
+        fields = super().compared(other)
+        judges = fields.pop("judges")
+        if any(len(each.judges) > 1 for each in (self, other) if isinstance(each, Identity)):
+            return fields | {"judges": {str(number): judge for number, judge in enumerate(judges, start=1)}}
+        return fields | {"judge": judges[0] if judges else None}
 
 
 class CorpusRecord(Frozen):
@@ -85,11 +68,10 @@ class CorpusRecord(Frozen):
     ignored_fields: dict[str, int]
 
 
-class Manifest(Frozen):
+class Manifest(Claimed[Identity]):
     """`manifest.json`: everything about a run but its cases and events."""
 
     format: Literal[2] = 2
-    identity: Identity
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
@@ -110,33 +92,13 @@ class Manifest(Frozen):
     judge_epochs: int = 1
     """Verdicts of each judge on a response; the most that were asked for."""
     corpus: CorpusRecord
-    assistant_price: PricePerToken
-    judge_prices: dict[str, PricePerToken]
-    """By the judge's model."""
+    assistant_price: Price
+    """As read at the start of the run, or given."""
+    judge_prices: dict[str, Price]
+    """Likewise, by the judge's model."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str
     versions: dict[str, str]
     created: str
     """When the run was begun, ISO 8601, UTC."""
-
-
-def _named(identity: Identity, jury: bool) -> dict[str, Any]:
-    fields = identity.model_dump(mode="json")
-    judges = fields.pop("judges")
-    numbered = {str(number): judge for number, judge in enumerate(judges, start=1)}
-    return fields | ({"judges": numbered} if jury else {"judge": numbered.get("1")})
-
-
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
-    """The canonical JSON of everything in a JSON value that is not an object with fields, by its path."""
-    if not isinstance(value, dict) or not value:
-        return {path: _canonical(value)}
-    leaves: dict[tuple[str, ...], str] = {}
-    for name, inner in cast("dict[str, Any]", value).items():
-        leaves |= _leaves(inner, (*path, name))
-    return leaves
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -12,7 +12,8 @@ import threading
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, healthy, refusal, slow
+from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, refusal, slow
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -21,7 +22,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 @pytest.fixture
 def provider():
-    with SimulatedProvider() as running:
+    with SimulatedProvider(healthy) as running:
         yield running
 
 
@@ -171,7 +172,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, t
     assert done.returncode == 2
     assert "events.jsonl" in done.stderr
     assert "Traceback" not in done.stderr
-    assert len(RunFolder(tmp_path / "run").events()) >= 2
+    assert len(list(RunFolder(tmp_path / "run").events())) >= 2
     assert run(command(tmp_path, bases(provider))).returncode == 0
     assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
 
@@ -201,7 +202,7 @@ def test_a_folder_that_becomes_read_only_in_the_middle_is_still_written_or_named
     (tmp_path / "run").chmod(0o700)
     assert done.returncode in (0, 2)
     assert "Traceback" not in done.stderr
-    events = RunFolder(tmp_path / "run").events()
+    events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == 60  # the file was open already, and what was open may be written
 
 
@@ -209,7 +210,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
     import itertools
     import time
 
-    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact import Evaluation, Gate, ModelSpec
     from dspy_proact.corpus import read_jsonl
 
     times = itertools.cycle([0.0, 4e9, -5.0, 1e9])
@@ -219,11 +220,9 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
     provider.script = slow(healthy, 0.01)
     Evaluation(
         read_jsonl(tmp_path / "corpus.jsonl"),
-        "hosted_vllm/any",
-        "hosted_vllm/any",
-        model_api_base=first,
-        judge_api_base=second,
-        retries=0,
+        ModelSpec(name="hosted_vllm/any", api_base=first),
+        ModelSpec(name="hosted_vllm/any", api_base=second),
+        gate=Gate(retries=0),
     ).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
     latencies = [call.latency for event in RunFolder(tmp_path / "run").events() for call in event.calls]

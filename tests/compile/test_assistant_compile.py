@@ -14,8 +14,10 @@ import pytest
 import tuning
 from assistants import (
     FEW,
+    NAMES,
     artefact,
     at,
+    at_server,
     command_at,
     corpus,
     dialogue,
@@ -29,11 +31,13 @@ from assistants import (
 )
 from rows import jsonl
 from server import Answer, Sent, Server, error
+from specs import spec
 
+from dspy_proact.calls import Price
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, AssistantCompile, JudgeCompile
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
-from dspy_proact.models import Limits, Price
+from dspy_proact.models import Limits, ModelSpec
 from dspy_proact.programs import load_assistant, read_artefact, write_artefact
 from dspy_proact.types import Phase
 
@@ -197,12 +201,15 @@ def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_d
         (at(server, few(), plan(trials=1, phases=[Phase.RECOVERY, Phase.EMERGENT])), "phases"),
         (at(server, few(), plan(trials=1, guards={"offers": 0.05})), "guards"),
         (at(server, few(), how, system_prompt="Be kind."), "start"),
-        (at(server, few(), how, model="openai/other"), "assistant"),
-        (at(server, few(), how, judge="openai/other"), "judge"),
-        (at(server, few(), how, report_judge="openai/other"), "report_judge"),
-        (at(server, few(), how, proposer="openai/other"), "proposer"),
-        (at(server, few(), how, model_params={"temperature": 0.5}), "assistant"),
-        (at(server, few(), how, judge_params={"temperature": 0.5}), "judge"),
+        (at(server, few(), how, model=spec("openai/other", server.assistant)), "assistant"),
+        (at(server, few(), how, judge=spec("openai/other", server.judge)), "judge"),
+        (at(server, few(), how, report_judge=spec("openai/other", server.report)), "report_judge"),
+        (at(server, few(), how, proposer=spec("openai/other", server.proposer)), "proposer"),
+        (
+            at(server, few(), how, model=spec(NAMES["model"], server.assistant, params={"temperature": 0.5})),
+            "assistant",
+        ),
+        (at(server, few(), how, judge=spec(NAMES["judge"], server.judge, params={"temperature": 0.5})), "judge"),
     ]:
         with pytest.raises(RunError, match=f"holds another compile, which differs in {named};"):
             other.run(tmp_path / "out")
@@ -211,7 +218,7 @@ def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_d
 
 def test_a_folder_of_a_judges_compile_or_of_anything_else_is_refused(tmp_path, server):
     server.script = tuning.models
-    tuning.at(server, tuning.study(), tuning.plan(), proposer_api_base=server.judge).run(tmp_path / "judge")
+    tuning.at(server, tuning.study(), tuning.plan(), proposer=server.judge).run(tmp_path / "judge")
     server.sent.clear()
     with pytest.raises(RunError, match="holds another compile, which differs in assistant, judge, report_judge"):
         at(server, corpus(), plan()).run(tmp_path / "judge")
@@ -237,7 +244,7 @@ def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
 
 def test_one_judge_for_both_is_warned_of_on_the_card_and_asked_once_for_one_verdict(tmp_path, server):
     server.script = models
-    compiling = at(server, few(), plan(trials=1), report_judge="openai/tuner", report_judge_api_base=None)
+    compiling = at(server, few(), plan(trials=1), report_judge=ModelSpec(name="openai/tuner"))
     assert compiling.same_judge
     card = compiling.run(tmp_path / "out").artefact.card
     (warning,) = card.warnings
@@ -259,8 +266,8 @@ def test_two_judges_are_no_cause_for_a_warning(tmp_path, server):
 def test_one_name_for_two_judges_at_two_endpoints_is_refused(server):
     """DSPy's memory knows a model by its name: one judge would be given the other's verdicts."""
     with pytest.raises(UsageError, match="openai/tuner: named at two endpoints"):
-        at(server, few(), plan(), report_judge="openai/tuner")
-    at(server, few(), plan(), proposer="openai/student")  # who is asked otherwise
+        at(server, few(), plan(), report_judge=spec("openai/tuner", server.report))
+    at(server, few(), plan(), proposer=spec("openai/student", server.proposer))  # who is asked otherwise
 
 
 # What is refused before any call
@@ -321,16 +328,11 @@ def test_labelled_examples_are_no_way_to_tune_an_assistant(server):
 
 def test_a_limit_on_money_needs_a_price_of_every_model(server):
     given = Price(prompt=1e-6, completion=1e-6, reason="by hand")
-    known = {f"{name}_price": given for name in ("model", "judge", "report_judge", "proposer")}
+    known = {name: model.model_copy(update={"price": given}) for name, model in at_server(server).items()}
     at(server, corpus(), plan(), limits=Limits(usd=1.0), **known)
-    for name in known:
-        with pytest.raises(UsageError, match=f"needs a price for --{name.removesuffix('_price').replace('_', '-')}"):
-            at(server, corpus(), plan(), limits=Limits(usd=1.0), **(known | {name: None}))
-
-
-def test_a_proposers_endpoint_without_a_proposer_is_refused(server):
-    with pytest.raises(UsageError, match="--proposer-api-base: name the model that is there with --proposer"):
-        at(server, corpus(), plan(), proposer=None)
+    for name, model in at_server(server).items():
+        with pytest.raises(UsageError, match=f"needs a price for --{name.replace('_', '-')}"):
+            at(server, corpus(), plan(), limits=Limits(usd=1.0), **(known | {name: model}))
 
 
 # A start

@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 from assistants import (
-    NAMES,
     PUSHY,
     TIMELY,
     artefact,
-    bases,
+    at_server,
     few,
     obedient,
     plan,
@@ -19,28 +18,25 @@ from assistants import (
     told,
     without_controls,
 )
-from server import Answer, Server, is_about_offers, verdict
-
 from dspy_proact.compile.assistant.metric import InitiativeMetric
 from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
 from dspy_proact.compile.assistant.search import TIPS, search
-from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
 from dspy_proact.compile.assistant.withholding import Withheld
+from server import Answer, Server, is_about_offers, verdict
+
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
 from dspy_proact.models import Gate, open_model
-from dspy_proact.models.decoding import Role
-from dspy_proact.programs import Assistant, Judge, compiled_assistant
+from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, Assistant, Judge, compiled_assistant
 from dspy_proact.types import Phase
 
 
 def opened(server: Server) -> tuple[Panel, Any]:
     """A panel and a proposer at the server; nothing is remembered."""
-    where, gate = bases(server), Gate(retries=0)
-    roles: dict[Role, str] = {"assistant": "model", "judge": "judge", "proposer": "proposer"}
-    models = {
-        role: open_model(NAMES[name], role, gate, api_base=where[f"{name}_api_base"]).lm for role, name in roles.items()
-    }
-    return Panel(models["assistant"], models["judge"], Judge(ask_quote_again=False)), models["proposer"]
+    named, gate = at_server(server), Gate(retries=0)
+    roles = {"model": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
+    assistant, judge, proposer = (open_model(named[name], role, gate).lm for name, role in roles.items())
+    return Panel(assistant, judge, Judge(ask_quote_again=False)), proposer
 
 
 def searched(server: Server, probes: Sequence[Probe], student: Assistant | None = None, journal=None, **effort: Any):

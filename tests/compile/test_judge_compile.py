@@ -178,7 +178,7 @@ def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_d
     for other, named in [
         (at(server, study(), plan(seed=1)), "optimizer"),
         (at(server, study(5), plan()), "ratings"),
-        (at(server, study(), plan(), judge_params={"temperature": 0.5}), "judge"),
+        (at(server, study(), plan(), params={"temperature": 0.5}), "judge"),
     ]:
         with pytest.raises(RunError, match=f"holds another compile, which differs in {named};"):
             other.run(tmp_path / "out")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dspy_proact.benchmarks import synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench import synthetic_items, synthetic_ratings
 from dspy_proact.compile import labelled
 
 PROGRAM = Path(__file__).parents[2] / "eval" / "false_claims.py"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded, manifest, price, written
 
-from dspy_proact.calls import Call
+from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, Usage, summarize, summary_document
+from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, summarize, summary_document
 from dspy_proact.runs import Case, Event, Manifest, RunFolder
 from dspy_proact.stats import cluster_mean
 

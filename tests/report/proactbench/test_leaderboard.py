@@ -9,6 +9,7 @@ import pytest
 from proact_run import NOUNS
 from rich.console import Console
 
+from dspy_proact.calls import Price
 from dspy_proact.corpus.published import Counts, PublishedModel
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, leaderboard, leaderboard_document, print_leaderboard, summarize
@@ -20,7 +21,6 @@ from dspy_proact.runs import (
     GradeRecord,
     Identity,
     Manifest,
-    PricePerToken,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -59,7 +59,7 @@ JUDGE = RoleIdentity(
     model="openai/gpt-5.4", program="official", prompt="bb", decoding={"temperature": 1.0, "max_tokens": 32768}
 )
 ASSISTANT = RoleIdentity(model="openai/newest", program="bare", prompt="aa", decoding={}, endpoint="http://here/v1")
-FREE = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="a list")
+FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
 
 
 class Seen(Frozen):
