@@ -31,10 +31,10 @@ def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool =
     """
     from rich.console import Console
 
-    from dspy_proact.report import document, print_summary
+    from dspy_proact.report import print_summary, summary_document
 
     if as_json and (summaries or not alone):
-        documents = [document(summary, by) for summary in summaries]
+        documents = [summary_document(summary, by) for summary in summaries]
         click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
         return
     for summary in summaries:
