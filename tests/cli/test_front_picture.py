@@ -67,7 +67,7 @@ def test_without_unwanted_offers_there_is_no_picture(tmp_path):
 def test_a_folder_that_is_gone_is_a_sentence(tmp_path):
     gone = finished(tmp_path / "gone", candidate(0.2, 0.0, chosen=True), candidate(0.4, 0.1))
     with pytest.raises(UsageError, match=r"front\.svg: cannot be written"):
-        draw_front(gone)
+        draw_front(*gone)
 
 
 def test_a_compile_leaves_it_beside_the_artefact_and_says_where(proact, tmp_path):
