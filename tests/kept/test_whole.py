@@ -32,10 +32,15 @@ def test_what_is_written_stands_there_alone(tmp_path: Path, content: str | bytes
 @pytest.mark.parametrize("error", [ValueError("no"), KeyboardInterrupt(), OSError(5, "broken")])
 def test_whatever_goes_wrong_on_the_way_the_file_stays_as_it_was(tmp_path: Path, error: BaseException):
     (tmp_path / "file").write_text("old", encoding="utf-8")
-    with pytest.raises((type(error), UsageError)), replacing(tmp_path / "file") as temporary:
-        temporary.write_text("half of it", encoding="utf-8")
-        assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
-        raise error
+
+    def write_half() -> None:
+        with replacing(tmp_path / "file") as temporary:
+            temporary.write_text("half of it", encoding="utf-8")
+            assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
+            raise error
+
+    with pytest.raises((type(error), UsageError)):
+        write_half()
     assert (tmp_path / "file").read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == {"file"}
 
