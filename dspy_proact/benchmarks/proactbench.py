@@ -7,16 +7,13 @@ from typing import Any
 import dspy
 
 from dspy_proact.corpus import Corpus, control_turns, trigger_key
-from dspy_proact.programs import Assistant, Judge, OfferDetector
+from dspy_proact.programs import Assistant, Direct, Judge, OfferDetector
 from dspy_proact.runs import CONTROL, Case, Scored
 from dspy_proact.types import Dialogue, Grade, Offers, Phase, Response, Trigger, Turn, Verdict
 from dspy_proact.views import AssistantView, ControlView, JudgeView
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
-
-_LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
-"""DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +46,9 @@ class ProactBench:
         self, cases: Sequence[Case], assistant: Assistant, assistant_lm: dspy.LM | None, judges: Mapping[str, Seat]
     ):
         self._cases = tuple(cases)
-        self._assistant, self._assistant_lm = assistant, assistant_lm
-        self._seats = judges
+        self._assistant = assistant
+        self._asking = Direct(assistant_lm) if assistant_lm else None
+        self._seats = {name: (seat.judge, Direct(seat.lm)) for name, seat in judges.items()}
         self.judges: Sequence[str] = tuple(judges)
 
     def cases(self) -> tuple[Case, ...]:
@@ -59,9 +57,8 @@ class ProactBench:
 
     async def answer(self, case: Case) -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        assert self._assistant_lm is not None, "responses that are there are not asked for"
-        with dspy.context(lm=self._assistant_lm, **_LEAN):
-            return await self._assistant.respond(AssistantView.of(_conversation(case)))
+        assert self._asking is not None, "responses that are there are not asked for"
+        return await self._assistant.respond(AssistantView.of(_conversation(case)), self._asking)
 
     def asked(self, case: Case) -> list[dict[str, Any]]:
         """The messages that `answer` sends."""
@@ -71,17 +68,16 @@ class ProactBench:
         """The messages that `grade` sends, without repairs."""
         if isinstance(case.view, ControlView):
             return self.detector.messages(case.view, answer.text)
-        return self._seats[judge].judge.messages(_view(case), answer.text)
+        return self._seats[judge][0].messages(_view(case), answer.text)
 
     async def grade(self, case: Case, answer: Response, judge: str) -> Scored[Verdict] | Scored[Offers]:
         """One judge's verdict on a response; at a control turn what its model finds offered."""
-        seat = self._seats[judge]
-        with dspy.context(lm=seat.lm, **_LEAN):
-            if isinstance(case.view, ControlView):
-                offers = await self.detector.look(case.view, answer.text)
-                label = UNWANTED if offers.unwanted else HELD_BACK
-                return Scored(float(label == HELD_BACK), label, offers, offers.verified)
-            verdict = await seat.judge.judge(_view(case), answer.text)
+        grader, asking = self._seats[judge]
+        if isinstance(case.view, ControlView):
+            offers = await self.detector.look(case.view, answer.text, asking)
+            label = UNWANTED if offers.unwanted else HELD_BACK
+            return Scored(float(label == HELD_BACK), label, offers, offers.verified)
+        verdict = await grader.judge(_view(case), answer.text, asking)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
 
