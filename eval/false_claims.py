@@ -22,7 +22,7 @@ from statistics import fmean
 import dspy
 
 from dspy_proact import Gate, open_model
-from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 from dspy_proact.compile import CutJudge, Finished, JudgeCompile, Labelled, labelled
 from dspy_proact.corpus import Ratings
 from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, Recipe, compiled_judge
