@@ -14,7 +14,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import ceil
 from statistics import fmean
 
 import dspy
@@ -52,15 +51,19 @@ def graded(program: Start, items: Sequence[Labelled], lm: dspy.LM) -> list[int]:
     return [int(apply_cuts([mean], pair)[0]) for mean, pair in zip(means, cuts, strict=True)]
 
 
-def studied(seed: int, trials: int) -> Study:
+def studied(seed: int, trials: int, count: int) -> Study:
     dspy.configure_cache(enable_disk_cache=False, enable_memory_cache=True)  # verdicts, by program and item
     judge_lm, proposer_lm = (open_model("embedded", role, Gate()).lm.copy(cache=True) for role in ("judge", "proposer"))
     compiled = partial(compile_judge, START, judge_lm=judge_lm, proposer_lm=proposer_lm)
-    ratings = synthetic_ratings(seed, synthetic_items(seed))
+    ratings = synthetic_ratings(seed, synthetic_items(seed, count))
     items, dealt = labelled(ratings), labelled(permuted_within_phase(ratings, seed))
     taught = compiled(items, Plan(Effort("labeled", max_demos=16, seed=seed)))
     searched = compiled(dealt, Plan(Effort("search", trials=trials, max_demos=4, seed=seed)))
-    pairs = ((items, taught, taught.after.levels), (dealt, searched, searched.after.levels), (items, taught, [1] * 200))
+    pairs = (
+        (items, taught, taught.after.levels),
+        (dealt, searched, searched.after.levels),
+        (items, taught, [1] * count),
+    )
     rule, permuted, constant = (shown(of, each.before.levels, after) for of, each, after in pairs)
     new = labelled(synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH)))
     before, after = (graded(each, new, judge_lm) for each in (START, Start(taught.judge, taught.cuts)))
@@ -75,11 +78,11 @@ def true_gain(studies: Sequence[Study]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="3 seeds, 2 candidates a search, bands wider by 0.1")
-    seeds, trials, slack = (3, 2, 0.1) if parser.parse_args().quick else (100, 5, 0.0)
+    parser.add_argument("--quick", action="store_true", help="1 seed of 60 items, 2 candidates, bands wider by 0.1")
+    seeds, trials, count, slack = (1, 2, 60, 0.1) if parser.parse_args().quick else (100, 5, 200, 0.0)
     with multiprocessing.get_context("spawn").Pool(min(seeds, multiprocessing.cpu_count() + 1)) as pool:
-        found = pool.map(partial(studied, trials=trials), range(seeds), chunksize=1)
-    few = ceil(0.05 * seeds)
+        found = pool.map(partial(studied, trials=trials, count=count), range(seeds), chunksize=1)
+    few = int(0.05 * seeds)  # of one seed none
     taught, permuted, constant = map(sum, zip(*(each.shown for each in found), strict=True))
     rows = [
         ("two raters: quadratic kappa", fmean(each.rater_kappa for each in found), 0.6, 0.7, slack),
