@@ -31,7 +31,7 @@ FRESH, FRESH_SEED = 50, 1_000_000  # new items for each seed's compiled judge, 5
 
 @dataclass(frozen=True)
 class Study:
-    shown: tuple[bool, bool, bool]  # of a rule to learn, of permuted labels, of a judge that always says PARTIAL
+    shown: tuple[bool, ...]  # of a rule to learn, of permuted labels, of a judge that always says PARTIAL
     rater_kappa: float
     fresh: Sequence[Labelled]  # that no compile saw
     before: Sequence[int]  # their levels by the uncompiled judge
@@ -59,15 +59,12 @@ def studied(seed: int, trials: int, count: int) -> Study:
     items, dealt = labelled(ratings), labelled(permuted_within_phase(ratings, seed))
     taught = compiled(items, Plan(Effort("labeled", max_demos=16, seed=seed)))
     searched = compiled(dealt, Plan(Effort("search", trials=trials, max_demos=4, seed=seed)))
-    pairs = (
-        (items, taught, taught.after.levels),
-        (dealt, searched, searched.after.levels),
-        (items, taught, [1] * count),
-    )
-    rule, permuted, constant = (shown(of, each.before.levels, after) for of, each, after in pairs)
+    constant = [1] * count
+    pairs = ((items, taught, taught.after.levels), (dealt, searched, searched.after.levels), (items, taught, constant))
+    claims = (shown(of, each.before.levels, after) for of, each, after in pairs)
     new = labelled(synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH)))
     before, after = (graded(each, new, judge_lm) for each in (START, Start(taught.judge, taught.cuts)))
-    return Study((rule, permuted, constant), rater_kappa(ratings), new, before, after)
+    return Study((*claims,), rater_kappa(ratings), new, before, after)
 
 
 def true_gain(studies: Sequence[Study]) -> float:

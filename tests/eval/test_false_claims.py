@@ -24,7 +24,7 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
     assert heads == ["what", "seeds", "found", "band", ""]
     assert [row[0].partition(":")[0] for row in rows] == [
         "two raters",
-        "true gain, 150 fresh items",
+        "true gain, 50 fresh items",
         "a rule to learn",
         "labels permuted",
         "always PARTIAL",
