@@ -37,7 +37,7 @@ def said(grade: Grade, *quotes: str) -> dspy.Prediction:
 def training(items: list[Labelled]) -> JudgeTraining:
     """A training set of these items, whose models nobody asks."""
     lm = dspy.LM("openai/any")
-    return JudgeTraining.of(Judge(), (items, items[:1]), Gold({}), (lm, lm), 1)
+    return JudgeTraining.of(Judge(), (items, []), Gold({}), (lm, lm), 1)
 
 
 FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
