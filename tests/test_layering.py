@@ -7,7 +7,7 @@ import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
 GROUND = {"errors", "types", "calls", "switch", "plain_text"}
-FIRST = GROUND | {"evidence", "views", "stats"}
+FIRST = GROUND | {"evidence", "views", "stats", "kept"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
@@ -19,6 +19,7 @@ MAY_IMPORT = {
     "evidence": GROUND,
     "views": GROUND,
     "stats": GROUND,
+    "kept": {"errors", "types"},
     "corpus": FIRST,
     "runs": FIRST,
     "models": FIRST,
@@ -30,7 +31,7 @@ MAY_IMPORT = {
     "__init__": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
     "__main__": {"cli"},
 }
-WITHOUT_DSPY = GROUND | {"evidence", "views", "stats", "corpus", "runs", "report"}
+WITHOUT_DSPY = GROUND | {"evidence", "views", "stats", "kept", "corpus", "runs", "report"}
 PRINTING = {"cli", "__main__"}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from dspy_proact.benchmarks.forecast import Forecast, RoleForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import Interrupted, RunError, UsageError
+from dspy_proact.errors import Interrupted, UsageError
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.provenance import now, versions
 from dspy_proact.runs import (
@@ -94,11 +94,7 @@ class Execution:
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
         """Raise a `UsageError` where nothing is asked for, or a folder holds something else; nothing is written."""
         self._selected(scope)
-        folder = RunFolder(out or self.default_folder)
-        if folder.exists:
-            folder.require_widened(self._asked(scope))
-        elif folder.path.exists() and not folder.unused:
-            raise RunError(f"{folder.path}: not empty and not a run; name another folder with --out")
+        RunFolder(out or self.default_folder).check(self._asked(scope))
 
     def run(
         self,
@@ -132,7 +128,7 @@ class Execution:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
         self.check(out, scope)
         folder = RunFolder(out or self.default_folder)
-        events = folder.events() if folder.exists else ()
+        events = tuple(folder.events())
         ledger, epochs = self._ledger([*events, *self._to_copy(events)], scope), self._asked(scope).epochs
         stages = [
             (work, key)
@@ -233,9 +229,9 @@ class Execution:
         asked = self._asked(scope)
         with RunWriter(out, asked) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
-            for event in self._to_copy(folder.events(), {case.key for case in cases}):
+            for event in self._to_copy(tuple(folder.events()), {case.key for case in cases}):
                 folder.record(event)
-            ledger = self._ledger(folder.events(), scope)
+            ledger = self._ledger(tuple(folder.events()), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, asked.epochs, self._gate.concurrency)

@@ -12,7 +12,7 @@ from rich.table import Table
 from dspy_proact.cli.card_text import usage_text, versions_text
 from dspy_proact.compile.assistant.estimate import AssistantEstimate
 from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.errors import UsageError
+from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
 from dspy_proact.report import (
     STAND_IN,
@@ -103,12 +103,7 @@ def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
     path = artefact.with_name("front.svg")
     if not _looked_at(card):
         return None
-    try:
-        temporary = path.with_name("front.svg.new")
-        temporary.write_text(front_svg(card), encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, front_svg(card))
     return path
 
 

@@ -6,7 +6,6 @@ in its place.
 """
 
 import hashlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, made_sa
 from dspy_proact.corpus.results_row import ResultRow, row_text
 from dspy_proact.corpus.text_file import lines_of, read_bytes
 from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.kept import write_whole
 from dspy_proact.types import Origin
 
 
@@ -109,7 +109,8 @@ def write_results(
         How many characters had to be replaced by U+FFFD: NUL characters and lone surrogates of responses and verdicts.
 
     Raises:
-        CorpusError: There is no trigger, a row could not be read back, or the file cannot be written.
+        CorpusError: There is no trigger, or a row could not be read back.
+        UsageError: The file cannot be written.
     """
     source = str(path)
     if not triggers:
@@ -120,7 +121,7 @@ def write_results(
         for group in _grouped(trigger for trigger, _ in safe)
     )
     list(_rows(StringIO(text), source))  # raises for what could not be read back
-    _replace(source, text.encode())
+    write_whole(Path(path), text)
     return sum(replaced for _, replaced in safe)
 
 
@@ -164,32 +165,3 @@ def _summed(usages: Iterable[Mapping[str, TokenUsage]]) -> dict[str, TokenUsage]
         for role, used in usage.items():
             total[role] = total.get(role, TokenUsage()) + used
     return total
-
-
-def _replace(source: str, content: bytes) -> None:
-    """Put the content in the file's place: all of it or nothing."""
-    path = Path(source)
-    try:
-        _write(path, content)
-    except FileNotFoundError:
-        problem = f"cannot be written: there is no folder {str(path.parent)!r}; make it first"
-    except OSError as error:
-        problem = f"cannot be written: {error.strerror or error}"
-    except ValueError as error:
-        problem = f"not a path: {error}"
-    else:
-        return
-    raise CorpusError(problem, source=source)
-
-
-def _write(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with temporary.open("xb") as file:
-        try:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink()
-            raise

@@ -20,6 +20,7 @@ from dspy_proact.programs.assistant import Assistant, Reply, usable
 from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change
 from dspy_proact.programs.bare_chat import BareChat
 from dspy_proact.programs.card import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
+from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
@@ -44,6 +45,7 @@ __all__ = [
     "Change",
     "Cuts",
     "DetectOffers",
+    "Direct",
     "FencedJSON",
     "Gain",
     "GradeResponse",

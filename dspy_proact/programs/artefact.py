@@ -13,6 +13,7 @@ import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
+from dspy_proact.kept import write_whole
 from dspy_proact.programs.assistant import Assistant, Reply
 from dspy_proact.programs.assistant_card import AssistantCard
 from dspy_proact.programs.card import JudgeCard
@@ -126,13 +127,11 @@ def _demo_fields(declared: type[dspy.Signature]) -> frozenset[str]:
 
 def write_artefact(path: Path, artefact: Artefact) -> None:
     """Write the file whole or not at all; raises `UsageError` when it cannot be written."""
-    temporary = path.with_name(f"{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(artefact.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        temporary.replace(path)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    write_whole(path, artefact.model_dump_json(indent=1) + "\n")
 
 
 def read_artefact(path: Path) -> Artefact:

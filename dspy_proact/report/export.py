@@ -5,14 +5,13 @@ It is CSV that a spreadsheet cannot be made to run, or Parquet.
 
 import csv
 import os
-from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.corpus import without_progress_bars
-from dspy_proact.errors import UsageError
+from dspy_proact.kept import replacing
 from dspy_proact.report.particulars import Column
 from dspy_proact.report.summary import Summary
 
@@ -26,7 +25,7 @@ def export_csv(summary: Summary, path: Path) -> None:
     Raises:
         UsageError: The file cannot be written.
     """
-    with _replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(_safe(column.name) for column in columns(summary))
         writer.writerows(map(_safe, row.values()) for row in rows(summary))
@@ -45,7 +44,7 @@ def export_parquet(summary: Summary, path: Path) -> None:
     features = datasets.Features({name: datasets.Value(kind) for name, kind in kinds.items()})
     by_column = {name: [row[name] for row in table] for name in kinds}
     dataset: Any = datasets.Dataset.from_dict(by_column, features=features)  # pyright: ignore[reportUnknownMemberType]
-    with _replacing(path) as temporary, without_progress_bars(datasets.utils):
+    with replacing(path) as temporary, without_progress_bars(datasets.utils):
         dataset.to_parquet(os.fspath(temporary))
 
 
@@ -116,18 +115,3 @@ def _safe(value: Any) -> Any:
         return value
     text = value.replace("\0", "\ufffd")
     return f"'{text}" if text.startswith(_FORMULA) else text
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[Path]:
-    """A file to write, put in the place of another when all of it is written; raises `UsageError` when it cannot be."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
-    try:
-        temporary.touch(exist_ok=False)  # `datasets` would make folders that are not there
-        try:
-            yield temporary
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error

@@ -258,7 +258,7 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
 
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest, cases, events = folder.manifest(), folder.cases(), folder.events()
+    manifest, cases, events = folder.manifest(), tuple(folder.cases()), tuple(folder.events())
     identity, latest_of = manifest.identity, latest(events)
     judge_usage = {
         name: _usage("judge", [event for event in events if event.key.judge == name], price)

@@ -1,12 +1,11 @@
 """What a run is: its identity, and what is recorded beside it."""
 
-import hashlib
-import json
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from pydantic import Field
 
 from dspy_proact.calls import Price
+from dspy_proact.kept import Claimed, Identified
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.types import Frozen
@@ -30,7 +29,7 @@ class RoleIdentity(Frozen):
     ...) the second worst label begins, and the best; empty where the commonest label decides."""
 
 
-class Identity(Frozen):
+class Identity(Identified):
     """What must be equal for two commands to be the same run."""
 
     benchmark: str
@@ -49,20 +48,13 @@ class Identity(Frozen):
         """The judges by name."""
         return " + ".join(judge.model for judge in self.judges)
 
-    def digest(self) -> str:
-        """sha256 in hexadecimal."""
-        return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
-
-    def differences(self, other: "Identity") -> dict[str, tuple[str | None, str | None]]:
-        """The fields in which two identities differ, by dotted name: JSON of this one's value and of the other's.
-
-        A judge is `judge` where both have one, and `judges.1` and so on in a jury. None stands for a missing value.
-        """
-        jury = max(len(self.judges), len(other.judges)) > 1
-        mine, theirs = _leaves(_named(self, jury)), _leaves(_named(other, jury))
-        paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
-        inner = {path[:length] for path in paths for length in range(len(path))}
-        return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
+    def compared(self, other: Identified) -> dict[str, Any]:
+        """A judge is `judge` where both have one, and `judges.1` and so on in a jury."""
+        fields = super().compared(other)
+        judges = fields.pop("judges")
+        if any(len(each.judges) > 1 for each in (self, other) if isinstance(each, Identity)):
+            return fields | {"judges": {str(number): judge for number, judge in enumerate(judges, start=1)}}
+        return fields | {"judge": judges[0] if judges else None}
 
 
 class CorpusRecord(Frozen):
@@ -76,11 +68,10 @@ class CorpusRecord(Frozen):
     ignored_fields: dict[str, int]
 
 
-class Manifest(Frozen):
+class Manifest(Claimed[Identity]):
     """`manifest.json`: everything about a run but its cases and events."""
 
     format: Literal[2] = 2
-    identity: Identity
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
@@ -111,24 +102,3 @@ class Manifest(Frozen):
     versions: dict[str, str]
     created: str
     """When the run was begun, ISO 8601, UTC."""
-
-
-def _named(identity: Identity, jury: bool) -> dict[str, Any]:
-    fields = identity.model_dump(mode="json")
-    judges = fields.pop("judges")
-    numbered = {str(number): judge for number, judge in enumerate(judges, start=1)}
-    return fields | ({"judges": numbered} if jury else {"judge": numbered.get("1")})
-
-
-def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
-    """The canonical JSON of everything in a JSON value that is not an object with fields, by its path."""
-    if not isinstance(value, dict) or not value:
-        return {path: _canonical(value)}
-    leaves: dict[tuple[str, ...], str] = {}
-    for name, inner in cast("dict[str, Any]", value).items():
-        leaves |= _leaves(inner, (*path, name))
-    return leaves
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)

@@ -239,7 +239,7 @@ def test_the_observer_is_told_of_every_event(here: Path):
 
     observer = Count()
     finished = Evaluation(corpus(here)).run(observer=observer)
-    assert tuple(observer.events) == RunFolder(finished.path).events()
+    assert tuple(observer.events) == tuple(RunFolder(finished.path).events())
     assert len(observer.events) == finished.stages
 
 

@@ -378,6 +378,6 @@ def test_nothing_of_one_judges_verdict_reaches_another(server: Server, tmp_path:
 def test_every_call_is_in_the_event_of_its_verdict(server: Server, tmp_path: Path):
     server.script_roles(judge=judges(strict=prose))
     evaluation(server, corpus(tmp_path)).run(tmp_path / "run")
-    events: tuple[Event, ...] = RunFolder(tmp_path / "run").events()
+    events: tuple[Event, ...] = tuple(RunFolder(tmp_path / "run").events())
     calls = Counter((event.key.judge, call.role) for event in events for call in event.calls)
     assert calls == {(None, "assistant"): 3, (KIND, "judge"): 3, (STRICT, "judge"): 6}

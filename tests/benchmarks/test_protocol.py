@@ -42,7 +42,7 @@ def run(server, folder, read=None, **changes):
     """Run the default row against the server; its outcomes and verdict details by turn."""
     out = Path(folder) / "run"
     evaluation(server, read or corpus(folder), **changes).run(out)
-    return summarize(RunFolder(out)), RunFolder(out).events()
+    return summarize(RunFolder(out)), tuple(RunFolder(out).events())
 
 
 @pytest.mark.parametrize(("model", "backend"), ROUTES)

@@ -196,9 +196,9 @@ def test_a_stand_in_in_either_role_is_said(tmp_path, server, model, judge, embed
 
 def test_the_same_rejudging_again_makes_no_call_and_changes_nothing(tmp_path, server):
     first = parent(tmp_path, server)
-    events = rejudge(tmp_path, server, first).events()
+    events = list(rejudge(tmp_path, server, first).events())
     server.sent.clear()
-    assert rejudge(tmp_path, server, first).events() == events
+    assert list(rejudge(tmp_path, server, first).events()) == events
     assert not server.sent
 
 
@@ -337,7 +337,7 @@ def test_further_verdicts_are_added_to_those_that_are_there(tmp_path, server):
 def test_a_limit_judges_a_part_and_without_it_the_rest_is_judged(tmp_path, server):
     first = parent(tmp_path, server)
     second = rejudge(tmp_path, server, first, limit=2)
-    assert (len(server.sent), len(second.cases()), len(responses_of(second))) == (2, 2, 2)
+    assert (len(server.sent), len(list(second.cases())), len(responses_of(second))) == (2, 2, 2)
     rejudge(tmp_path, server, first, strata=["CRITICAL"])
     rejudge(tmp_path, server, first)
     assert (len(server.sent), summarize(second).count("scored")) == (6, 6)

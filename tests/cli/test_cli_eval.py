@@ -307,7 +307,7 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_says_how_to_go_on(tmp_pa
     assert holding.process.returncode == 130
     assert "The same command goes on" in err
     assert "Traceback" not in err
-    events = RunFolder(tmp_path / "run").events()
+    events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == len(server.sent)  # nothing that was paid for is lost
     server.script = healthy
     again = child(server, tmp_path)

@@ -172,7 +172,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, t
     assert done.returncode == 2
     assert "events.jsonl" in done.stderr
     assert "Traceback" not in done.stderr
-    assert len(RunFolder(tmp_path / "run").events()) >= 2
+    assert len(list(RunFolder(tmp_path / "run").events())) >= 2
     assert run(command(tmp_path, bases(provider))).returncode == 0
     assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
 
@@ -202,7 +202,7 @@ def test_a_folder_that_becomes_read_only_in_the_middle_is_still_written_or_named
     (tmp_path / "run").chmod(0o700)
     assert done.returncode in (0, 2)
     assert "Traceback" not in done.stderr
-    events = RunFolder(tmp_path / "run").events()
+    events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == 60  # the file was open already, and what was open may be written
 
 

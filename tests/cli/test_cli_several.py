@@ -156,7 +156,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
     assert (status, json.loads(out), "ben" in asked(server)) == (130, [], False)
     assert "Stopping: what is in flight is awaited and kept" in err
     assert f"What is done is kept in {run_of(ANN)}. The same command goes on." in err
-    assert len(RunFolder(run_of(ANN)).events()) == len(server.sent) < 24
+    assert len(list(RunFolder(run_of(ANN)).events())) == len(server.sent) < 24
     server.script = healthy
     status, out, _ = proact(*two(server, "--json", dialogues=4))
     assert (status, len(server.sent)) == (0, 48)  # 2 models x 12 triggers x 2 roles, each once

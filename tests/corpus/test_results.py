@@ -29,7 +29,7 @@ from rows import jsonl, row, rubric, without
 
 from dspy_proact.corpus import Results, ResultTrigger, TokenUsage, read_results, sample_path, write_results
 from dspy_proact.corpus.results_row import evidence_text, quotes
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.types import Grade, Origin, Phase, Rubric
 
 MODEL = "vendor/model-1"
@@ -55,6 +55,12 @@ def refusal(act: Callable[[], object]) -> CorpusError:
     with pytest.raises(CorpusError) as caught:
         act()
     return caught.value
+
+
+def unwritten(act: Callable[[], object]) -> str:
+    with pytest.raises(UsageError) as caught:
+        act()
+    return str(caught.value)
 
 
 # Reading
@@ -678,8 +684,9 @@ def test_a_full_disk_is_told_and_the_file_stays_as_it_was(tmp_path: Path, monkey
 
     file = written(tmp_path, "as it was")
     monkeypatch.setattr(os, "fsync", full)
-    error = refusal(lambda: write_results(file, MODEL, [result_trigger()]))
-    assert str(error) == f"{file}: cannot be written: No space left on device"
+    told = unwritten(lambda: write_results(file, MODEL, [result_trigger()]))
+    problem = "No space left on device; make room on the disk and give the same command again"
+    assert told == f"{file}: cannot be written: {problem}"
     assert file.read_text(encoding="utf-8") == "as it was"
     assert list(tmp_path.iterdir()) == [file]
 
@@ -694,14 +701,14 @@ def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
 def test_a_place_that_cannot_be_written_is_refused_with_the_mend(tmp_path: Path):
     triggers = [result_trigger()]
     file = written(tmp_path, "")
-    assert str(refusal(lambda: write_results(tmp_path / "none" / "x.jsonl", MODEL, triggers))) == (
+    assert unwritten(lambda: write_results(tmp_path / "none" / "x.jsonl", MODEL, triggers)) == (
         f"{tmp_path / 'none' / 'x.jsonl'}: cannot be written: there is no folder {str(tmp_path / 'none')!r}; "
         "make it first"
     )
-    assert "cannot be written: Not a directory" in str(refusal(lambda: write_results(file / "x", MODEL, triggers)))
-    assert "cannot be written: Is a directory" in str(refusal(lambda: write_results(tmp_path, MODEL, triggers)))
-    assert "not a path: embedded null byte" in str(refusal(lambda: write_results("a\0b", MODEL, triggers)))
-    assert "not a path: " in str(refusal(lambda: write_results("", MODEL, triggers)))
+    assert "cannot be written: Not a directory" in unwritten(lambda: write_results(file / "x", MODEL, triggers))
+    assert "cannot be written: Is a directory" in unwritten(lambda: write_results(tmp_path, MODEL, triggers))
+    assert "not a path: embedded null byte" in unwritten(lambda: write_results("a\0b", MODEL, triggers))
+    assert "not a path: " in unwritten(lambda: write_results("", MODEL, triggers))
 
 
 def test_a_trigger_has_the_key_of_its_dialogue_and_turn():

@@ -481,7 +481,7 @@ def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Pat
     # 3 cases x 2 epochs are asked for; a in epoch 1 is done, b in epoch 1 awaits its verdict.
     (first, *events) = diary.told
     assert first == (5, 6)
-    assert events == list(RunFolder(tmp_path).events()[3:])
+    assert events == list(RunFolder(tmp_path).events())[3:]
     assert len(events) == 9  # 4 x 2 stages, and the verdict of b
     assert sorted(diary.done) == [("a", 2), ("b", 1), ("b", 2), ("c", 1), ("c", 2)]
 
@@ -653,5 +653,5 @@ def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_resu
             (pieces / "events.jsonl").write_bytes(content[: max(0, len(content) - lost)])  # as a crash loses the end
         attempt(pieces, plan)
         assert ends(pieces) == ends(whole)
-        events = RunFolder(pieces).events()
+        events = list(RunFolder(pieces).events())
         assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}
