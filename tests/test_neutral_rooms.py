@@ -46,4 +46,4 @@ def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_
     ours = "for phase in Phases: trigger_key(RUBRIC); Grade.PASS; 'PARTIAL'; ProactBench; unwanted_offers"
     found = ["phase", "Phase", "trigger", "RUBRIC", "Grade.", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
     assert WORDS.findall(ours) == found
-    assert not WORDS.findall("from functools import partial; failures pass; Grade: the commonest; offered, coffers")
+    assert not WORDS.findall("Grade: the commonest; from functools import partial; failures pass; offered, coffers")
