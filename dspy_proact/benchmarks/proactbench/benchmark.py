@@ -1,15 +1,14 @@
 """ProactBench for the runner: the triggers of a corpus, the assistant under test, the judges."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import dspy
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench.cases import conversation_of, view_type
 from dspy_proact.benchmarks.proactbench.jury import Jury
 from dspy_proact.models import Model
-from dspy_proact.programs import Assistant, OfferDetector
+from dspy_proact.programs import Assistant, Direct, OfferDetector
 from dspy_proact.runs import Benchmark, Case, CaseSet, ExpectedCall, Nouns, Scored
 from dspy_proact.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.views import AssistantView, ControlView, JudgeView
@@ -23,9 +22,6 @@ RESPONSE_TOKENS = (250, 3800)
 """Of one response: from the tersest to the most talkative of the published models, on average (264 and 3,792)."""
 VERDICT_TOKENS = (450, 550)
 """Of one verdict, likewise (457 and 520)."""
-
-_LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
-"""DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
 
 
 class ProactBench(Benchmark[Response, Verdict | Offers]):
@@ -60,9 +56,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def __init__(self, case_set: CaseSet, assistant: Assistant, model: Model | None, jury: Jury | None):
         self.case_set, self.control_prompt = case_set, self.detector.fingerprint()
-        self._assistant, self._assistant_lm, self._jury = assistant, model and model.lm, jury
-        self._judge_lms = {judge.name: judge.lm for judge in (jury.models if jury else ())}
-        self.judges: Sequence[str] = tuple(self._judge_lms)
+        self._assistant, self._jury = assistant, jury
+        self._answering = Direct(model.lm) if model else None
+        self._grading = {judge.name: Direct(judge.lm) for judge in (jury.models if jury else ())}
+        self.judges: Sequence[str] = tuple(self._grading)
 
     @classmethod
     def view_type(cls, stratum: str) -> type[BaseModel]:
@@ -71,20 +68,19 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     async def answer(self, case: Case) -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        assert self._assistant_lm is not None, "responses that are there are not asked for"
-        with dspy.context(lm=self._assistant_lm, **_LEAN):
-            return await self._assistant.respond(AssistantView.of(conversation_of(case)))
+        assert self._answering is not None, "responses that are there are not asked for"
+        return await self._assistant.respond(AssistantView.of(conversation_of(case)), self._answering)
 
     async def grade(self, case: Case, answer: Response, judge: str | None) -> Scored[Verdict | Offers]:
         """One judge's verdict on a response; at a control turn what its model finds offered."""
         assert judge is not None, "ProactBench does not grade by itself"
         assert self._jury is not None, "ProactBench is graded by judges"
-        with dspy.context(lm=self._judge_lms[judge], **_LEAN):
-            if isinstance(case.view, ControlView):
-                offers = await self.detector.look(case.view, answer.text)
-                label = UNWANTED if offers.unwanted else HELD_BACK
-                return Scored(float(label == HELD_BACK), label, offers, offers.verified)
-            verdict = await self._jury.program.judge(_view(case), answer.text)
+        asking = self._grading[judge]
+        if isinstance(case.view, ControlView):
+            offers = await self.detector.look(case.view, answer.text, asking)
+            label = UNWANTED if offers.unwanted else HELD_BACK
+            return Scored(float(label == HELD_BACK), label, offers, offers.verified)
+        verdict = await self._jury.program.judge(_view(case), answer.text, asking)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
     def answer_calls(self, case: Case) -> Sequence[ExpectedCall]:

@@ -181,8 +181,8 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
         f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
         f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, "
-        f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by {made.models['report_judge'].model}, prompts by "
-        f"{made.models['proposer'].model}.",
+        f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by "
+        f"{made.models['report_judge'].model}, prompts by {made.models['proposer'].model}.",
     ]
     if _looked_at(card):
         notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
