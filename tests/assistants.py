@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.compile.assistant.search import TIPS
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from dspy_proact.compile import AssistantCompile, AssistantPlan, Effort
-from dspy_proact.compile.assistant.search import TIPS
 from dspy_proact.compile.assistant.teacher import HINT
 from dspy_proact.corpus import Corpus
 from dspy_proact.models import Gate, Limits, ModelSpec

@@ -5,7 +5,7 @@ about any real model. What it says is its role's.
 """
 
 import re
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from dspy._vendor.lm15.types import StreamEvent
@@ -35,12 +35,7 @@ class EmbeddedEngine:
     def __init__(self, stand_in: StandIn):
         self._answer = stand_in
 
-    @property
-    def twin(self) -> "AsyncEmbeddedEngine":
-        """The asynchronous engine of the same role."""
-        return AsyncEmbeddedEngine(self)
-
-    def complete(self, request: Request) -> Response:
+    async def complete(self, request: Request) -> Response:
         """The answer; tokens are counted as four characters each."""
         system = _text(request.system)
         messages = [(message.role, message.text or "") for message in request.messages]
@@ -54,29 +49,13 @@ class EmbeddedEngine:
             usage=Usage(input_tokens=prompt // 4, output_tokens=len(answer) // 4),
         )
 
-    def stream(self, request: Request) -> Generator[StreamEvent]:
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """The same answer word by word, each with the blanks after it."""
-        response = self.complete(request)
+        response = await self.complete(request)
         yield StreamStartEvent(model=response.model)
         for word in re.findall(r"\S+\s*|\s+", response.text or ""):
             yield StreamDeltaEvent(TextDelta(text=word))
         yield StreamEndEvent(finish_reason=response.finish_reason, usage=response.usage)
-
-
-class AsyncEmbeddedEngine:
-    """The same, awaited."""
-
-    def __init__(self, engine: EmbeddedEngine):
-        self._engine = engine
-
-    async def complete(self, request: Request) -> Response:
-        """The answer of the synchronous engine."""
-        return self._engine.complete(request)
-
-    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
-        """The stream of the synchronous engine."""
-        for event in self._engine.stream(request):
-            yield event
 
 
 def _text(system: Any) -> str:

@@ -12,6 +12,7 @@ from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, 
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.route import Backend
+from dspy_proact.models.slots import Slots
 from dspy_proact.switch import Switch
 
 _LONGEST_WAIT = 60.0
@@ -49,6 +50,7 @@ class Gate:
         self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
         self.backend: Backend = backend
         self.backoff, self.patience = backoff, patience
+        self.slots = Slots(concurrency)
         self.limits = limits or Limits()
         self.switch = Switch()
         self.budget = Budget(self.limits)
@@ -65,19 +67,19 @@ class Gate:
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
-    def admit_now(self, most: Cost) -> None:
-        """Reserve what a call may cost; a limit that is reached pulls the switch and is raised."""
+    async def admit(self, most: Cost) -> None:
+        """Reserve what a call may cost, waiting for calls in flight while they may still leave room.
+
+        Raises:
+            LimitReached: It does not fit; the switch is pulled.
+        """
+        await self.budget.room(most)
+        self.switch.check()
         try:
             self.budget.admit_now(most)
         except LimitReached as limit:
             self.switch.pull(limit)
             raise
-
-    async def admit(self, most: Cost) -> None:
-        """The same, waiting for calls in flight while they may still leave room."""
-        await self.budget.room(most)
-        self.switch.check()
-        self.admit_now(most)
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""

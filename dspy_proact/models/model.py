@@ -10,15 +10,16 @@ from dspy.utils.exceptions import LMConfigurationError
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
+from dspy_proact.models.blocking import BlockingEngine
 from dspy_proact.models.budget import Limits
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.decoding import Decoding, decoding, takes_completion_limit
 from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gate import Gate
-from dspy_proact.models.gated import AsyncGatedEngine, GatedEngine
+from dspy_proact.models.gated import GatedEngine
 from dspy_proact.models.identity import ModelIdentity
 from dspy_proact.models.price import EMBEDDED_PRICE, find_price
-from dspy_proact.models.record import Record, RecordedEngine
+from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
 from dspy_proact.models.role import Role
 from dspy_proact.models.route import Route, find_route
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
@@ -64,8 +65,8 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         named: The model, by its litellm name, as `embedded`, or with all that is said of it.
         role: What it is called for.
         gate: Shared by all models of a run.
-        record: Of a compile: answers are kept in it and given again, and DSPy may answer from its memory too. Only
-            synchronous calls are recorded. None in a benchmark run, where nothing is remembered.
+        record: Of a compile: answers are kept in it and given again. None in a benchmark run, where nothing is
+            remembered.
 
     Raises:
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
@@ -98,16 +99,10 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     )
     try:
         known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
-        engine, make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
-        described = (gate, caller, known.response_schema, known.params - ({_SCHEMA} if free else set()))
-        lm = dspy.LM(
-            name,
-            engine=_recorded(GatedEngine(engine, *described), record, caller, public_endpoint(route.api_base)),
-            async_engine=AsyncGatedEngine(make, *described),
-            num_retries=0,
-            cache=record is not None,
-            **canonical,
-        )
+        make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
+        taken = known.params - ({_SCHEMA} if free else set())
+        gated = GatedEngine(make, gate, caller, known.response_schema, taken)
+        lm = _lm(name, gated, record, public_endpoint(route.api_base), canonical)
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     decided = {**sent, _SCHEMA: None} if free else sent
@@ -148,22 +143,14 @@ def _require_bounds(flag: str, name: str, limits: Limits, sent: Decoding, price:
         )
 
 
-def _recorded(gated: GatedEngine, record: Record | None, caller: Caller, endpoint: str | None) -> Any:
-    """The engine, with a record where there is one."""
+def _lm(name: str, gated: GatedEngine, record: Record | None, endpoint: str | None, canonical: Decoding) -> dspy.LM:
+    """The model on an engine, with a record where there is one."""
     if record is None:
-        return gated
-    return RecordedEngine(gated, record, f"{caller.role} {caller.model} {endpoint or ''}".strip())
+        return dspy.LM(name, engine=BlockingEngine(gated), async_engine=gated, num_retries=0, cache=False, **canonical)
+    whose = f"{gated.caller.role} {gated.caller.model} {endpoint or ''}".strip()
+    return RecordedLM(name, RecordedEngine(gated, record, whose), **canonical)
 
 
 def _embedded(role: Role, gate: Gate, record: Record | None) -> Model:
-    engine = EmbeddedEngine(role.stand_in)
-    caller = Caller(role=role.name, flag=role.flag, model=EMBEDDED)
-    described = (gate, caller, False, ())
-    lm = dspy.LM(
-        EMBEDDED,
-        engine=_recorded(GatedEngine(engine, *described), record, caller, None),
-        async_engine=AsyncGatedEngine(lambda: engine.twin, *described),
-        num_retries=0,
-        cache=record is not None,
-    )
-    return Model(EMBEDDED, role, lm, {}, None, EMBEDDED_PRICE)
+    gated = GatedEngine(lambda: EmbeddedEngine(role.stand_in), gate, Caller(role.name, role.flag, EMBEDDED))
+    return Model(EMBEDDED, role, _lm(EMBEDDED, gated, record, None, {}), {}, None, EMBEDDED_PRICE)

@@ -95,9 +95,7 @@ def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Se
     with subprocess.Popen([sys.executable, "-c", CHILD, guesser.assistant, str(path)], env=environment) as child:
         pids.put(child.pid)
     assert child.returncode == -signal.SIGKILL
-    assert (
-        len(list(RunFolder(path).events())) == 6
-    )  # three riddles answered and graded; the fourth was at its second call
+    assert len(list(RunFolder(path).events())) == 6  # of three riddles; the fourth was at its second call
     execution = contest(guesser.assistant)
     assert execution.forecast(path).calls == 14
     assert execution.run(path).unscored == 1

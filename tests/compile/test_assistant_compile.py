@@ -266,8 +266,8 @@ def test_two_judges_are_no_cause_for_a_warning(tmp_path, server):
 def test_one_name_for_two_judges_at_two_endpoints_is_refused(server):
     """DSPy's memory knows a model by its name: one judge would be given the other's verdicts."""
     with pytest.raises(UsageError, match="openai/tuner: named at two endpoints"):
-        at(server, few(), plan(), report_judge="openai/tuner")
-    at(server, few(), plan(), proposer="openai/student")  # who is asked otherwise
+        at(server, few(), plan(), report_judge=spec("openai/tuner", server.report))
+    at(server, few(), plan(), proposer=spec("openai/student", server.proposer))  # who is asked otherwise
 
 
 # What is refused before any call
@@ -333,11 +333,6 @@ def test_a_limit_on_money_needs_a_price_of_every_model(server):
     for name, model in at_server(server).items():
         with pytest.raises(UsageError, match=f"needs a price for --{name.replace('_', '-')}"):
             at(server, corpus(), plan(), limits=Limits(usd=1.0), **(known | {name: model}))
-
-
-def test_a_proposers_endpoint_without_a_proposer_is_refused(server):
-    with pytest.raises(UsageError, match="--proposer-api-base: name the model that is there with --proposer"):
-        at(server, corpus(), plan(), proposer=None)
 
 
 # A start

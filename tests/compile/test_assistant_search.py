@@ -18,14 +18,14 @@ from assistants import (
     told,
     without_controls,
 )
-from server import Answer, Server, is_about_offers, verdict
-
 from dspy_proact.compile.assistant.metric import InitiativeMetric
 from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
 from dspy_proact.compile.assistant.search import TIPS, search
-from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
 from dspy_proact.compile.assistant.withholding import Withheld
+from server import Answer, Server, is_about_offers, verdict
+
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, Assistant, Judge, compiled_assistant
 from dspy_proact.types import Phase

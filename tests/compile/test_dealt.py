@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 from assistants import KEY, corpus, dialogue, few, plan, token
+from dspy_proact.compile.assistant.compiling import dealt
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
 
-from dspy_proact.compile.assistant.compiling import dealt
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 from assistants import LATE_OFFER, OFFER, PUSHY, TIMELY, at, corpus, few, obedient, plan, told, without_controls
+from dspy_proact.compile.assistant.panel import Played
 from server import Answer, is_about_offers, verdict
 
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, GUARDS, MARGINS
 from dspy_proact.compile.assistant.guards import Fence
-from dspy_proact.compile.assistant.panel import Played
 from dspy_proact.compile.assistant.probe import probes_of
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant

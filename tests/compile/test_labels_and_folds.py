@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import dspy
 import pytest
+from dspy_proact.compile.judge.cutting import PLAIN, fitted, levels
+from dspy_proact.compile.judge.optimizers import split
+from dspy_proact.compile.judge.verdicts import Votes
 from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item, study
 
 from dspy_proact.compile import Labelled, grouped_folds, labelled
-from dspy_proact.compile.judge.cutting import PLAIN, fitted, levels
 from dspy_proact.compile.judge.gold import Gold
-from dspy_proact.compile.judge.optimizers import split
-from dspy_proact.compile.judge.verdicts import Votes
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Cuts, GradeResponse

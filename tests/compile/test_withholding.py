@@ -7,12 +7,12 @@ from typing import Any
 import dspy
 import pytest
 from assistants import few, secret
+from dspy_proact.compile.assistant.metric import NO_VERDICT, InitiativeMetric
+from dspy_proact.compile.assistant.withholding import Withheld, tellable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.compile.assistant.metric import NO_VERDICT, InitiativeMetric
 from dspy_proact.compile.assistant.probe import probes_of
-from dspy_proact.compile.assistant.withholding import Withheld, tellable
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import JUDGE_INSTRUCTION
 from dspy_proact.types import Grade, Phase, Rubric, Verdict

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.stats import Estimate, Weight, jackknife, kappa, kappa_estimate, t_quantile
 
-law = settings(deadline=None, max_examples=50)
+law = settings(deadline=None, max_examples=25)
 LABELS = ["FAIL", "PARTIAL", "PASS"]
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
 weights = st.sampled_from(WEIGHTS)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.types import Phase
 
-law = settings(deadline=None, max_examples=40)
+law = settings(deadline=None, max_examples=25)
 grades = st.sampled_from([0.0, 0.5, 1.0])
 # One row is (a, b, scenario, phase). With more than 13 scenarios the flips are random.
 Rows = list[tuple[float, float, int, Phase]]

@@ -29,7 +29,7 @@ def test_gradings_and_scenarios_must_align():
         recall("PASS", ["PASS"], [], [0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(rows)
 def test_recalls_weighted_by_the_reference_are_exact_agreement(table: list[tuple[str, str, int]]):
     grading, reference, groups = ([row[column] for row in table] for column in range(3))

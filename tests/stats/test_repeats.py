@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.stats import Figure, Repeats, repeats
 
-law = settings(deadline=None, max_examples=50)
+law = settings(deadline=None, max_examples=25)
 # One row is (score, trigger, epoch); a trigger's scenario is its number over 2.
 Rows = list[tuple[float, int, int]]
 rows: st.SearchStrategy[Rows] = st.lists(

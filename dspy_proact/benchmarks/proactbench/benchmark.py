@@ -56,9 +56,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def __init__(self, case_set: CaseSet, assistant: Assistant, model: Model | None, jury: Jury | None):
         self.case_set, self.control_prompt = case_set, self.detector.fingerprint()
-        self._assistant, self._asking, self._jury = assistant, Direct(model.lm) if model else None, jury
-        self._asking_judge = {judge.name: Direct(judge.lm) for judge in (jury.models if jury else ())}
-        self.judges: Sequence[str] = tuple(self._asking_judge)
+        self._assistant, self._jury = assistant, jury
+        self._answering = Direct(model.lm) if model else None
+        self._grading = {judge.name: Direct(judge.lm) for judge in (jury.models if jury else ())}
+        self.judges: Sequence[str] = tuple(self._grading)
 
     @classmethod
     def view_type(cls, stratum: str) -> type[BaseModel]:
@@ -67,14 +68,14 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     async def answer(self, case: Case) -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        assert self._asking is not None, "responses that are there are not asked for"
-        return await self._assistant.respond(AssistantView.of(conversation_of(case)), self._asking)
+        assert self._answering is not None, "responses that are there are not asked for"
+        return await self._assistant.respond(AssistantView.of(conversation_of(case)), self._answering)
 
     async def grade(self, case: Case, answer: Response, judge: str | None) -> Scored[Verdict | Offers]:
         """One judge's verdict on a response; at a control turn what its model finds offered."""
         assert judge is not None, "ProactBench does not grade by itself"
         assert self._jury is not None, "ProactBench is graded by judges"
-        asking = self._asking_judge[judge]
+        asking = self._grading[judge]
         if isinstance(case.view, ControlView):
             offers = await self.detector.look(case.view, answer.text, asking)
             label = UNWANTED if offers.unwanted else HELD_BACK
