@@ -7,16 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.benchmarks import Execution, Responses
+    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
-    from dspy_proact.models import Gate, open_model
-    from dspy_proact.programs import Assistant, Judge, OfferDetector, load_assistant
+    from dspy_proact.models import Gate, Limits, ModelSpec, open_model
+    from dspy_proact.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector, load_assistant
     from dspy_proact.report import (
         Comparison,
         Summary,
         compare,
-        document,
         leaderboard,
         print_comparison,
         print_leaderboard,
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
         study,
         summarize,
         summarize_results,
+        summary_document,
     )
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
     from dspy_proact.views import AssistantView, JudgeView
 
 __all__ = [
+    "ASSISTANT",
+    "JUDGE",
     "Assistant",
     "AssistantView",
     "Comparison",
@@ -38,13 +41,17 @@ __all__ = [
     "Dialogue",
     "Estimate",
     "Evaluation",
+    "Execution",
     "Gate",
     "Grade",
     "Halt",
     "Judge",
     "JudgeView",
+    "Limits",
+    "ModelSpec",
     "OfferDetector",
     "Phase",
+    "ProactBench",
     "ProactError",
     "Ratings",
     "Rejudging",
@@ -52,12 +59,12 @@ __all__ = [
     "Responses",
     "Rubric",
     "RunFolder",
+    "Scope",
     "Summary",
     "Trigger",
     "Turn",
     "Verdict",
     "compare",
-    "document",
     "leaderboard",
     "load_assistant",
     "load_corpus",
@@ -70,19 +77,20 @@ __all__ = [
     "study",
     "summarize",
     "summarize_results",
+    "summary_document",
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "benchmarks": ["Execution", "Responses"],
+    "benchmarks.proactbench": ["Evaluation", "ProactBench", "Rejudging"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
-    "models": ["Gate", "open_model"],
-    "programs": ["Assistant", "Judge", "OfferDetector", "load_assistant"],
+    "models": ["Gate", "Limits", "ModelSpec", "open_model"],
+    "programs": ["ASSISTANT", "JUDGE", "Assistant", "Judge", "OfferDetector", "load_assistant"],
     "report": [
         "Comparison",
         "Summary",
         "compare",
-        "document",
         "leaderboard",
         "print_comparison",
         "print_leaderboard",
@@ -90,8 +98,9 @@ _ROOMS = {
         "study",
         "summarize",
         "summarize_results",
+        "summary_document",
     ],
-    "runs": ["RunFolder"],
+    "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "views": ["AssistantView", "JudgeView"],

@@ -1,12 +1,14 @@
-"""The record of single calls to models, and the contextvar that collects them.
+"""Single calls to models, what they cost, and the contextvar that collects them.
 
 The gate appends one `Call` an attempt, repairs and retries included; the runner opens a collection
 around each stage, so that a failed stage has its usage too.
 """
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Self
 
 from dspy_proact.types import Frozen
 
@@ -30,6 +32,62 @@ class Call(Frozen):
     """`stop`, `length`, `content_filter`, `tool_call` or `error`; None when the call failed."""
     error: str | None = None
     """What failed, in a word; None when it answered."""
+
+
+class Price(Frozen):
+    """US dollars per token of one model; unknown is None with the reason, never 0."""
+
+    prompt: float | None = None
+    completion: float | None = None
+    cached: float | None = None
+    """For prompt tokens that the provider reads from its cache; None where there is no price of its own for them."""
+    reason: str | None = None
+    """Why it is not known, or where it is from."""
+
+    def of(self, prompt: int, completion: int, cached: int = 0) -> float | None:
+        """US dollars for so many tokens, the cached ones among those of the prompt; None where it is not known."""
+        if self.prompt is None or self.completion is None:
+            return None
+        read = self.prompt if self.cached is None else self.cached
+        return (prompt - cached) * self.prompt + cached * read + completion * self.completion
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one role has used, every attempt counted."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    usd: float | None
+    """US dollars; None where it cannot be known."""
+    reason: str | None
+    """Why `usd` is None."""
+
+    @classmethod
+    def of(cls, calls: Sequence[Call], price: Price) -> Self:
+        """What calls of one role have used; the cost is not known where an answer came without token counts."""
+        cached = sum(call.cached_tokens or 0 for call in calls)
+        prompt = sum(call.prompt_tokens or 0 for call in calls)
+        completion = sum(call.completion_tokens or 0 for call in calls)
+        usd, reason = price.of(prompt, completion, cached), price.reason
+        answered = [call for call in calls if call.error is None]
+        silent = sum(call.prompt_tokens is None or call.completion_tokens is None for call in answered)
+        if usd is not None and silent:
+            usd, reason = None, f"{silent} of {len(answered)} answers came without token counts"
+        return cls(len(calls), prompt, completion, cached, usd, reason if usd is None else None)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            usd,
+            "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
+        )
 
 
 _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", default=None)

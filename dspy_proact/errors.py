@@ -13,6 +13,7 @@
         ├── SetupFault        the provider refuses us for good (key, model, parameter): exit status 2
         ├── LimitReached      the person's limit of calls, tokens or money: exit status 4
         ├── ProviderDown      one call after another fails for good: exit status 5
+        ├── StorageFault      what was answered cannot be kept: exit status 2
         └── Interrupted       Ctrl-C: exit status 130
 
 A `StageError` becomes an unscored row with its kind and reason: never a FAIL, never a smaller
@@ -98,6 +99,12 @@ class ProviderDown(Halt):
     """The provider answers no longer; every recent call failed for good."""
 
     exit_status = 5
+
+
+class StorageFault(Halt):
+    """What was answered cannot be kept, so that nothing further may be paid for; once mended, the command goes on."""
+
+    exit_status = 2
 
 
 class Interrupted(Halt):

@@ -11,7 +11,7 @@ class Bell:
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal's handler may ring while its thread is ringing
 
     def ring(self) -> None:
         """Wake everybody who waits now."""

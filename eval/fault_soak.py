@@ -18,9 +18,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, RunFolder, Summary, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, Summary, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, healthy, refusal
+from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
+from dspy_proact.programs.embedded import healthy
 
 KEY = "sk-planted-0123456789abcdef"
 FAILING = [(refusal(429, f"slow down, {KEY}"), 0.20), (refusal(500, f"oops, {KEY}"), 0.10), (Reply(stall=True), 0.05)]
@@ -47,23 +48,19 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="60 triggers")
     triggers = 60 if parser.parse_args().quick else 600
     os.environ["OPENAI_API_KEY"] = KEY
-    with tempfile.TemporaryDirectory() as name, SimulatedProvider(Faulty(SHARES, SEED)) as provider:
+    with tempfile.TemporaryDirectory() as name, SimulatedProvider(Faulty(healthy, SHARES, SEED)) as provider:
         folder = Path(name, "run")
         write_corpus(Path(name, "corpus.jsonl"))
         evaluation = Evaluation(
             load_corpus(str(Path(name, "corpus.jsonl"))),
-            "openai/any",
-            "openai/any",
-            model_api_base=provider.base("assistant"),
-            judge_api_base=provider.base("judge"),
-            concurrency=64,
-            timeout=1,
-            retries=2,
+            ModelSpec(name="openai/any", api_base=provider.base("assistant")),
+            ModelSpec(name="openai/any", api_base=provider.base("judge")),
+            gate=Gate(concurrency=64, timeout=1, retries=2),
         )
-        evaluation.run(folder, limit=triggers)
+        evaluation.run(folder, Scope(limit=triggers))
         first, kinds = summarize(RunFolder(folder)), failures(folder)
         provider.script = healthy
-        evaluation.run(folder, limit=triggers)
+        evaluation.run(folder, Scope(limit=triggers))
         second = summarize(RunFolder(folder))
         leaked = leaks(folder, second)
     lost, kept = kinds.count("provider"), kinds.count("content")

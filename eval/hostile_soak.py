@@ -17,10 +17,12 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, ProactError, RunFolder, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
 from dspy_proact.models.simulated import Received, Reply, SimulatedProvider, hostile
 from dspy_proact.plain_text import printable
+from dspy_proact.programs.embedded import HOSTILE
+from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2
 OBEYED = {"\x1b", "\x07", "\x00", "\u202e", "\x9b"}
@@ -31,12 +33,12 @@ def spoiled(value: Any, draw: random.Random) -> Any:
     if isinstance(value, dict) and value:
         name = draw.choice(list(value))
         if draw.random() < 0.1:
-            return {**value, hostile(draw): value[name]}
+            return {**value, hostile(draw, HOSTILE): value[name]}
         return {**value, name: spoiled(value[name], draw)}
     if isinstance(value, list) and value:
         place = draw.randrange(len(value))
         return [*value[:place], spoiled(value[place], draw), *value[place + 1 :]]
-    return draw.choice([hostile(draw), hostile(draw), None, -1, 10**20, [], {}])
+    return draw.choice([hostile(draw, HOSTILE), hostile(draw, HOSTILE), None, -1, 10**20, [], {}])
 
 
 def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random) -> tuple[int, str]:
@@ -61,20 +63,20 @@ def main() -> None:
 
     def script(received: Received) -> Reply:
         if received.role == "assistant" or draw.random() < 0.2:
-            return Reply(hostile(draw))
-        return Reply(json.dumps({"reasoning": hostile(draw), "evidence": [hostile(draw)], "grade": "PASS"}))
+            return Reply(hostile(draw, HOSTILE))
+        said = {"reasoning": hostile(draw, HOSTILE), "evidence": [hostile(draw, HOSTILE)], "grade": "PASS"}
+        return Reply(json.dumps(said))
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         refused, said = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
+        corpus = load_corpus("sample")
         evaluation = Evaluation(
-            load_corpus("sample"),
-            "hosted_vllm/\x1b[31m[red]",
-            "openai/any",
-            model_api_base=provider.base("assistant"),
-            judge_api_base=provider.base("judge"),
-            retries=0,
+            corpus,
+            ModelSpec(name="hosted_vllm/\x1b[31m[red]", api_base=provider.base("assistant")),
+            ModelSpec(name="openai/any", api_base=provider.base("judge")),
+            gate=Gate(retries=0),
         )
-        evaluation.run(Path(name, "run"), epochs=-(-count // evaluation.corpus.trigger_count))
+        evaluation.run(Path(name, "run"), Scope(epochs=-(-count // corpus.trigger_count)))
         summary, screen = summarize(RunFolder(Path(name, "run"))), io.StringIO()
         print_summary(summary, Console(file=screen, width=100))
     print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")

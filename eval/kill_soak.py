@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 
 from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import SimulatedProvider, healthy, slow
+from dspy_proact.models.simulated import SimulatedProvider, slow
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.runs import RunFolder
 
 IN_FLIGHT = 4
@@ -65,14 +66,14 @@ def grades(folder: Path) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--quick", action="store_true", help="16 triggers and 2 kills")
+    parser.add_argument("--quick", action="store_true", help="16 triggers and 1 kill")
     asked = parser.parse_args()
-    kills, triggers = (2, 16) if asked.quick else (asked.kills, 600)
+    kills, triggers = (1, 16) if asked.quick else (asked.kills, 600)
     moment, needed, done = random.Random(SEED), 2 * triggers, 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_corpus(folder / "corpus.jsonl", triggers)
-        with SimulatedProvider() as provider:
+        with SimulatedProvider(healthy) as provider:
             subprocess.run(command(folder / "whole", provider, triggers), check=True, capture_output=True)
             assert provider.received.total() == needed, provider.received
         life = 0.5

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import dspy
 
-from dspy_proact import Gate, Halt, ProactError, load_corpus, open_model
-from dspy_proact.benchmarks import controls_of
+from dspy_proact import JUDGE, Gate, Halt, ModelSpec, ProactError, load_corpus, open_model
+from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
@@ -38,7 +38,7 @@ def main() -> None:
     asked = parser.parse_args()
     responses = sample_control_responses()
     try:
-        model = open_model(asked.judge, "judge", Gate(), api_base=asked.judge_api_base)
+        model = open_model(ModelSpec(name=asked.judge, api_base=asked.judge_api_base), JUDGE, Gate())
         found = asyncio.run(detected(model, responses))
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")

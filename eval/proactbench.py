@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, Halt, ProactError, RunFolder, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Halt, ModelSpec, ProactError, RunFolder, load_corpus, print_summary, summarize
 
 CORPUS = "proactbench"
 JUDGE = "openai/gpt-5.4"
@@ -35,7 +35,8 @@ def main() -> None:
     judged = JUDGED if asked.judge == JUDGE else {}
     try:
         corpus = load_corpus(asked.corpus)
-        evaluation = Evaluation(corpus, asked.model, asked.judge, model_params=settings, judge_params=judged)
+        model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
+        evaluation = Evaluation(corpus, model, judge)
         finished = evaluation.run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")

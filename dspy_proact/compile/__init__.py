@@ -1,49 +1,57 @@
-"""Compiling: programs tuned on whole scenarios, tested on others, with a card that says what it bought."""
+"""Compiling: programs tuned on whole units, tested on others, with a card that says what it bought.
+
+`Compile` and `CrossFit` do it once for any `Task`; judge and assistant are two such tasks.
+"""
 
 from dspy_proact.compile.assistant import (
     ASSISTANT_OPTIMIZERS,
     GUARDS,
     MARGINS,
     AssistantCompile,
-    AssistantPlan,
     Guard,
 )
-from dspy_proact.compile.compile import Compile, Finished
-from dspy_proact.compile.effort import OPTIMIZERS, Effort, Optimizer
+from dspy_proact.compile.candidate import Candidate, Chosen
+from dspy_proact.compile.compile import CLAIM, COMPILES, Compile, CompileClaim, CompileIdentity, Finished
+from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.folds import Fold, grouped_folds
-from dspy_proact.compile.judge import (
-    AgreementMetric,
-    Compiled,
-    CompileEstimate,
-    JudgeCompile,
-    Labelled,
-    Plan,
-    Start,
-    compile_judge,
-    labelled,
-)
+from dspy_proact.compile.forecast import SECONDS, Forecast, RoleForecast
+from dspy_proact.compile.judge import AgreementMetric, CutJudge, JudgeCompile, JudgeTask, Labelled, labelled
+from dspy_proact.compile.progress import CompileObserver, Progress, Stand
+from dspy_proact.compile.task import Task, Tested
+from dspy_proact.compile.training import Proposal, Training
 
 __all__ = [
     "ASSISTANT_OPTIMIZERS",
+    "CLAIM",
+    "COMPILES",
     "GUARDS",
     "MARGINS",
-    "OPTIMIZERS",
+    "SECONDS",
     "AgreementMetric",
     "AssistantCompile",
-    "AssistantPlan",
+    "Candidate",
+    "Chosen",
     "Compile",
-    "CompileEstimate",
+    "CompileClaim",
+    "CompileIdentity",
+    "CompileObserver",
     "Compiled",
-    "Effort",
+    "CrossFit",
+    "CutJudge",
     "Finished",
     "Fold",
+    "Forecast",
     "Guard",
     "JudgeCompile",
+    "JudgeTask",
     "Labelled",
-    "Optimizer",
-    "Plan",
-    "Start",
-    "compile_judge",
+    "Progress",
+    "Proposal",
+    "RoleForecast",
+    "Stand",
+    "Task",
+    "Tested",
+    "Training",
     "grouped_folds",
     "labelled",
 ]

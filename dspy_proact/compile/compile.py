@@ -1,18 +1,55 @@
-"""A compile as a value: checked before the first call, kept in a folder, resumed by the same."""
+"""A compile as a value: checked before the first call, done in a folder, and gone on with by the same."""
 
+import signal
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
-from dspy_proact.compile.workshop import folder_of, workshop
-from dspy_proact.models import Gate, Record
-from dspy_proact.programs import AssistantArtefact, JudgeArtefact, write_artefact
+from dspy_proact.calls import Usage
+from dspy_proact.compile.cross_fit import Compiled, CrossFit
+from dspy_proact.compile.forecast import Forecast
+from dspy_proact.compile.progress import CompileObserver, Progress
+from dspy_proact.compile.silenced import silenced
+from dspy_proact.compile.task import Task
+from dspy_proact.errors import Interrupted
+from dspy_proact.kept import Claim, Claimed, Identified
+from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
+from dspy_proact.models.blocking import wait_for
+from dspy_proact.programs import AssistantArtefact, DataSource, JudgeArtefact, Provenance, Recipe, write_artefact
+from dspy_proact.provenance import now, versions
+from dspy_proact.switch import Switch
 
 A = TypeVar("A", JudgeArtefact, AssistantArtefact)
-VERSIONED = ("optuna", "gepa")
+COMPILES = Path("compiles")
+"""Where compiles are done unless a person says otherwise."""
+CLAIM = "compile.json"
+_RECORD = "record.jsonl"
+_VERSIONED = ("optuna", "gepa")
 """Packages that decide what a compile ends in, beside those of every run."""
+
+
+class CompileIdentity(Identified):
+    """What must be equal for two commands to be the same compile."""
+
+    program: str
+    models: dict[str, ModelIdentity]
+    recipe: Recipe
+    settings: dict[str, Any]
+    """Of what is compiled alone, as JSON."""
+    data: str
+    """sha256."""
+    start: str
+    """Hash of what the start is."""
+
+
+class CompileClaim(Claimed[CompileIdentity]):
+    """`compile.json`: whose the folder is, and which data were meant, so that resuming does not move on to newer."""
+
+    data: DataSource
 
 
 @dataclass(frozen=True)
@@ -27,46 +64,144 @@ class Finished(Generic[A]):
 
 
 class Compile(ABC, Generic[A]):
-    """What the compiles of judge and assistant have in common."""
+    """What the compiles of all programs have in common.
+
+    Args:
+        models: By what each is asked for, the one under tuning first.
+        recipe: How it is done.
+        gate: Of all its models.
+
+    Raises:
+        UsageError: The models cannot be called as asked.
+    """
 
     program: ClassVar[str]
     """What is compiled: the name of folder and file."""
-    _gate: Gate
-    """Of all its models."""
+
+    def __init__(self, models: Mapping[str, tuple[ModelSpec, Role]], recipe: Recipe, gate: Gate | None):
+        self.recipe, self._named, self._gate = recipe, models, gate or Gate()
+        self.models = self._open(None)
 
     @property
     @abstractmethod
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for two commands to be the same compile; JSON."""
+    def data(self) -> DataSource:
+        """What is learned from."""
 
     @property
-    def noted(self) -> Mapping[str, Any]:
-        """What is written down beside the identity and decides nothing."""
+    @abstractmethod
+    def start(self) -> str:
+        """Hash of where tuning starts."""
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What decides this compile beside models, recipe, data and start; JSON."""
         return {}
+
+    @abstractmethod
+    def task(self, models: Mapping[str, Model]) -> Task[Any, Any, Any, Any]:
+        """What is tuned, by these models."""
+
+    @abstractmethod
+    def forecast(self) -> Forecast:
+        """What `run` takes at most; no call is made and nothing is written."""
+
+    @abstractmethod
+    def artefact(self, task: Any, compiled: Compiled[Any, Any, Any], made: Provenance) -> A:
+        """What is written of what came of a task, with what it was made."""
+
+    @cached_property
+    def identity(self) -> CompileIdentity:
+        """What must be equal for two commands to be the same compile."""
+        return CompileIdentity(
+            program=self.program,
+            models={name: model.identity for name, model in self.models.items()},
+            recipe=self.recipe,
+            settings=self.settings,
+            data=self.data.sha256,
+            start=self.start,
+        )
 
     @property
     def default_folder(self) -> Path:
         """`compiles/<program>--<8 hex of the identity>`."""
-        return folder_of(self.program, self.identity)
+        return COMPILES / f"{self.program}--{self.identity.digest()[:8]}"
 
-    def run(self, out: str | Path | None = None, told: Callable[[str], None] = lambda _: None) -> Finished[A]:
+    def run(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished[A]:
         """Compile, or go on with the compile in the folder, and write the artefact.
 
         Args:
             out: The folder; `default_folder` when None.
-            told: Is given a line now and then.
+            observer: Told of what happens.
 
         Raises:
             RunError: The folder holds another compile, is in use, or cannot be written.
             Halt: It ended early; what was answered is kept, and the same call goes on.
         """
-        folder = Path(out or self.default_folder)
-        with workshop(folder, self.identity, self._gate, self.noted) as record:
-            artefact = self._compiled(record, folder, told)
-        path = folder / f"{self.program}.json"
-        write_artefact(path, artefact)
-        return Finished(path, artefact, record.paid)
+        folder, observer, switch = Path(out or self.default_folder), observer or CompileObserver(), Switch()
+        claim = Claim(folder, CLAIM, CompileClaim, "compile")
+        self._gate.open(switch)
+        with claim.held(self.identity) as claimed:
+            if claimed is None:
+                claim.write(CompileClaim(identity=self.identity, data=self.data))
+            with Record(folder / _RECORD) as record, self._interruptible(switch, observer), silenced():
+                task, compiled = self._compiled(record, folder, observer)
+                switch.check()
+            artefact = self.artefact(task, compiled, self._provenance())
+            path = folder / f"{self.program}.json"
+            write_artefact(path, artefact)
+            return Finished(path, artefact, record.paid)
 
-    @abstractmethod
-    def _compiled(self, record: Record, folder: Path, told: Callable[[str], None]) -> A:
-        """The artefact of a compile whose answers go into a record, and whose studies into a folder."""
+    def _compiled(
+        self, record: Record, folder: Path, observer: CompileObserver
+    ) -> tuple[Task[Any, Any, Any, Any], Compiled[Any, Any, Any]]:
+        progress = Progress(observer, self.forecast(), len(record.answers))
+        models = self._open(record)
+        prices = {model.role.name: model.price for model in models.values()}
+
+        def told(answered: Answered) -> None:
+            spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in answered.calls]
+            progress.answered(sum(spent))
+
+        record.told = told
+        try:
+            task = self.task(models)
+            return task, CrossFit(task, self.recipe, self._gate.concurrency, progress, folder).compiled()
+        finally:
+            wait_for(record.settled())
+            for model in models.values():
+                wait_for(model.aclose())
+
+    def _open(self, record: Record | None) -> dict[str, Model]:
+        return {name: open_model(spec, role, self._gate, record=record) for name, (spec, role) in self._named.items()}
+
+    def _provenance(self) -> Provenance:
+        return Provenance(
+            models=self.identity.models,
+            recipe=self.recipe,
+            start=self.start,
+            data=self.data,
+            embedded=any(model.embedded for model in self.models.values()),
+            versions=versions(*_VERSIONED),
+            created=now(),
+        )
+
+    @contextmanager
+    def _interruptible(self, switch: Switch, observer: CompileObserver) -> Generator[None]:
+        """The first Ctrl-C lets the calls in flight end, the second drops them."""
+
+        def interrupted(*_: object) -> None:
+            if switch.halt is not None:
+                self._gate.slots.drop()
+                return
+            switch.pull(Interrupted("interrupted"))
+            observer.interrupted()
+
+        try:
+            before = signal.signal(signal.SIGINT, interrupted)
+        except ValueError:  # not the main thread
+            yield
+            return
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)

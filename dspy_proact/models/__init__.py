@@ -3,22 +3,29 @@
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.decoding import PRESETS, Preset, decoding
 from dspy_proact.models.gate import Gate
+from dspy_proact.models.identity import ModelIdentity
 from dspy_proact.models.model import Model, open_model
-from dspy_proact.models.price import Price
-from dspy_proact.models.record import Record
+from dspy_proact.models.record import Answered, Record
+from dspy_proact.models.role import Role, StandIn
 from dspy_proact.models.route import Backend
+from dspy_proact.models.spec import EMBEDDED, ModelSpec
 from dspy_proact.models.tokens import count_tokens, tokenizer_name
 
 __all__ = [
+    "EMBEDDED",
     "PRESETS",
+    "Answered",
     "Backend",
     "Cost",
     "Gate",
     "Limits",
     "Model",
+    "ModelIdentity",
+    "ModelSpec",
     "Preset",
-    "Price",
     "Record",
+    "Role",
+    "StandIn",
     "count_tokens",
     "decoding",
     "open_model",

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from dspy._vendor.lm15.serde import request_to_dict
 from dspy.lm15 import Request
 
+from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached
-from dspy_proact.models.price import Price
 from dspy_proact.switch import Bell
 
 _BYTES_A_MESSAGE = 32

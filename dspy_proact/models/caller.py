@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.models.price import Price
+from dspy_proact.calls import Price
 
 
 @dataclass(frozen=True)
@@ -11,7 +11,7 @@ class Caller:
     """A model in a role."""
 
     role: str
-    """`assistant` or `judge`."""
+    """By which its calls are counted."""
     flag: str
     """The command line's name of the role, for messages."""
     model: str

@@ -7,12 +7,11 @@ The first row that matches decides. Source: the official evaluator's settings (D
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from dspy_proact.errors import UsageError
+from dspy_proact.models.role import Writes
 
-Role = Literal["assistant", "judge", "proposer"]
-"""A proposer writes instructions for a compile."""
 Decoding = Mapping[str, Any]
 """Parameter name -> value, as litellm names them; what is not there is not sent."""
 
@@ -23,8 +22,8 @@ class Preset:
 
     pattern: str
     """Regular expression that the whole name must match, without regard to case."""
-    assistant: Decoding
-    judge: Decoding
+    response: Decoding
+    verdict: Decoding
 
 
 _RESPONSE, _VERDICT = {"max_tokens": 8192}, {"max_tokens": 32768}
@@ -55,13 +54,12 @@ _OURS = {
 }
 
 
-def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None) -> Decoding:
-    """The parameters sent for a model in a role.
+def decoding(model: str, writes: Writes, overrides: Mapping[str, Any] | None = None) -> Decoding:
+    """The parameters sent for a model.
 
     Args:
         model: A litellm name.
-        role: The assistant's limit is 8192 tokens, the others' 32768; reasoning models get 32768 in
-            every role.
+        writes: The limit of a response is 8192 tokens, that of a verdict 32768; reasoning models get 32768 for both.
         overrides: Values of the person; None leaves a parameter out.
 
     Raises:
@@ -73,7 +71,7 @@ def decoding(model: str, role: Role, overrides: Mapping[str, Any] | None = None)
         )
     name = model.rsplit("/", 1)[-1]
     preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
-    merged = {**(preset.assistant if role == "assistant" else preset.judge), **(overrides or {})}
+    merged = {**(preset.response if writes == "response" else preset.verdict), **(overrides or {})}
     return {name: value for name, value in merged.items() if value is not None}
 
 

@@ -8,35 +8,49 @@ from a provider's errors to ours. DSPy's own retries are off. Nothing here looks
 import random
 from collections import Counter
 
-from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError, UsageError
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.caller import Caller
+from dspy_proact.models.route import Backend
+from dspy_proact.models.slots import Slots
 from dspy_proact.switch import Switch
 
 _LONGEST_WAIT = 60.0
 
 
 class Gate:
-    """What every call of one run shares.
+    """How calls are made, and what those of one run or compile share; one after another may have the same gate.
 
     Args:
-        retries: Further attempts after the first, for failures that may heal.
+        concurrency: Requests in flight, of all models together.
         timeout: Seconds for one attempt, from the first byte sent to the last received; of a stream, for each wait.
+        retries: Further attempts after the first, for failures that may heal.
+        limits: The most that one command may spend.
+        backend: `litellm` forces litellm's client where DSPy has its own.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
-        limits: The most that may be spent.
         patience: Calls of one model that fail for good, one after another, before its provider counts as down.
+
+    Raises:
+        UsageError: No call could be made so.
     """
 
     def __init__(
         self,
         *,
-        retries: int = 5,
+        concurrency: int = 32,
         timeout: float = 600.0,
-        backoff: float = 1.0,
+        retries: int = 5,
         limits: Limits | None = None,
+        backend: Backend = "auto",
+        backoff: float = 1.0,
         patience: int = 10,
     ):
-        self.retries, self.timeout, self.backoff, self.patience = retries, timeout, backoff, patience
+        if concurrency < 1 or not timeout > 0 or retries < 0:
+            raise UsageError("concurrency must be 1 or more, the time limit above 0 seconds, and retries not negative")
+        self.concurrency, self.timeout, self.retries = concurrency, timeout, retries
+        self.backend: Backend = backend
+        self.backoff, self.patience = backoff, patience
+        self.slots = Slots(concurrency)
         self.limits = limits or Limits()
         self.switch = Switch()
         self.budget = Budget(self.limits)
@@ -53,19 +67,19 @@ class Gate:
         floor = self.backoff * 2**attempt if retry_after is None else max(0.0, retry_after)
         return min(_LONGEST_WAIT, floor * self._jitter.uniform(1.0, 1.25))
 
-    def admit_now(self, most: Cost) -> None:
-        """Reserve what a call may cost; a limit that is reached pulls the switch and is raised."""
+    async def admit(self, most: Cost) -> None:
+        """Reserve what a call may cost, waiting for calls in flight while they may still leave room.
+
+        Raises:
+            LimitReached: It does not fit; the switch is pulled.
+        """
+        await self.budget.room(most)
+        self.switch.check()
         try:
             self.budget.admit_now(most)
         except LimitReached as limit:
             self.switch.pull(limit)
             raise
-
-    async def admit(self, most: Cost) -> None:
-        """The same, waiting for calls in flight while they may still leave room."""
-        await self.budget.room(most)
-        self.switch.check()
-        self.admit_now(most)
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""

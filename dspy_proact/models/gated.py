@@ -1,9 +1,8 @@
-"""Engines behind the gate, synchronous and asynchronous, that answer whole or piece by piece."""
+"""Engines behind the gate, which answer whole or piece by piece."""
 
 import asyncio
-import time
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Callable, Iterable
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
@@ -16,75 +15,41 @@ from dspy_proact.models.caller import Caller
 from dspy_proact.models.gate import Gate
 
 
-class _Gated:
-    """What the synchronous and the asynchronous engine have in common."""
+class GatedEngine:
+    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each.
 
-    def __init__(self, gate: Gate, caller: Caller, supports_response_schema: bool, supported_params: Iterable[str]):
+    Args:
+        make: Makes the engine of the running loop.
+        gate: Of all models.
+        caller: Whose calls they are.
+        supports_response_schema: Whether an answer's JSON schema may be sent.
+        supported_params: Parameters that may be.
+    """
+
+    supports_function_calling = False
+    supports_reasoning = True
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        gate: Gate,
+        caller: Caller,
+        supports_response_schema: bool = False,
+        supported_params: Iterable[str] = (),
+    ):
         self.gate, self.caller = gate, caller
         self.supports_response_schema = supports_response_schema
-        self.supports_function_calling = False
-        self.supports_reasoning = True
         self.supported_params = set(supported_params)
-
-    def _worded(self, request: Request) -> Request:
-        if not self.caller.extensions:
-            return request
-        config = request.config
-        extensions = {**(config.extensions or {}), **self.caller.extensions}
-        limit = None if "max_tokens" in extensions else config.max_tokens
-        return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
-
-    def _most(self, request: Request) -> Cost:
-        if self.gate.limits == Limits():
-            return Cost(calls=1)  # there is nothing to hold it against
-        return most_of(request, self.caller.completion_limit, self.caller.price)
-
-
-class GatedEngine(_Gated):
-    """A synchronous engine behind the gate."""
-
-    def __init__(self, inner: Any, *described: Any):
-        super().__init__(*described)
-        self._inner = inner
-
-    def complete(self, request: Request) -> Response:
-        """Answer one request, with retries; raises ours of `errors`."""
-        request, number = self._worded(request), 0
-        most = self._most(request)
-        while True:
-            with self._admitted(most, number) as attempt:
-                return attempt.answered(self._inner.complete(request))
-            time.sleep(attempt.wait)
-            number += 1
-
-    def stream(self, request: Request) -> Generator[StreamEvent]:
-        """Answer one request event by event, as `AsyncGatedEngine.stream` does; the client keeps the time limit."""
-        request, number = self._worded(request), 0
-        most = self._most(request)
-        while True:
-            with self._admitted(most, number) as attempt, closing(self._inner.stream(request)) as events:
-                for event in events:
-                    yield from attempt.passed(event)
-                return
-            time.sleep(attempt.wait)
-            number += 1
-
-    def _admitted(self, most: Cost, number: int) -> Attempt:
-        self.gate.switch.check()
-        self.gate.admit_now(most)
-        return Attempt(self.gate, self.caller, most, number)
-
-
-class AsyncGatedEngine(_Gated):
-    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each."""
-
-    def __init__(self, make: Callable[[], Any], *described: Any):
-        super().__init__(*described)
         self._make = make
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
 
     async def complete(self, request: Request) -> Response:
         """Answer one request, with retries; raises ours of `errors`."""
+        async with self.gate.slots:
+            return await self.ask(request)
+
+    async def ask(self, request: Request) -> Response:
+        """The same for one who holds a slot of the gate's already."""
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
         while True:
@@ -103,21 +68,35 @@ class AsyncGatedEngine(_Gated):
         """
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
-        while True:
-            with await self._admitted(most, number) as attempt:
-                async with aclosing(inner.stream(request)) as events:
-                    while event := await self._next(events):
-                        for passed in attempt.passed(event):
-                            yield passed
-                return
-            await self.gate.switch.pause(attempt.wait)
-            number += 1
+        async with self.gate.slots:
+            while True:
+                with await self._admitted(most, number) as attempt:
+                    async with aclosing(inner.stream(request)) as events:
+                        while event := await self._next(events):
+                            for passed in attempt.passed(event):
+                                yield passed
+                    return
+                await self.gate.switch.pause(attempt.wait)
+                number += 1
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
         inner = self._inner.pop(asyncio.get_running_loop(), None)
         if inner is not None and hasattr(inner, "aclose"):
             await inner.aclose()
+
+    def _worded(self, request: Request) -> Request:
+        if not self.caller.extensions:
+            return request
+        config = request.config
+        extensions = {**(config.extensions or {}), **self.caller.extensions}
+        limit = None if "max_tokens" in extensions else config.max_tokens
+        return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
+
+    def _most(self, request: Request) -> Cost:
+        if self.gate.limits == Limits():
+            return Cost(calls=1)  # there is nothing to hold it against
+        return most_of(request, self.caller.completion_limit, self.caller.price)
 
     async def _admitted(self, most: Cost, number: int) -> Attempt:
         self.gate.switch.check()

@@ -1,6 +1,5 @@
 """From a litellm name to a `dspy.LM` behind the gate."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -9,18 +8,22 @@ import dspy
 from dspy.clients.capabilities import capabilities
 from dspy.utils.exceptions import LMConfigurationError
 
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
+from dspy_proact.models.blocking import BlockingEngine
 from dspy_proact.models.budget import Limits
 from dspy_proact.models.caller import Caller
-from dspy_proact.models.decoding import Decoding, Role, decoding, takes_completion_limit
-from dspy_proact.models.embedded import EMBEDDED, embedded_engine
+from dspy_proact.models.decoding import Decoding, decoding, takes_completion_limit
+from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gate import Gate
-from dspy_proact.models.gated import AsyncGatedEngine, GatedEngine
-from dspy_proact.models.price import EMBEDDED_PRICE, Price, find_price
-from dspy_proact.models.record import Record, RecordedEngine
-from dspy_proact.models.route import Backend, Route, find_route
+from dspy_proact.models.gated import GatedEngine
+from dspy_proact.models.identity import ModelIdentity
+from dspy_proact.models.price import EMBEDDED_PRICE, find_price
+from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
+from dspy_proact.models.role import Role
+from dspy_proact.models.route import Route, find_route
+from dspy_proact.models.spec import EMBEDDED, ModelSpec
 
-_FLAGS: Mapping[Role, str] = {"assistant": "--model", "judge": "--judge", "proposer": "--proposer"}
 _SCHEMA = "response_format"
 _CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
@@ -44,59 +47,45 @@ class Model:
         """Whether it is the stand-in that measures nothing."""
         return self.name == EMBEDDED
 
+    @property
+    def identity(self) -> ModelIdentity:
+        """What decides its answers."""
+        return ModelIdentity(model=self.name, endpoint=self.endpoint, decoding=dict(self.decoding))
+
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         engine: Any = self.lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
         await engine.aclose()
 
 
-def open_model(
-    name: str,
-    role: Role,
-    gate: Gate,
-    *,
-    api_base: str | None = None,
-    backend: Backend = "auto",
-    params: Mapping[str, Any] | None = None,
-    price: Price | None = None,
-    connections: int = 32,
-    record: Record | None = None,
-    flag: str | None = None,
-) -> Model:
+def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record | None = None) -> Model:
     """Make a model callable.
 
     Args:
-        name: A litellm name, or `embedded`.
-        role: Decides preset and flags.
+        named: The model, by its litellm name, as `embedded`, or with all that is said of it.
+        role: What it is called for.
         gate: Shared by all models of a run.
-        api_base: Another endpoint than the provider's own.
-        backend: `litellm` forces litellm's client where DSPy has its own.
-        params: Decoding parameters that override the preset; None leaves one out, and the JSON schema of verdicts
-            with it where `response_format` is None.
-        price: Instead of the list price.
-        connections: The most that are open at once.
-        record: Of a compile: answers are kept in it and given again, and DSPy may answer from its memory too. Only
-            synchronous calls are recorded. None in a benchmark run, where nothing is remembered.
-        flag: By which a person names it, where that is not its role's own.
+        record: Of a compile: answers are kept in it and given again. None in a benchmark run, where nothing is
+            remembered.
 
     Raises:
         UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
     """
-    flag = flag or _FLAGS[role]
-    if name == EMBEDDED:
-        if api_base or params:
+    spec, flag = ModelSpec.of(named), role.flag
+    if spec.name == EMBEDDED:
+        if spec.api_base or spec.params:
             raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        return _embedded(role, flag, gate, record)
-    route = find_route(name, api_base, backend)
+        return _embedded(role, gate, record)
+    name, given = spec.name, spec.params
+    route = find_route(name, spec.api_base, gate.backend)
     route.require_key(flag)
-    given = dict(params or {})
     free = given.get(_SCHEMA, ...) is None
-    sent = decoding(name, role, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
+    sent = decoding(name, role.writes, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
-    price = price or find_price(route)
+    price = spec.price or find_price(route)
     _require_bounds(flag, name, gate.limits, sent, price)
     caller = Caller(
-        role=role,
+        role=role.name,
         flag=flag,
         model=name,
         key_variables=route.key_variables,
@@ -110,16 +99,10 @@ def open_model(
     )
     try:
         known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
-        engine, make = route.engines(connections=connections, timeout=gate.timeout)
-        described = (gate, caller, known.response_schema, known.params - ({_SCHEMA} if free else set()))
-        lm = dspy.LM(
-            name,
-            engine=_recorded(GatedEngine(engine, *described), record, caller, public_endpoint(route.api_base)),
-            async_engine=AsyncGatedEngine(make, *described),
-            num_retries=0,
-            cache=record is not None,
-            **canonical,
-        )
+        make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
+        taken = known.params - ({_SCHEMA} if free else set())
+        gated = GatedEngine(make, gate, caller, known.response_schema, taken)
+        lm = _lm(name, gated, record, public_endpoint(route.api_base), canonical)
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     decided = {**sent, _SCHEMA: None} if free else sent
@@ -160,22 +143,14 @@ def _require_bounds(flag: str, name: str, limits: Limits, sent: Decoding, price:
         )
 
 
-def _recorded(gated: GatedEngine, record: Record | None, caller: Caller, endpoint: str | None) -> Any:
-    """The engine, with a record where there is one."""
+def _lm(name: str, gated: GatedEngine, record: Record | None, endpoint: str | None, canonical: Decoding) -> dspy.LM:
+    """The model on an engine, with a record where there is one."""
     if record is None:
-        return gated
-    return RecordedEngine(gated, record, f"{caller.role} {caller.model} {endpoint or ''}".strip())
+        return dspy.LM(name, engine=BlockingEngine(gated), async_engine=gated, num_retries=0, cache=False, **canonical)
+    whose = f"{gated.caller.role} {gated.caller.model} {endpoint or ''}".strip()
+    return RecordedLM(name, RecordedEngine(gated, record, whose), **canonical)
 
 
-def _embedded(role: Role, flag: str, gate: Gate, record: Record | None) -> Model:
-    engine = embedded_engine(role)
-    caller = Caller(role=role, flag=flag, model=EMBEDDED)
-    described = (gate, caller, False, ())
-    lm = dspy.LM(
-        EMBEDDED,
-        engine=_recorded(GatedEngine(engine, *described), record, caller, None),
-        async_engine=AsyncGatedEngine(lambda: engine.twin, *described),
-        num_retries=0,
-        cache=record is not None,
-    )
-    return Model(EMBEDDED, role, lm, {}, None, EMBEDDED_PRICE)
+def _embedded(role: Role, gate: Gate, record: Record | None) -> Model:
+    gated = GatedEngine(lambda: EmbeddedEngine(role.stand_in), gate, Caller(role.name, role.flag, EMBEDDED))
+    return Model(EMBEDDED, role, _lm(EMBEDDED, gated, record, None, {}), {}, None, EMBEDDED_PRICE)

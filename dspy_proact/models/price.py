@@ -1,30 +1,12 @@
 """What a token costs, from litellm's bundled price map. Nothing is looked up over the network.
 
-A run is priced once, from its usage totals: an unknown price is None with the reason, never 0.
+A run is priced once, from its usage totals.
 """
 
 from dspy.clients.model_metadata import model_info
 
+from dspy_proact.calls import Price
 from dspy_proact.models.route import Route
-from dspy_proact.types import Frozen
-
-
-class Price(Frozen):
-    """US dollars per token of one model."""
-
-    prompt: float | None = None
-    completion: float | None = None
-    cached: float | None = None
-    """For prompt tokens that the provider reads from its cache; None where there is no price of its own for them."""
-    reason: str | None = None
-    """Why it is not known, or where it is from."""
-
-    def of(self, prompt: int, completion: int) -> float | None:
-        """US dollars for so many tokens; None where the price is not known."""
-        if self.prompt is None or self.completion is None:
-            return None
-        return prompt * self.prompt + completion * self.completion
-
 
 EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
 

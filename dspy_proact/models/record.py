@@ -1,23 +1,27 @@
-"""The record of a compile: every answer of a model, in the order of asking, so that a compile goes on where it stopped.
+"""The record of a compile: every answer of a model, so that a compile goes on where it stopped.
 
-An optimizer cannot be stopped in the middle and continued. It can be run again: with the same seed and one thread it
-asks the same questions in the same order, so that the n-th time that a request is asked it is given the n-th answer
-that stands in the record, and only what is not there is asked of the model and paid for.
+An optimizer cannot be stopped in the middle and continued. It can be run again: the record is a function from a request
+to its answer, so that whatever is asked again is given what stands there, in whatever order, and only what is not there
+is asked of the model and paid for. What is asked twice at once is sent once. A request that is to have several answers
+has a rollout for each.
 """
 
+import asyncio
 import hashlib
 import json
-import os
-from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-import filelock
+import dspy
 from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
 from dspy.lm15 import Request, Response
 
 from dspy_proact.calls import Call, collect_calls, record_call
-from dspy_proact.errors import ContentError, ProviderDown, ProviderError, RunError
+from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, RunError, StorageFault
+from dspy_proact.kept import Log
+from dspy_proact.models.blocking import BlockingEngine, wait_for
+from dspy_proact.models.gated import GatedEngine
 from dspy_proact.plain_text import encodable_all
 from dspy_proact.types import Frozen
 
@@ -26,7 +30,7 @@ class Answered(Frozen):
     """One line of the record: what became of one request."""
 
     request: str
-    """sha256 over role, model, endpoint and the request."""
+    """sha256 over role, endpoint, model, request and rollout."""
     response: dict[str, Any] | None = None
     """The answer, in DSPy's own form."""
     refused: tuple[str, str] | None = None
@@ -34,126 +38,188 @@ class Answered(Frozen):
     calls: tuple[Call, ...]
     """Every attempt."""
 
+    def replayed(self) -> Response:
+        """The answer once more, with the calls that it took; raises as `given` does."""
+        for call in self.calls:
+            record_call(call)
+        return self.given()
+
+    def given(self) -> Response:
+        """The answer; raises `ContentError` where there is none to use."""
+        if self.refused:
+            raise ContentError(*self.refused)
+        assert self.response is not None, "answered or refused"
+        response = response_from_dict(self.response)
+        if response.finish_reason == "content_filter":
+            raise ContentError("filtered", "the provider's content filter cut the answer")
+        return response
+
 
 class Record:
-    """The answers of one compile; use as a context manager.
+    """The answers of one compile; use as a context manager. One process writes it.
 
-    One process writes it, held by a lock that does not survive it. A torn last line is cut off.
+    Attributes:
+        answers: What stands in it, by request.
+        sending: What is in flight, by request.
+        paid: Requests that were sent by this process.
+        told: Called after each of them, in whatever thread.
+        closed: Whether it is over, so that nothing can be kept any more.
 
     Raises:
         RunError: It is damaged, in use, or cannot be written.
     """
 
-    def __init__(self, path: Path):
-        self.path = path
-        self.calls: list[Call] = []
-        """Every attempt so far, those of the record included."""
+    def __init__(self, path: Path, told: Callable[[Answered], None] = lambda _: None):
+        self.path, self.told = path, told
+        self.answers: dict[str, Answered] = {}
         self.paid = 0
-        """Requests that were sent by this process."""
-        self._asked = Counter[str]()
-        self._kept: defaultdict[str, list[Answered]] = defaultdict(list)
+        self.closed = False
+        self.sending: dict[str, asyncio.Future[Answered]] = {}
 
-    def __enter__(self) -> "Record":
+    def __enter__(self) -> Self:
+        self._log = Log(self.path, Answered)
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._lock = filelock.FileLock(self.path.with_name("lock"), timeout=0)
-            self._lock.acquire()
-            self._file = self.path.open("ab+", buffering=0)
-        except filelock.Timeout:
-            raise RunError(f"{self.path.parent}: another process is compiling here") from None
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        try:
-            for answered in self._read():
-                self._kept[answered.request].append(answered)
+            self.answers = {answered.request: answered for answered in self._log}
         except RunError:
-            self.__exit__()
+            self._log.__exit__()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._lock.release()
+        self.closed = True
+        self._log.__exit__()
 
-    def next(self, request: str) -> Answered | None:
-        """What stands in the record for this asking of a request; None when it has to be sent."""
-        place = self._asked[request]
-        self._asked[request] += 1
-        kept = self._kept[request]
-        if place >= len(kept):
-            return None
-        self.calls += kept[place].calls
-        return kept[place]
+    async def settled(self) -> None:
+        """Wait until nothing is in flight: DSPy leaves threads behind where it is ended, and their answers are paid."""
+        while self.sending:
+            await asyncio.wait(list(self.sending.values()))
 
-    def add(self, answered: Answered) -> None:
-        """Keep what became of a request that was just sent."""
-        line = json.dumps(answered.model_dump(mode="json"), ensure_ascii=False, separators=(",", ":"))
+    async def once(self, request: str, ask: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
+        """What `ask` comes to; others who ask for the same meanwhile wait for it in `sending`."""
+        sending = self.sending[request] = asyncio.get_running_loop().create_future()
         try:
-            self._file.write(line.encode("utf-8", "replace") + b"\n")
-        except OSError as error:
-            raise RunError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        self._kept[answered.request].append(answered)
-        self.calls += answered.calls
+            answered = await ask()
+        except asyncio.CancelledError:
+            sending.cancel()
+            raise
+        except BaseException as error:
+            sending.set_exception(error)
+            sending.exception()  # whoever waits gets it; nobody may wait
+            raise
+        else:
+            sending.set_result(answered)
+            return answered
+        finally:
+            del self.sending[request]
+
+    def add(self, answered: Answered) -> Answered:
+        """Keep what became of a request that was just sent.
+
+        Raises:
+            StorageFault: It cannot be kept, so that nothing further may be paid for.
+        """
+        try:
+            self._log.append(answered)
+        except RunError as error:
+            raise StorageFault(str(error)) from error
+        self.answers[answered.request] = answered
         self.paid += 1
-
-    def _read(self) -> list[Answered]:
-        self._file.seek(0)
-        content = self._file.read()
-        whole = content[: content.rfind(b"\n") + 1]
-        self._file.truncate(len(whole))
-        try:
-            return [Answered.model_validate_json(line) for line in whole.splitlines()]
-        except ValueError as error:
-            raise RunError(f"{self.path}: damaged; remove the folder to compile afresh") from error
+        self.told(answered)
+        return answered
 
 
 class RecordedEngine:
-    """A gated engine whose answers are kept and given again."""
+    """A gated engine whose answers are kept and given again.
 
-    def __init__(self, gated: Any, record: Record, whose: str):
-        self._gated, self._record, self._whose = gated, record, whose
-        self.supports_response_schema: bool = gated.supports_response_schema
-        self.supports_function_calling: bool = gated.supports_function_calling
-        self.supports_reasoning: bool = gated.supports_reasoning
-        self.supported_params: set[str] = gated.supported_params
+    Args:
+        gated: Asks the model.
+        record: Keeps the answers.
+        whose: Role, model and endpoint, which are part of what is asked.
+        rollout: Which of several answers to the same request this engine gives; None for the first.
+    """
 
-    def complete(self, request: Request) -> Response:
+    def __init__(self, gated: GatedEngine, record: Record, whose: str, rollout: int | None = None):
+        self.gated, self.record, self.whose, self.rollout = gated, record, whose, rollout
+        self.supports_response_schema = gated.supports_response_schema
+        self.supports_function_calling = gated.supports_function_calling
+        self.supports_reasoning = gated.supports_reasoning
+        self.supported_params = gated.supported_params
+
+    def at(self, rollout: int | None) -> "RecordedEngine":
+        """The engine of another rollout."""
+        return RecordedEngine(self.gated, self.record, self.whose, rollout)
+
+    def kept(self, request: Request) -> Answered | None:
+        """What stands in the record."""
+        return self.record.answers.get(self._name(request))
+
+    async def complete(self, request: Request) -> Response:
         """The answer, from the record or from the model.
 
         Raises:
             ContentError: The provider refuses this request for good; asked again it is refused from the record.
             ProviderDown: It failed for good. An optimizer would count that as a wrong answer and go another way.
+            StorageFault: The answer cannot be kept.
         """
-        told = json.dumps([self._whose, request_to_dict(request)], sort_keys=True, ensure_ascii=False)
-        name = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
-        if kept := self._record.next(name):
-            for call in kept.calls:
-                record_call(call)
-            return _given(kept)
+        name = self._name(request)
+        if kept := self.record.answers.get(name):
+            return kept.replayed()
+        if sending := self.record.sending.get(name):
+            return (await asyncio.shield(sending)).replayed()
+        return (await self.record.once(name, lambda: self._sent(name, request))).given()
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await self.gated.aclose()
+
+    async def _sent(self, name: str, request: Request) -> Answered:
+        # The slot is held until the answer is kept, so that a kill loses no more answers than calls are in flight.
+        async with self.gated.gate.slots:
+            if self.record.closed:  # a thread that DSPy left behind
+                raise Interrupted("the compile is over")
+            try:
+                return self.record.add(await self._asked(name, request))
+            except Halt as halt:
+                self.gated.gate.switch.pull(halt)
+                raise
+
+    async def _asked(self, name: str, request: Request) -> Answered:
         with collect_calls() as calls:
             try:
-                response = self._gated.complete(request)
+                response = await self.gated.ask(request)
             except ContentError as error:
-                self._record.add(Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls)))
-                raise
+                return Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
             except ProviderError as error:
-                raise ProviderDown(f"{self._whose}: {error}; a compile cannot go round it") from error
+                raise ProviderDown(f"{self.whose}: {error}; a compile cannot go round it") from error
         # Half a surrogate pair is no Unicode: what is handed out is what is kept, so that a replay sees the same.
-        answered = Answered(request=name, response=encodable_all(response_to_dict(response)), calls=tuple(calls))
-        self._record.add(answered)
-        return _given(answered)
+        return Answered(request=name, response=encodable_all(response_to_dict(response)), calls=tuple(calls))
+
+    def _name(self, request: Request) -> str:
+        told = json.dumps(
+            [self.whose, self.rollout, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str
+        )
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _given(kept: Answered) -> Response:
-    if kept.refused:
-        raise ContentError(*kept.refused)
-    assert kept.response is not None, "answered or refused"
-    return _unfiltered(response_from_dict(kept.response))
+class RecordedFace(BlockingEngine):
+    """The synchronous face of a recorded engine: what stands in the record needs no other thread."""
+
+    engine: RecordedEngine
+
+    def complete(self, request: Request) -> Response:
+        """The answer, as `RecordedEngine.complete` gives it."""
+        kept = self.engine.kept(request)
+        return kept.replayed() if kept else wait_for(self.engine.complete(request))
 
 
-def _unfiltered(response: Response) -> Response:
-    """The response; one that a filter cut raises `ContentError`, so that DSPy's memory never gives it as a whole."""
-    if response.finish_reason == "content_filter":
-        raise ContentError("filtered", "the provider's content filter cut the answer")
-    return response
+class RecordedLM(dspy.LM):
+    """A model whose answers are recorded; DSPy's memory is off, and a copy under another rollout asks anew."""
+
+    def __init__(self, model: str, engine: RecordedEngine, **config: Any):
+        super().__init__(model, engine=RecordedFace(engine), async_engine=engine, num_retries=0, cache=False, **config)
+
+    def copy(self, **changes: Any) -> "RecordedLM":
+        """A copy with other settings, whose rollout is part of what is asked."""
+        recorded: Any = self._async_engine_spec
+        engine: RecordedEngine = recorded.at(changes.get("rollout_id", self.kwargs.get("rollout_id")))
+        return super().copy(engine=RecordedFace(engine), async_engine=engine, **changes)

@@ -16,7 +16,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from dspy._vendor.lm15.registry import lookup
 from dspy._vendor.lm15.transports import StdlibAsyncTransport
-from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LiteLLMEngine, LM15Engine
+from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
 from dspy.lm15 import (
     AmbiguousModelError,
     Request,
@@ -73,8 +73,8 @@ class Route:
                 f"or give {flag}-api-base for a server that asks for none."
             )
 
-    def engines(self, *, connections: int, timeout: float) -> tuple[Any, Callable[[], Any]]:
-        """The synchronous engine, and a maker of asynchronous ones, each of which belongs to one event loop.
+    def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
+        """A maker of asynchronous engines, each of which belongs to one event loop.
 
         Args:
             connections: The most that are open at once.
@@ -84,7 +84,7 @@ class Route:
         if not self.native:  # litellm finds its keys itself
             options = {"api_base": self.api_base, "api_key": placeholder, "timeout": timeout}
             client = {name: value for name, value in options.items() if value is not None}
-            return LiteLLMEngine(**client), lambda: _ClosingLiteLLM(**client)
+            return lambda: _ClosingLiteLLM(**client)
         key = placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
             api_keys={self.provider: key} if key else None,
@@ -92,7 +92,7 @@ class Route:
             max_connections=connections,
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
         )
-        return LM15Engine(config), lambda: _LeanLM15(config)
+        return lambda: _LeanLM15(config)
 
 
 class _LeanLM15(AsyncLM15Engine):

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from dspy_proact.models.embedded import EMBEDDED
 from dspy_proact.models.route import import_litellm
+from dspy_proact.models.spec import EMBEDDED
 
 FALLBACK = "tiktoken, a fallback: exact for OpenAI's models only"
 _CHARACTERS_A_TOKEN = 4

@@ -19,26 +19,44 @@ from dspy_proact.programs.artefact import (
 from dspy_proact.programs.assistant import Assistant, Reply, usable
 from dspy_proact.programs.assistant_card import AssistantCard, CandidateCard, Change
 from dspy_proact.programs.bare_chat import BareChat
-from dspy_proact.programs.card import CardNumber, CardUsage, Gain, JudgeCard, PhaseCard
+from dspy_proact.programs.card import (
+    OPTIMIZERS,
+    Card,
+    CardNumber,
+    CardUsage,
+    DataSource,
+    Optimizer,
+    Provenance,
+    Recipe,
+)
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
+from dspy_proact.programs.judge_card import Gain, JudgeCard, PhaseCard
 from dspy_proact.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.programs.official import OfficialJudge
+from dspy_proact.programs.roles import ASSISTANT, JUDGE, PROPOSER, REPORT_JUDGE
 
 __all__ = [
+    "ASSISTANT",
+    "JUDGE",
     "JUDGE_INSTRUCTION",
+    "OPTIMIZERS",
+    "PROPOSER",
+    "REPORT_JUDGE",
     "Artefact",
     "Assistant",
     "AssistantArtefact",
     "AssistantCard",
     "BareChat",
     "CandidateCard",
+    "Card",
     "CardNumber",
     "CardUsage",
     "Change",
     "Cuts",
+    "DataSource",
     "DetectOffers",
     "Direct",
     "FencedJSON",
@@ -49,9 +67,12 @@ __all__ = [
     "JudgeCard",
     "OfferDetector",
     "OfficialJudge",
+    "Optimizer",
     "PhaseCard",
     "PredictorState",
+    "Provenance",
     "QuoteEvidence",
+    "Recipe",
     "Reply",
     "ask_plainly",
     "compiled_assistant",

@@ -16,8 +16,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.kept import write_whole
 from dspy_proact.programs.assistant import Assistant, Reply
 from dspy_proact.programs.assistant_card import AssistantCard
-from dspy_proact.programs.card import JudgeCard
 from dspy_proact.programs.judge import GradeResponse, Judge
+from dspy_proact.programs.judge_card import JudgeCard
 from dspy_proact.types import Frozen, Phase
 
 FORMAT = 1

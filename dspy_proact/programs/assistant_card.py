@@ -1,8 +1,6 @@
 """The card of a compiled assistant: what was bought, and what it cost."""
 
-from typing import Any
-
-from dspy_proact.programs.card import CardNumber, CardUsage, marks_in
+from dspy_proact.programs.card import Card, CardNumber
 from dspy_proact.types import Frozen, Phase
 
 
@@ -27,7 +25,9 @@ class CandidateCard(Frozen):
     """A program that was tried, by the tuning judge on what candidates were compared on: chosen, not tested, there."""
 
     score: float
-    """Mean score on triggers of the chosen phases."""
+    """Mean score on triggers of the chosen phases, as far as it was compared."""
+    share: float
+    """Share in (0, 1] of these triggers on which it was compared, before it was dropped as unlikely to win."""
     offers: float | None
     """Share of control turns with an unwanted offer; None where that was not looked at, or there are none."""
     broken: tuple[str, ...]
@@ -35,16 +35,9 @@ class CandidateCard(Frozen):
     chosen: bool
 
 
-class AssistantCard(Frozen):
-    """What a compile of the assistant showed.
+class AssistantCard(Card):
+    """What a compile of the assistant showed, by the reporting judge; the statement says what it cost."""
 
-    The numbers are of the procedure, out of fold and by the reporting judge; the program itself was compiled on all
-    triggers and has no score of its own.
-    """
-
-    statement: str
-    """`improvement shown` or `no improvement shown`, and what it cost."""
-    shown: bool
     warnings: tuple[str, ...]
     """What weakens it, such as one judge for tuning and for reporting."""
     chosen: tuple[Phase, ...]
@@ -59,14 +52,10 @@ class AssistantCard(Frozen):
     """Mean words of a response at triggers."""
     unscored: int
     """Turns left out of their number because a verdict on them could not be read, before or after."""
-    scenarios: int
     triggers: int
     """Of all phases."""
     controls: int
     """Control turns; none where the corpus has none."""
-    folds: int
-    fold_scores: tuple[float | None, ...]
-    """Mean score of each fold's program on its chosen test triggers, by the reporting judge; None without any."""
     guards: dict[str, float]
     """Margin of each guard."""
     candidates: tuple[CandidateCard, ...]
@@ -78,26 +67,3 @@ class AssistantCard(Frozen):
     """Share in [0, 1] of the instruction's runs of eight words that stand in a rubric."""
     conversation_overlap: float
     """Share in [0, 1] of the instruction's runs of eight words that stand in a conversation."""
-    usage_before: CardUsage
-    usage_after: CardUsage
-    assistant: dict[str, Any]
-    """Model, endpoint and decoding."""
-    judge: dict[str, Any]
-    """That tuned."""
-    report_judge: dict[str, Any]
-    """That reports."""
-    proposer: str
-    optimizer: dict[str, Any]
-    """Its name and settings."""
-    start: str
-    """sha256 of what the start says to its model."""
-    corpus: dict[str, Any]
-    """What it was compiled on, with its hash."""
-    embedded: bool
-    versions: dict[str, str]
-    created: str
-
-    @property
-    def learned_from(self) -> frozenset[str]:
-        """Marks of the dialogues that it was compiled on; none where the file does not say."""
-        return marks_in(self.corpus.get("dialogues"))

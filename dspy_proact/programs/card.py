@@ -1,12 +1,58 @@
-"""The card of a compiled judge: what was shown, on how many labels, with what it was made."""
+"""What every card of a compiled program holds: what was shown, at what price, and with what it was made."""
 
-from collections.abc import Sequence
-from typing import Any, Self, cast
+from typing import Literal, Self, get_args
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
+from dspy_proact.models import ModelIdentity
 from dspy_proact.stats import Estimate
-from dspy_proact.types import Frozen, Phase
+from dspy_proact.types import Frozen
+
+Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
+OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
+
+
+class Recipe(Frozen):
+    """How a compile is done, whatever is compiled."""
+
+    optimizer: Optimizer = "search"
+    trials: int = Field(default=20, ge=1)
+    """Candidates to try."""
+    max_demos: int = Field(default=4, ge=0)
+    """Worked examples of a candidate, at most."""
+    folds: int = Field(default=5, ge=2)
+    """Folds of whole units, each tested by a program that never saw it."""
+    seed: int = Field(default=0, ge=0)
+    """Of folds, draws and studies."""
+
+
+class DataSource(Frozen):
+    """What a program was compiled on."""
+
+    name: str
+    sha256: str
+    revision: str | None = None
+    """Of a dataset, or the commit of a study; None where it has none."""
+    files: dict[str, str] = Field(default_factory=dict[str, str])
+    """sha256 of each file of a study."""
+    dialogues: tuple[str, ...] = ()
+    """Marks of the dialogues in it (`views.dialogue_mark`), sorted."""
+
+
+class Provenance(Frozen):
+    """With what a program was made."""
+
+    models: dict[str, ModelIdentity]
+    """By what each was asked for: the program's own name, `proposer`, and so on."""
+    recipe: Recipe
+    start: str
+    """sha256 of what the start says to its model."""
+    data: DataSource
+    embedded: bool
+    """Whether a stand-in that measures nothing took part."""
+    versions: dict[str, str]
+    created: str
+    """ISO 8601, UTC."""
 
 
 class CardNumber(Frozen):
@@ -35,90 +81,32 @@ class CardNumber(Frozen):
         )
 
 
-def marks_in(value: object) -> frozenset[str]:
-    """The marks of dialogues in what a file holds of them."""
-    given = cast("Sequence[object]", value) if isinstance(value, list | tuple) else ()
-    return frozenset(mark for mark in given if isinstance(mark, str))
-
-
-class Gain(Frozen):
-    """Agreement with people, out of fold, before and after: quadratic kappa against their soft labels."""
-
-    labels: int
-    """Labelled responses."""
-    before: CardNumber
-    after: CardNumber
-    difference: CardNumber
-    """With its 95 % interval."""
-    low98: float | None
-    """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
-    p: float | None
-    """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
-
-
-class PhaseCard(Gain):
-    """The same of one phase, with what stands beside it."""
-
-    exact_before: CardNumber
-    """Share of verdicts equal to the people's consensus."""
-    exact_after: CardNumber
-    exact_commonest: CardNumber
-    """What always answering the commonest grade would earn."""
-    one_human: CardNumber
-    """Agreement of one person with another, by the same weights."""
-    best_attainable: CardNumber
-    bias_before: CardNumber
-    """Mean score of the judge minus that of people: above 0 it is the more lenient."""
-    bias_after: CardNumber
-
-
 class CardUsage(Frozen):
-    """What 1,000 verdicts or responses take."""
+    """What 1,000 answers of a program take."""
 
     prompt_tokens: int | None
     completion_tokens: int | None
     usd: float | None
 
 
-class JudgeCard(Frozen):
+class Card(Frozen):
     """What a compile showed.
 
-    The numbers are of the procedure, out of fold; the program itself was compiled on all labels and has no score of
+    The numbers are of the procedure, out of fold; the program itself was compiled on everything and has no score of
     its own.
     """
 
     statement: str
-    """`improvement shown` or `no improvement shown`, and what to label next."""
+    """`improvement shown` or `no improvement shown`, and what follows from it."""
     shown: bool
-    overall: Gain
-    """Within phases, averaged over them."""
-    phases: dict[Phase, PhaseCard]
     scenarios: int
-    raters: int
-    unread: int
-    """Items left out because a verdict on them could not be read, before or after."""
-    evidence_before: tuple[int, int]
-    """Verdicts with a quote that stands in the response, and verdicts that had to quote."""
-    evidence_after: tuple[int, int]
+    fold_scores: tuple[float | None, ...]
+    """Mean score of each fold's program on its test items; None where none could be scored."""
     usage_before: CardUsage
     usage_after: CardUsage
-    folds: int
-    fold_scores: tuple[float, ...]
-    """Mean metric of each fold's program on its test items."""
-    overlap: float
-    """Share of the compiled instruction's runs of eight words that stand in a labelled item."""
-    judge: dict[str, Any]
-    """Model, endpoint and decoding."""
-    proposer: str
-    optimizer: dict[str, Any]
-    """Its name and settings."""
-    ratings: dict[str, Any]
-    """Where they are from, with hashes."""
-    embedded: bool
-    versions: dict[str, str]
-    created: str
+    provenance: Provenance
 
     @property
     def learned_from(self) -> frozenset[str]:
-        """Marks of the dialogues that it was compiled on; none where the file does not say."""
-        return marks_in(self.ratings.get("dialogues"))
+        """Marks of the dialogues that it was compiled on."""
+        return frozenset(self.provenance.data.dialogues)

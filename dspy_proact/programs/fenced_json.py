@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from functools import lru_cache
 from typing import Any, cast
 
@@ -15,7 +16,8 @@ from dspy_proact.programs.asking import ask_now, run_now
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-_KEPT = 32
+_KEPT = 128
+_KEEPING = threading.Lock()
 _WORKED_EXAMPLES: dict[tuple[type[dspy.Signature], tuple[str, ...], str], tuple[dict[str, Any], ...]] = {}
 """Messages of demos, those of the last programs."""
 _LONGEST_LIST = 200
@@ -65,11 +67,14 @@ class FencedJSON(dspy.JSONAdapter):
         if not demos:
             return ()
         key = (signature, self.fenced, repr(demos))
-        if key not in _WORKED_EXAMPLES:
-            if len(_WORKED_EXAMPLES) >= _KEPT:
-                _WORKED_EXAMPLES.pop(next(iter(_WORKED_EXAMPLES)), None)
-            _WORKED_EXAMPLES[key] = tuple(self.format_demos(signature, demos))
-        return _WORKED_EXAMPLES[key]
+        messages = _WORKED_EXAMPLES.get(key)
+        if messages is None:
+            messages = tuple(self.format_demos(signature, demos))
+            with _KEEPING:
+                if len(_WORKED_EXAMPLES) >= _KEPT:
+                    _WORKED_EXAMPLES.clear()
+                _WORKED_EXAMPLES[key] = messages
+        return messages
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""

@@ -4,7 +4,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
+from dspy_proact.runs.measure import Measure
+from dspy_proact.runs.nouns import Nouns
 from dspy_proact.types import Frozen
 
 
@@ -32,7 +35,9 @@ class Identity(Identified):
     benchmark: str
     assistant: RoleIdentity
     judges: tuple[RoleIdentity, ...]
-    """One, or those of a jury, in the order in which they were named; no two have one model."""
+    """None, one, or those of a jury, in the order in which they were named; no two have one model."""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The benchmark's own, as JSON."""
     corpus: str
     """sha256 of the validated cases."""
     parent: str | None = None
@@ -52,23 +57,14 @@ class Identity(Identified):
         return fields | {"judge": judges[0] if judges else None}
 
 
-class PricePerToken(Frozen):
-    """US dollars per token of one role, as read at the start of the run."""
-
-    prompt: float | None
-    completion: float | None
-    cached: float | None
-    reason: str | None
-    """Why it is not known, or where it is from."""
-
-
 class CorpusRecord(Frozen):
     """The corpus as it was read."""
 
     name: str
     revision: str | None
-    dialogues: int
-    triggers: int
+    rows: int
+    cases: int
+    """Control cases not counted."""
     ignored_fields: dict[str, int]
 
 
@@ -79,6 +75,8 @@ class Manifest(Claimed[Identity]):
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
+    nouns: Nouns = Nouns()
+    measures: tuple[Measure, ...] = ()
     control_labels: tuple[str, ...] = ()
     """Of control cases, from best to worst."""
     controls: str | None = None
@@ -86,7 +84,7 @@ class Manifest(Claimed[Identity]):
     system_prompt: str | None = None
     """What the assistant was told beside the conversation; None for nothing."""
     learned_on: int = 0
-    """Dialogues of the corpus that the assistant's program was compiled on: on them it is not tested."""
+    """Rows of the corpus that the assistant's program was compiled on: on them it is not tested."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     epochs: int
@@ -94,9 +92,10 @@ class Manifest(Claimed[Identity]):
     judge_epochs: int = 1
     """Verdicts of each judge on a response; the most that were asked for."""
     corpus: CorpusRecord
-    assistant_price: PricePerToken
-    judge_prices: dict[str, PricePerToken]
-    """By the judge's model."""
+    assistant_price: Price
+    """As read at the start of the run, or given."""
+    judge_prices: dict[str, Price]
+    """Likewise, by the judge's model."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str

@@ -92,7 +92,7 @@ class Runner:
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
     async def _outcome(self, work: Work, key: StageKey) -> dict[str, Any]:
-        outcome = await attempted(self._graded(work, key.judge) if key.judge else self._answered(work))
+        outcome = await attempted(self._graded(work, key.judge) if key.stage == "verdict" else self._answered(work))
         return {"failure": outcome} if isinstance(outcome, Failure) else outcome
 
     def _keep(self, key: StageKey, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
@@ -105,7 +105,7 @@ class Runner:
         answer = await self.benchmark.answer(work.case)
         return {"answer": _as_kept(answer)}
 
-    async def _graded(self, work: Work, judge: str) -> dict[str, Any]:
+    async def _graded(self, work: Work, judge: str | None) -> dict[str, Any]:
         kept = self.ledger.response(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept.answer)
@@ -114,7 +114,9 @@ class Runner:
         if scored.label not in labels:
             raise ValueError(f"the label {scored.label!r} is none of {self.benchmark.name}")
         detail = _as_kept(scored.detail)
-        grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)
+        grade = GradeRecord(
+            score=scored.score, label=scored.label, verified=scored.verified, parts=dict(scored.parts), detail=detail
+        )
         return {"grade": grade}
 
 

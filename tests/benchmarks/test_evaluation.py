@@ -9,13 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
+from specs import spec
 
-from dspy_proact.benchmarks import Evaluation, Finished, folder_name
+from dspy_proact.benchmarks import Finished, folder_name
+from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import assistant, judge
 from dspy_proact.report import summarize
-from dspy_proact.runs import Event, Observer, PricePerToken, RunFolder
+from dspy_proact.runs import Event, Observer, RunFolder, Scope
 from dspy_proact.types import Phase
 
 HERE = "http://127.0.0.1:9/v1"
@@ -36,10 +40,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def real(read: Corpus, **changes: Any) -> Evaluation:
+M, J = spec("openai/m", HERE), spec("openai/j", HERE)
+
+
+def real(read: Corpus, model: ModelSpec = M, judge: ModelSpec = J, gate: Gate | None = None) -> Evaluation:
     """An evaluation of models that are never called."""
-    options = {"model": "openai/m", "judge": "openai/j", "model_api_base": HERE, "judge_api_base": HERE}
-    return Evaluation(read, **(options | changes))
+    return Evaluation(read, model, judge, gate=gate)
 
 
 def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
@@ -51,7 +57,7 @@ def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(h
 
 
 def test_routers_in_the_names_of_models_make_no_folders(here: Path):
-    evaluation = real(corpus(here), model="openrouter/openai/gpt-5.4", judge="openai/j")
+    evaluation = real(corpus(here), model=spec("openrouter/openai/gpt-5.4", HERE))
     assert evaluation.default_folder.parent == Path("runs")
     assert evaluation.default_folder.name.startswith("openrouter_openai_gpt-5.4--openai_j--")
 
@@ -59,13 +65,13 @@ def test_routers_in_the_names_of_models_make_no_folders(here: Path):
 @pytest.mark.parametrize(
     ("change", "differing"),
     [
-        ({"model": "openai/n"}, ["assistant.model"]),
-        ({"judge": "openai/n"}, ["judge.model"]),
-        ({"model_params": {"temperature": 0.1}}, ["assistant.decoding.temperature"]),
-        ({"model_params": {"top_p": None}}, ["assistant.decoding.top_p"]),
-        ({"judge_params": {"seed": 7}}, ["judge.decoding.seed"]),
-        ({"model_api_base": f"{HERE}/b"}, ["assistant.endpoint"]),
-        ({"judge_api_base": f"{HERE}/b"}, ["judge.endpoint"]),
+        ({"model": spec("openai/n", HERE)}, ["assistant.model"]),
+        ({"judge": spec("openai/n", HERE)}, ["judge.model"]),
+        ({"model": spec("openai/m", HERE, params={"temperature": 0.1})}, ["assistant.decoding.temperature"]),
+        ({"model": spec("openai/m", HERE, params={"top_p": None})}, ["assistant.decoding.top_p"]),
+        ({"judge": spec("openai/j", HERE, params={"seed": 7})}, ["judge.decoding.seed"]),
+        ({"model": spec("openai/m", f"{HERE}/b")}, ["assistant.endpoint"]),
+        ({"judge": spec("openai/j", f"{HERE}/b")}, ["judge.endpoint"]),
     ],
 )
 def test_models_parameters_and_endpoints_are_identity(here: Path, change: dict[str, Any], differing: list[str]):
@@ -119,11 +125,11 @@ def test_where_a_corpus_lies_and_what_is_hidden_in_it_is_no_identity(here: Path)
 @pytest.mark.parametrize(
     "change",
     [
-        {"concurrency": 1},
-        {"retries": 0},
-        {"timeout": 1.0},
-        {"model_params": {"temperature": 0.7}},  # what the preset sends anyway
-        {"model_api_base": "http://user:secret@127.0.0.1:9/v1/?key=secret"},
+        {"gate": Gate(concurrency=1)},
+        {"gate": Gate(retries=0)},
+        {"gate": Gate(timeout=1.0)},
+        {"model": spec("openai/m", HERE, params={"temperature": 0.7})},  # what the preset sends anyway
+        {"model": spec("openai/m", "http://user:secret@127.0.0.1:9/v1/?key=secret")},
     ],
 )
 def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
@@ -132,7 +138,7 @@ def test_how_calls_are_made_is_no_identity(here: Path, change: dict[str, Any]):
 
 
 def test_no_secret_of_an_endpoint_is_in_the_manifest(here: Path):
-    evaluation = real(corpus(here), model_api_base="http://user:hunter2@127.0.0.1:9/v1?key=hunter3")
+    evaluation = real(corpus(here), model=spec("openai/m", "http://user:hunter2@127.0.0.1:9/v1?key=hunter3"))
     assert "hunter" not in evaluation.manifest.model_dump_json()
 
 
@@ -142,9 +148,9 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     assert manifest.identity.benchmark == "proactbench"
     assert manifest.strata == ("EMERGENT", "CRITICAL", "RECOVERY")
     assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
-    assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
+    assert (manifest.corpus.rows, manifest.corpus.cases) == (1, 3)
     assert manifest.corpus.ignored_fields == {"colour": 1}
-    free = PricePerToken(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
+    free = Price(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
     assert (manifest.assistant_price, manifest.judge_prices) == (free, {"embedded": free})
     assert set(manifest.versions) == {"dspy-proact", "dspy", "litellm", "pydantic", "python"}
 
@@ -153,8 +159,8 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     ("models", "embedded"),
     [
         ({}, False),
-        ({"model": "embedded", "model_api_base": None}, True),
-        ({"judge": "embedded", "judge_api_base": None}, True),
+        ({"model": spec("embedded")}, True),
+        ({"judge": spec("embedded")}, True),
     ],
 )
 def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict[str, Any], embedded: bool):
@@ -172,28 +178,32 @@ def test_running_twice_does_nothing_the_second_time(here: Path):
 
 def test_one_evaluation_can_be_run_again(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(epochs=2).stages] == [12, 0, 12]
+    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(scope=Scope(epochs=2)).stages] == [
+        12,
+        0,
+        12,
+    ]
 
 
 def test_a_run_is_widened_by_limit_and_epochs_and_only_what_is_new_is_done(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert evaluation.run(limit=1).stages == 2
-    assert evaluation.run(limit=4).stages == 6  # 3 more triggers
+    assert evaluation.run(scope=Scope(limit=1)).stages == 2
+    assert evaluation.run(scope=Scope(limit=4)).stages == 6  # 3 more triggers
     assert evaluation.run().stages == 4  # the last 2 of 6
-    assert evaluation.run(epochs=2).stages == 12
+    assert evaluation.run(scope=Scope(epochs=2)).stages == 12
     summary = summarize(RunFolder(evaluation.default_folder))
     assert (summary.case_count, summary.group_count, summary.count("scored"), summary.complete) == (6, 2, 12, True)
 
 
 def test_a_run_is_widened_by_phases(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert evaluation.run(phases=["RECOVERY"]).stages == 4  # one trigger in each of two dialogues
+    assert evaluation.run(scope=Scope(strata=("RECOVERY",))).stages == 4  # one trigger in each of two dialogues
     assert evaluation.run().stages == 8
 
 
 def test_phases_choose_the_triggers(here: Path):
     evaluation = Evaluation(corpus(here))
-    evaluation.run(phases=[Phase.CRITICAL, Phase.RECOVERY])
+    evaluation.run(scope=Scope(strata=(Phase.CRITICAL, Phase.RECOVERY)))
     assert {case.stratum for case in RunFolder(evaluation.default_folder).cases()} == {"CRITICAL", "RECOVERY"}
 
 
@@ -205,7 +215,7 @@ def test_a_folder_of_another_evaluation_is_refused(here: Path):
 
 def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
     evaluation = Evaluation(corpus(here, row()))
-    evaluation.run(phases=["RECOVERY"])
+    evaluation.run(scope=Scope(strata=("RECOVERY",)))
     (case,) = RunFolder(evaluation.default_folder).cases()
     assert case.key == "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef__t5"
     assert case.group == "0123456789abcdef0123456789abcdef/TRAVEL_07"

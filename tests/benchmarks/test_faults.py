@@ -2,10 +2,13 @@
 
 import pytest
 from rows import jsonl, row
+from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
-from dspy_proact.models.simulated import FAULTS, SimulatedProvider, healthy
+from dspy_proact.models import Gate
+from dspy_proact.models.simulated import FAULTS, SimulatedProvider
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -39,16 +42,15 @@ OUTCOMES = {
 
 @pytest.fixture
 def provider():
-    with SimulatedProvider() as running:
+    with SimulatedProvider(healthy) as running:
         yield running
 
 
-def evaluation(provider, folder, backend, dialogues=2, **changes):
+def evaluation(provider, folder, backend, dialogues=2, timeout=30.0):
     path = folder / "corpus.jsonl"
     path.write_text(jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8")
-    bases = {"model_api_base": provider.base("assistant"), "judge_api_base": provider.base("judge")}
-    settings = {"timeout": 30.0, "retries": 0, "backend": backend, **changes}
-    return Evaluation(read_jsonl(path), "hosted_vllm/any", "openai/any", **bases, **settings)
+    model, judge = spec("hosted_vllm/any", provider.base("assistant")), spec("openai/any", provider.base("judge"))
+    return Evaluation(read_jsonl(path), model, judge, gate=Gate(timeout=timeout, retries=0, backend=backend))
 
 
 def test_every_fault_has_its_outcome():

@@ -2,15 +2,18 @@
 
 import pytest
 from rows import jsonl, row
+from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.calls import Price
 from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
-from dspy_proact.models import Limits, Price
+from dspy_proact.models import Gate, Limits
 from dspy_proact.models.route import import_litellm
-from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, healthy, refusal
+from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, Scope
 
 FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Reply(cut=60), 0.05)]
 SHARES = {"assistant": [*FAULTS, (Reply(""), 0.03)], "judge": [*FAULTS, (Reply("prose"), 0.1)]}
@@ -19,14 +22,15 @@ PRICE = Price(prompt=1e-6, completion=4e-6)
 
 @pytest.fixture
 def provider():
-    with SimulatedProvider(Faulty(SHARES, seed=3)) as running:
+    with SimulatedProvider(Faulty(healthy, SHARES, seed=3)) as running:
         yield running
 
 
-def evaluation(provider, corpus, limits=None, **changes):
-    bases = {"model_api_base": provider.base("assistant"), "judge_api_base": provider.base("judge")}
-    settings = {"retries": 2, "concurrency": 64, "model_price": PRICE, "judge_price": PRICE, **changes}
-    return Evaluation(corpus, "hosted_vllm/any", "openai/any", **bases, limits=limits, **settings)
+def evaluation(provider, corpus, limits=None, calls=None, **said):
+    model = spec("hosted_vllm/any", provider.base("assistant"), **({"price": PRICE} | said))
+    judge = spec("openai/any", provider.base("judge"), price=PRICE)
+    gate = Gate(**({"retries": 2, "concurrency": 64} | (calls or {})), limits=limits)
+    return Evaluation(corpus, model, judge, gate=gate)
 
 
 def corpus(folder, dialogues):
@@ -80,19 +84,19 @@ def test_a_limit_of_money_is_never_exceeded(provider, tmp_path):
 
 def test_a_limit_of_money_without_a_price_is_a_usage_error(provider, tmp_path):
     with pytest.raises(UsageError, match="--max-usd needs a price for --model hosted_vllm/any"):
-        evaluation(provider, corpus(tmp_path, 1), Limits(usd=1), model_price=None)
+        evaluation(provider, corpus(tmp_path, 1), Limits(usd=1), price=None)
 
 
 def test_a_limit_of_tokens_needs_a_bound_on_answers(provider, tmp_path):
     with pytest.raises(UsageError, match="need a completion limit"):
-        evaluation(provider, corpus(tmp_path, 1), Limits(tokens=1), model_params={"max_tokens": None})
+        evaluation(provider, corpus(tmp_path, 1), Limits(tokens=1), params={"max_tokens": None})
 
 
 def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_path):
     read = corpus(tmp_path, 60)
     provider.script = lambda received: healthy(received) if received.number < 80 else refusal(503)
     with pytest.raises(ProviderDown, match="calls in a row failed for good") as end:
-        evaluation(provider, read, retries=0, concurrency=8).run(tmp_path / "run")
+        evaluation(provider, read, calls={"retries": 0, "concurrency": 8}).run(tmp_path / "run")
     assert end.value.exit_status == 5
     assert provider.received.total() <= 80 + 10 + 8 + 10  # the patience of each role, and what was in flight
     provider.script = healthy
@@ -103,7 +107,7 @@ def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_
 
 def test_rate_limits_and_errors_now_and_then_do_not_end_a_run(provider, tmp_path):
     read = corpus(tmp_path, 60)
-    evaluation(provider, read, retries=1, concurrency=64).run(tmp_path / "run")
+    evaluation(provider, read, calls={"retries": 1}).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).complete
 
 
@@ -111,7 +115,7 @@ def test_rate_limits_and_errors_now_and_then_do_not_end_a_run(provider, tmp_path
 def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, request, name):
     spec = "sample" if name == "sample" else str(request.getfixturevalue("data") / "proactbench_dialogue.jsonl")
     run = evaluation(provider, load_corpus(spec))
-    plan = run.plan(tmp_path / "run")
+    plan = run.forecast(tmp_path / "run")
     assert provider.received.total() == 0
     assert not (tmp_path / "run").exists()
     sent = []
@@ -127,12 +131,12 @@ def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, 
     asked = [received.body["messages"] for received in sent if received.role == "assistant"]
     counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
     assert plan.assistant.prompt_tokens == counted
-    assert run.plan(tmp_path / "run").calls == 0
+    assert run.forecast(tmp_path / "run").calls == 0
 
 
 def test_a_dry_run_of_a_begun_run_counts_what_is_left(provider, tmp_path):
     provider.script = healthy
     run = evaluation(provider, load_corpus("sample"))
-    run.run(tmp_path / "run", limit=10)
-    assert run.plan(tmp_path / "run", limit=12).calls == 4
-    assert run.plan(tmp_path / "run", limit=10, epochs=2).calls == 20
+    run.run(tmp_path / "run", Scope(limit=10))
+    assert run.forecast(tmp_path / "run", Scope(limit=12)).calls == 4
+    assert run.forecast(tmp_path / "run", Scope(limit=10, epochs=2)).calls == 20

@@ -8,12 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import jsonl, plant_canaries, row, rows, trigger_point
 from server import Answer, Server, error, healthy, verdict
+from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.errors import SetupFault
+from dspy_proact.models import Gate
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, Scope
 
 ROUTES = [
     ("hosted_vllm/any", "auto"),
@@ -29,9 +31,11 @@ def corpus(folder, *each):
     return read_jsonl(path)
 
 
-def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", **changes):
-    bases = {"model_api_base": server.assistant, "judge_api_base": server.judge}
-    return Evaluation(read, model, judge, **bases, retries=0, **changes)
+def evaluation(server, read, model="hosted_vllm/any", judge="openai/any", params=(None, None), **calls):
+    """Of models at the server, with the parameters of the one under test and of the judge."""
+    under_test = spec(model, server.assistant, params=params[0] or {})
+    judging = spec(judge, server.judge, params=params[1] or {})
+    return Evaluation(read, under_test, judging, gate=Gate(retries=0, **calls))
 
 
 def run(server, folder, read=None, **changes):
@@ -127,7 +131,7 @@ def test_every_preset_goes_out_under_every_prefix(server, tmp_path, prefix, back
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 def test_parameters_of_the_person_replace_leave_out_and_add(server, tmp_path, backend):
     params = {"temperature": 0.0, "top_p": None, "max_tokens": 64, "top_k": 5, "seed": 7}
-    run(server, tmp_path, model_params=params, backend=backend)
+    run(server, tmp_path, params=(params, None), backend=backend)
     body = server.of("assistant")[0].body
     assert (body["temperature"], body["max_tokens"], body["top_k"], body["seed"]) == (0.0, 64, 5, 7)
     assert "top_p" not in body
@@ -143,7 +147,7 @@ def test_the_schema_of_verdicts_goes_out_where_the_model_takes_one_and_can_be_le
         read,
         judge="openai/gpt-4o",
         backend=backend,
-        judge_params={"response_format": None},
+        params=(None, {"response_format": None}),
     )
     (with_schema, without) = (sent.body for sent in server.of("judge"))
     schema = with_schema["response_format"]["json_schema"]["schema"]
@@ -265,7 +269,7 @@ def test_an_invented_quote_is_marked_and_the_grade_is_kept(server, tmp_path):
     server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["never said"])))
     summary, events = run(server, tmp_path, read)
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
-    assert (summary.evidence_checked, summary.evidence_verified) == (1, 0)
+    assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)
     assert events[-1].grade.verified is False
     assert len(server.of("judge")) == 2  # the verdict, and the quote once more
 
@@ -288,7 +292,7 @@ def test_a_truncated_response_is_judged_and_flagged(server, tmp_path):
 
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 def test_epochs_multiply_the_calls(server, tmp_path, backend):
-    evaluation(server, corpus(tmp_path), backend=backend).run(tmp_path / "run", epochs=3)
+    evaluation(server, corpus(tmp_path), backend=backend).run(tmp_path / "run", Scope(epochs=3))
     assert (len(server.of("assistant")), len(server.of("judge"))) == (9, 9)  # 3 triggers x 3 epochs
 
 

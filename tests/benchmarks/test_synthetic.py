@@ -6,17 +6,17 @@ from collections import Counter
 import dspy
 import pytest
 
-from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.benchmarks.synthetic import LADDER, LEVELS
+from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench.synthetic import LADDER, LEVELS
 from dspy_proact.compile import labelled
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import Judge
+from dspy_proact.programs import JUDGE, Judge
 from dspy_proact.stats import within_strata_kappa
 from dspy_proact.types import Grade, Phase
 
 
 def said(judge, item):
-    with dspy.context(lm=open_model("embedded", "judge", Gate()).lm):
+    with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
         return judge(
             conversation=list(item.view.conversation),
             turn=item.view.turn,

@@ -12,7 +12,8 @@ import threading
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, healthy, refusal, slow
+from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, refusal, slow
+from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -21,7 +22,7 @@ KEY = "sk-planted-0123456789abcdef"
 
 @pytest.fixture
 def provider():
-    with SimulatedProvider() as running:
+    with SimulatedProvider(healthy) as running:
         yield running
 
 
@@ -209,7 +210,7 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
     import itertools
     import time
 
-    from dspy_proact.benchmarks import Evaluation
+    from dspy_proact import Evaluation, Gate, ModelSpec
     from dspy_proact.corpus import read_jsonl
 
     times = itertools.cycle([0.0, 4e9, -5.0, 1e9])
@@ -219,11 +220,9 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path, provider, monkeypatch):
     provider.script = slow(healthy, 0.01)
     Evaluation(
         read_jsonl(tmp_path / "corpus.jsonl"),
-        "hosted_vllm/any",
-        "hosted_vllm/any",
-        model_api_base=first,
-        judge_api_base=second,
-        retries=0,
+        ModelSpec(name="hosted_vllm/any", api_base=first),
+        ModelSpec(name="hosted_vllm/any", api_base=second),
+        gate=Gate(retries=0),
     ).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).count("scored") == 30
     latencies = [call.latency for event in RunFolder(tmp_path / "run").events() for call in event.calls]

@@ -24,11 +24,11 @@ from assistants import (
     token,
     told,
 )
+from dspy_proact.compile.assistant.compiling import dealt
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished, Optimizer
-from dspy_proact.compile.assistant.compiling import dealt
 from dspy_proact.compile.assistant.probe import of_phases, probes_of
 from dspy_proact.compile.assistant.teacher import HINT
 from dspy_proact.corpus import Corpus

@@ -12,8 +12,8 @@ from server import Answer, error
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProactError, ProviderDown, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import Assistant
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.switch import Switch
 
 ROUTES = pytest.mark.parametrize(
@@ -48,12 +48,12 @@ class Outcome:
         return [call.error for call in self.calls]
 
 
-def gate(**options):
-    return Gate(backoff=0.001, **options)
+def gate(backend="auto", **options):
+    return Gate(backoff=0.001, backend=backend, **options)
 
 
-def assistant(server, name, backend, through, **options):
-    return open_model(name, "assistant", through, api_base=server.assistant, backend=backend, **options)
+def assistant(server, name, through):
+    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, through)
 
 
 async def awaited(model):
@@ -92,7 +92,7 @@ WORDS = {429: "rate_limit", 408: "timeout", 504: "timeout", 500: "server", 503: 
 @pytest.mark.parametrize("status", WORDS)
 def test_a_retry_heals(server, name, backend, way, status):
     answers(server, error(status), error(status), Answer("hello"))
-    outcome = ask(assistant(server, name, backend, gate(retries=2)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=2)), way)
     assert outcome.text == "hello"
     assert outcome.words == [WORDS[status]] * 2 + [None]
     assert len(server.sent) == 3
@@ -101,10 +101,10 @@ def test_a_retry_heals(server, name, backend, way, status):
 
 @ROUTES
 @WAYS
-@pytest.mark.parametrize("status", WORDS)
+@pytest.mark.parametrize("status", [429, 500])  # each of the words was heard where a retry heals
 def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend, way, status):
     answers(server, error(status, "come back later"))
-    outcome = ask(assistant(server, name, backend, gate(retries=3)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=3)), way)
     assert isinstance(outcome.error, ProviderError)
     assert outcome.error.reason == WORDS[status]
     assert "come back later" in outcome.error.detail
@@ -114,10 +114,10 @@ def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend,
 
 @ROUTES
 @WAYS
-@pytest.mark.parametrize("status", [400, 401, 404, 408, 409, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", [401, 408, 409, 429, 503])  # a refusal, and what the vendors' clients try again
 def test_no_client_tries_again_by_itself(server, name, backend, way, status):
     answers(server, error(status, **{"Retry-After": "0", "x-should-retry": "true"}))
-    outcome = ask(assistant(server, name, backend, gate(retries=0)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=0)), way)
     assert outcome.error is not None
     assert len(server.sent) == len(outcome.calls) == 1
 
@@ -125,17 +125,17 @@ def test_no_client_tries_again_by_itself(server, name, backend, way, status):
 @ROUTES
 @WAYS
 def test_what_the_provider_asks_to_wait_reaches_the_gate(server, name, backend, way):
-    through = Patient(retries=2)
+    through = Patient(backend=backend, retries=2)
     answers(server, error(429, **{"Retry-After": "7"}), error(503, **{"retry-after": "900"}), Answer("hello"))
-    assert ask(assistant(server, name, backend, through), way).text == "hello"
+    assert ask(assistant(server, name, through), way).text == "hello"
     assert through.asked == [(0, 7.0), (1, 900.0)]
 
 
 @ROUTES
 def test_without_a_request_of_the_provider_the_gate_decides(server, name, backend):
-    through = Patient(retries=1)
+    through = Patient(backend=backend, retries=1)
     answers(server, error(429, **{"Retry-After": "soon"}), Answer("hello"))
-    assert ask(assistant(server, name, backend, through)).text == "hello"
+    assert ask(assistant(server, name, through)).text == "hello"
     assert through.asked == [(0, None)]
 
 
@@ -161,9 +161,9 @@ def test_no_wait_is_longer_than_a_minute(attempt, retry_after):
 @WAYS
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status):
-    through = gate(retries=5)
+    through = gate(backend, retries=5)
     answers(server, error(status, "go away"), Answer("hello"))
-    model = assistant(server, name, backend, through)
+    model = assistant(server, name, through)
     first, second = ask(model, way), ask(model, way)
     assert isinstance(first.error, SetupFault)
     assert str(first.error).startswith(f"--model {name}: ")
@@ -180,7 +180,7 @@ def test_a_refused_key_names_flag_and_variable(server, monkeypatch, name, backen
     variable = "OPENAI_API_KEY" if name == "openai/any" else "HOSTED_VLLM_API_KEY"
     monkeypatch.setenv(variable, "sk-secret")
     answers(server, error(401, "bad key"))
-    model = open_model(name, "judge", gate(), api_base=server.assistant, backend=backend)
+    model = open_model(ModelSpec(name=name, api_base=server.assistant), JUDGE, gate(backend))
     message = str(ask(model).error)
     assert message.startswith(f"--judge {name}: the key was refused (HTTP 401). Check {variable}.")
 
@@ -189,7 +189,7 @@ def test_a_refused_key_names_flag_and_variable(server, monkeypatch, name, backen
 @WAYS
 def test_a_refused_parameter_says_how_to_leave_it_out(server, name, backend, way):
     answers(server, error(400, "Unsupported value: 'temperature' does not support 0.7 with this model."))
-    outcome = ask(assistant(server, name, backend, gate()), way)
+    outcome = ask(assistant(server, name, gate(backend)), way)
     assert isinstance(outcome.error, SetupFault)
     assert "--model-param temperature=none" in str(outcome.error)
     assert len(server.sent) == 1
@@ -198,9 +198,9 @@ def test_a_refused_parameter_says_how_to_leave_it_out(server, name, backend, way
 @ROUTES
 @WAYS
 def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backend, way):
-    through = gate(retries=5)
+    through = gate(backend, retries=5)
     answers(server, error(400, "the prompt was blocked by the content_policy"), Answer("hello"))
-    model = assistant(server, name, backend, through)
+    model = assistant(server, name, through)
     outcome = ask(model, way)
     assert isinstance(outcome.error, ContentError)
     assert (outcome.error.reason, outcome.words) == ("filtered", ["filtered"])
@@ -210,23 +210,23 @@ def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backe
 @ROUTES
 @WAYS
 def test_nothing_is_sent_once_the_switch_is_pulled(server, name, backend, way):
-    through = gate()
+    through = gate(backend)
     through.switch.pull(Interrupted("stop"))
-    outcome = ask(assistant(server, name, backend, through), way)
+    outcome = ask(assistant(server, name, through), way)
     assert isinstance(outcome.error, Interrupted)
     assert (server.sent, outcome.calls) == ([], [])
 
 
 @ROUTES
 def test_a_pull_ends_the_wait_between_two_attempts(server, name, backend):
-    through = Gate(backoff=3600.0)
+    through = Gate(backend=backend, backoff=3600.0)
 
     def refuse(sent):
         through.switch.pull(Interrupted("stop"))
         return error(500)
 
     server.script = refuse
-    outcome = ask(assistant(server, name, backend, through))
+    outcome = ask(assistant(server, name, through))
     assert isinstance(outcome.error, Interrupted)
     assert len(server.sent) == 1
 
@@ -234,10 +234,10 @@ def test_a_pull_ends_the_wait_between_two_attempts(server, name, backend):
 @ROUTES
 @WAYS
 def test_a_slow_answer_is_a_time_out(server, name, backend, way):
-    assert ask(assistant(server, name, backend, gate()), way).error is None  # clients load what they need
+    assert ask(assistant(server, name, gate(backend)), way).error is None  # clients load what they need
     server.sent.clear()
     server.script = lambda sent: Answer("late", delay=1.0)
-    outcome = ask(assistant(server, name, backend, gate(retries=1, timeout=0.25)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=1, timeout=0.25)), way)
     assert isinstance(outcome.error, ProviderError)
     assert outcome.error.reason == "timeout"
     assert outcome.words == ["timeout", "timeout"]
@@ -251,7 +251,7 @@ def test_a_closed_port_is_the_networks_fault(name, backend, way):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         base = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-        model = open_model(name, "assistant", gate(retries=1), api_base=base, backend=backend)
+        model = open_model(ModelSpec(name=name, api_base=base), ASSISTANT, gate(backend, retries=1))
         outcome = ask(model, way)
     assert isinstance(outcome.error, ProviderError)
     assert outcome.words == ["network", "network"]
@@ -272,18 +272,18 @@ BROKEN = {
 @pytest.mark.parametrize("body", BROKEN.values(), ids=BROKEN)
 def test_a_broken_body_is_tried_again(server, name, backend, way, body):
     answers(server, Answer(raw=body), Answer("hello"))
-    outcome = ask(assistant(server, name, backend, gate(retries=1)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=1)), way)
     assert outcome.text == "hello"
     assert len(outcome.calls) == len(server.sent) == 2
     answers(server, Answer(raw=body))
-    assert isinstance(ask(assistant(server, name, backend, gate(retries=0)), way).error, ProviderError)
+    assert isinstance(ask(assistant(server, name, gate(backend, retries=0)), way).error, ProviderError)
 
 
 @WAYS
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/any"])
 def test_usage_of_another_type_is_a_broken_body(server, name, way):
     answers(server, Answer("hello", usage="none"), Answer("hello"))
-    outcome = ask(assistant(server, name, "auto", gate(retries=1)), way)
+    outcome = ask(assistant(server, name, gate(retries=1)), way)
     assert outcome.text == "hello"
     assert outcome.words == ["server", None]
 
@@ -301,7 +301,7 @@ USAGE = {
 @WAYS
 def test_a_call_is_recorded_with_its_usage(server, name, backend, way):
     answers(server, Answer("hello", usage=USAGE))
-    (call,) = ask(assistant(server, name, backend, gate()), way).calls
+    (call,) = ask(assistant(server, name, gate(backend)), way).calls
     # Cached tokens are among those of the prompt, reasoning among those of the completion.
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
     assert (call.role, call.finish_reason, call.error) == ("assistant", "stop", None)
@@ -313,7 +313,7 @@ def test_a_call_is_recorded_with_its_usage(server, name, backend, way):
 @WAYS
 def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
     answers(server, Answer("hello", usage=None))
-    (call,) = ask(assistant(server, name, backend, gate()), way).calls
+    (call,) = ask(assistant(server, name, gate(backend)), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
 
 
@@ -321,7 +321,7 @@ def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, w
 @WAYS
 def test_a_failed_call_is_recorded_with_a_word(server, name, backend, way):
     answers(server, error(500))
-    (call,) = ask(assistant(server, name, backend, gate(retries=0)), way).calls
+    (call,) = ask(assistant(server, name, gate(backend, retries=0)), way).calls
     assert (call.error, call.finish_reason) == ("server", None)
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
     assert call.latency > 0
@@ -332,7 +332,7 @@ def test_a_failed_call_is_recorded_with_a_word(server, name, backend, way):
 @pytest.mark.parametrize("reason", ["stop", "length", "content_filter"])
 def test_the_finish_reason_is_recorded(server, name, backend, way, reason):
     answers(server, Answer("hello", finish_reason=reason))
-    (call,) = ask(assistant(server, name, backend, gate()), way).calls
+    (call,) = ask(assistant(server, name, gate(backend)), way).calls
     assert call.finish_reason == reason
 
 
@@ -389,7 +389,7 @@ XAI = {
 )
 def test_tokens_that_a_provider_counts_apart_are_added(server, name, body, backend):
     answers(server, Answer(raw=json.dumps(body).encode()))
-    outcome = ask(assistant(server, name, backend, gate(retries=0)))
+    outcome = ask(assistant(server, name, gate(backend, retries=0)))
     assert outcome.text == "hello"
     (call,) = outcome.calls
     # Anthropic: 10 new + 90 read + 5 written. Gemini and xAI: 7 of the answer + 30 of reasoning.
@@ -398,7 +398,7 @@ def test_tokens_that_a_provider_counts_apart_are_added(server, name, body, backe
 
 @ROUTES
 def test_one_model_works_in_one_event_loop_after_another(server, name, backend):
-    model = assistant(server, name, backend, gate(retries=0))
+    model = assistant(server, name, gate(backend, retries=0))
     answers(server, Answer("hello"))
     assert [ask(model).text for _ in range(3)] == ["hello"] * 3
     assert len(server.sent) == 3
@@ -406,7 +406,7 @@ def test_one_model_works_in_one_event_loop_after_another(server, name, backend):
 
 @ROUTES
 def test_one_model_retries_in_one_event_loop_after_another(server, name, backend):
-    model = assistant(server, name, backend, gate(retries=1))
+    model = assistant(server, name, gate(backend, retries=1))
     texts = []
     for _ in range(3):
         answers(server, error(429), Answer("hello"))
@@ -425,13 +425,13 @@ def open_connections(port):
 @ROUTES
 def test_a_closed_model_leaves_no_connection_open(server, name, backend):
     answers(server, Answer("hello"))
-    assert ask(assistant(server, name, backend, gate())).text == "hello"
+    assert ask(assistant(server, name, gate(backend))).text == "hello"
     assert open_connections(server.port) == 0
 
 
 @ROUTES
 def test_concurrent_questions_collect_their_own_calls(server, name, backend):
-    model = assistant(server, name, backend, gate(retries=1))
+    model = assistant(server, name, gate(backend, retries=1))
     server.script = lambda sent: Answer(sent.messages[0]["content"], usage={"prompt_tokens": 1, "completion_tokens": 1})
 
     async def stage(number):
@@ -452,7 +452,7 @@ def test_concurrent_questions_collect_their_own_calls(server, name, backend):
 @ROUTES
 @WAYS
 def test_the_same_question_is_asked_anew(server, name, backend, way):
-    model = assistant(server, name, backend, gate())
+    model = assistant(server, name, gate(backend))
     answers(server, Answer("one"), Answer("two"))
     assert [ask(model, way).text, ask(model, way).text] == ["one", "two"]
 
@@ -462,7 +462,7 @@ def test_the_same_question_is_asked_anew(server, name, backend, way):
 def test_the_key_is_sent_and_recorded_nowhere(server, monkeypatch, name, backend, way):
     monkeypatch.setenv("OPENAI_API_KEY" if name == "openai/any" else "HOSTED_VLLM_API_KEY", "sk-canary-wren")
     answers(server, error(500, "no"), Answer("hello"))
-    model = assistant(server, name, backend, gate(retries=1))
+    model = assistant(server, name, gate(backend, retries=1))
     outcome = ask(model, way)
     assert {sent.headers["Authorization"] for sent in server.sent} == {"Bearer sk-canary-wren"}
     assert outcome.text == "hello"
@@ -474,7 +474,7 @@ def test_the_key_is_sent_and_recorded_nowhere(server, monkeypatch, name, backend
 def test_a_key_that_the_server_repeats_reaches_no_record(server, monkeypatch, name, backend):
     monkeypatch.setenv("OPENAI_API_KEY" if name == "openai/any" else "HOSTED_VLLM_API_KEY", "sk-canary-wren")
     answers(server, error(500, "cannot serve the caller sk-canary-wren"))
-    outcome = ask(assistant(server, name, backend, gate(retries=0)))
+    outcome = ask(assistant(server, name, gate(backend, retries=0)))
     assert not [call for call in outcome.calls if "canary" in call.model_dump_json()]
     assert "canary" not in outcome.error.detail  # which a run writes down
 
@@ -483,12 +483,12 @@ def test_a_key_that_the_server_repeats_reaches_no_record(server, monkeypatch, na
 @WAYS
 def test_without_a_key_no_client_refuses_to_ask_a_server_of_ones_own(server, name, backend, way):
     answers(server, Answer("hello"))
-    assert ask(assistant(server, name, backend, gate()), way).text == "hello"
+    assert ask(assistant(server, name, gate(backend)), way).text == "hello"
 
 
 def test_the_embedded_model_goes_through_the_gate_too():
     through = gate()
-    model = open_model("embedded", "assistant", through)
+    model = open_model("embedded", ASSISTANT, through)
     for way in ("async", "sync"):
         outcome = ask(model, way)
         assert outcome.text
@@ -500,7 +500,7 @@ def test_the_embedded_model_goes_through_the_gate_too():
 @WAYS
 def test_a_provider_that_fails_one_call_after_another_is_down(server, way):
     through = gate(retries=1, patience=3)
-    model = assistant(server, "hosted_vllm/any", "auto", through)
+    model = assistant(server, "hosted_vllm/any", through)
     answers(server, error(500))
     assert [ask(model, way).error.reason for _ in range(3)] == ["server"] * 3
     assert isinstance(through.switch.halt, ProviderDown)
@@ -512,7 +512,7 @@ def test_a_provider_that_fails_one_call_after_another_is_down(server, way):
 @WAYS
 def test_one_answer_shows_that_the_provider_is_up(server, way):
     through = gate(retries=0, patience=2)
-    model = assistant(server, "hosted_vllm/any", "auto", through)
+    model = assistant(server, "hosted_vllm/any", through)
     answers(server, error(500), Answer("hello"), error(500), Answer("hello"))
     assert [ask(model, way).text for _ in range(4)] == [None, "hello", None, "hello"]
     assert through.switch.halt is None
@@ -521,13 +521,13 @@ def test_one_answer_shows_that_the_provider_is_up(server, way):
 def test_refused_content_says_nothing_about_the_provider(server):
     through = gate(retries=0, patience=1)
     answers(server, error(400, "no"))
-    assert isinstance(ask(assistant(server, "hosted_vllm/any", "auto", through)).error, ContentError)
+    assert isinstance(ask(assistant(server, "hosted_vllm/any", through)).error, ContentError)
     assert through.switch.halt is None
 
 
 def test_a_gate_that_is_opened_anew_has_a_switch_of_its_own_and_forgets_failures(server):
     through = gate(retries=0, patience=2)
-    model = assistant(server, "hosted_vllm/any", "auto", through)
+    model = assistant(server, "hosted_vllm/any", through)
     answers(server, error(500))
     ask(model)
     through.switch.pull(Interrupted("stop"))

@@ -4,9 +4,10 @@ import sys
 
 import pytest
 
-from dspy_proact.models import Gate, open_model
+from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.price import EMBEDDED_PRICE, find_price
 from dspy_proact.models.route import find_route
+from dspy_proact.programs import JUDGE
 
 
 @pytest.fixture(autouse=True)
@@ -46,13 +47,13 @@ def test_an_unknown_price_is_none_with_the_reason(model, backend):
 
 
 def test_the_embedded_model_costs_nothing():
-    price = open_model("embedded", "judge", Gate()).price
+    price = open_model("embedded", JUDGE, Gate()).price
     assert price is EMBEDDED_PRICE
     assert (price.prompt, price.completion) == (0.0, 0.0)
 
 
 def test_a_model_carries_its_price():
-    price = open_model("openai/gpt-4o", "judge", Gate(), api_base="http://127.0.0.1:1/v1").price
+    price = open_model(ModelSpec(name="openai/gpt-4o", api_base="http://127.0.0.1:1/v1"), JUDGE, Gate()).price
     assert price.completion == pytest.approx(1e-5)
 
 

@@ -10,8 +10,9 @@ from server import Answer, error
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, LimitReached, ProviderDown, RunError, SetupFault
-from dspy_proact.models import Gate, Limits, Record, open_model
+from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
 from dspy_proact.models.record import Answered, RecordedEngine
+from dspy_proact.programs import JUDGE
 
 
 def request(text: str) -> Request:
@@ -26,9 +27,9 @@ def asked(engine: RecordedEngine, text: str) -> str:
 def engine(server):
     """An engine with a record; the server counts what it was asked."""
 
-    def make(record: Record, name: str = "openai/any", role="judge", **gate) -> RecordedEngine:
-        base = server.judge if role == "judge" else server.assistant
-        model = open_model(name, role, Gate(retries=0, **gate), api_base=base, record=record, connections=1)
+    def make(record: Record, name: str = "openai/any", role=JUDGE, **gate) -> RecordedEngine:
+        base = server.judge if role is JUDGE else server.assistant
+        model = open_model(ModelSpec(name=name, api_base=base), role, Gate(retries=0, **gate), record=record)
         made = model.lm._engine_spec
         assert isinstance(made, RecordedEngine)
         return made

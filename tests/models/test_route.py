@@ -11,9 +11,10 @@ from dspy.clients.model_metadata import model_info
 from dspy.lm15 import RouterConfig, Timeouts
 
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, open_model
+from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.model import public_endpoint
 from dspy_proact.models.route import find_route
+from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, REPORT_JUDGE
 
 BOTH = pytest.mark.parametrize("backend", ["auto", "litellm"])
 
@@ -69,7 +70,7 @@ def test_dspys_metadata_hold_prices_by_provider_and_name():
 
 
 def test_dspys_lm_keeps_the_asynchronous_engine_it_was_given():
-    model = open_model("hosted_vllm/any", "judge", Gate(), api_base="http://127.0.0.1:1/v1")
+    model = open_model(ModelSpec(name="hosted_vllm/any", api_base="http://127.0.0.1:1/v1"), JUDGE, Gate())
     assert hasattr(model.lm._async_engine_spec, "aclose")
     asyncio.run(model.aclose())
 
@@ -203,8 +204,8 @@ def test_a_server_of_ones_own_needs_no_key(backend):
 
 
 def test_the_flag_of_a_role_is_named_before_any_call():
-    for role, flag in (("assistant", "--model"), ("judge", "--judge")):
-        with pytest.raises(UsageError, match=rf"^{flag} openai/gpt-5\.4: no key"):
+    for role in (ASSISTANT, JUDGE, REPORT_JUDGE, PROPOSER):
+        with pytest.raises(UsageError, match=rf"^{role.flag} openai/gpt-5\.4: no key"):
             open_model("openai/gpt-5.4", role, Gate())
 
 
@@ -232,10 +233,11 @@ def test_an_endpoint_without_a_scheme_keeps_its_secret_too():
 
 
 def test_a_model_shows_its_endpoint_without_the_secret():
-    model = open_model("openai/any", "judge", Gate(), api_base="http://user:secret@127.0.0.1:1/v1?key=secret")
+    named = ModelSpec(name="openai/any", api_base="http://user:secret@127.0.0.1:1/v1?key=secret")
+    model = open_model(named, JUDGE, Gate())
     assert model.endpoint == "http://127.0.0.1:1/v1"
 
 
 def test_the_providers_own_endpoint_is_none(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    assert open_model("openai/gpt-5.4", "judge", Gate()).endpoint is None
+    assert open_model("openai/gpt-5.4", JUDGE, Gate()).endpoint is None

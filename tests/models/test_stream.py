@@ -11,12 +11,12 @@ from server import Answer, error
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
+from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.caller import Caller
-from dspy_proact.models.embedded import embedded_engine
+from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gated import AsyncGatedEngine
-from dspy_proact.programs import Assistant
+from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
 # litellm's own, for every chunk of a stream.
@@ -48,12 +48,12 @@ class Outcome:
         return [call.error for call in self.calls]
 
 
-def gate(**options):
-    return Gate(backoff=0.001, **options)
+def gate(backend="auto", **options):
+    return Gate(backoff=0.001, backend=backend, **options)
 
 
-def assistant(server, name, backend, through, **options):
-    return open_model(name, "assistant", through, api_base=server.assistant, backend=backend, **options)
+def assistant(server, name, through):
+    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, through)
 
 
 async def texts(way):
@@ -106,7 +106,7 @@ def answers(server, *given):
 @WAYS
 def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, backend, way):
     answers(server, Answer(pieces=(" The", " last  boat\n", "\n", "leaves at five.", " \n")))
-    outcome = stream(assistant(server, name, backend, gate()), way)
+    outcome = stream(assistant(server, name, gate(backend)), way)
     assert outcome.error is None
     assert outcome.pieces == [" The", " last  boat\n", "\n", "leaves at five.", " \n"]
     (sent,) = server.sent
@@ -126,9 +126,9 @@ USAGE = {
 @ROUTES
 @WAYS
 def test_one_call_is_recorded_with_its_usage(server, name, backend, way):
-    through = gate()
+    through = gate(backend)
     answers(server, Answer(WHOLE, usage=USAGE))
-    (call,) = stream(assistant(server, name, backend, through), way).calls
+    (call,) = stream(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
     assert (call.role, call.finish_reason, call.error) == ("assistant", "stop", None)
     assert call.started > 1.7e9
@@ -139,9 +139,9 @@ def test_one_call_is_recorded_with_its_usage(server, name, backend, way):
 @NATIVE
 @WAYS
 def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
-    through = gate()
+    through = gate(backend)
     answers(server, Answer(WHOLE, usage=None))
-    (call,) = stream(assistant(server, name, backend, through), way).calls
+    (call,) = stream(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
     assert through.budget.spent.tokens > 8192  # the completion limit and every byte of the request
 
@@ -149,7 +149,7 @@ def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, w
 @ROUTES
 def test_the_finish_reason_is_recorded(server, name, backend):
     answers(server, Answer(WHOLE, finish_reason="length"))
-    outcome = stream(assistant(server, name, backend, gate()))
+    outcome = stream(assistant(server, name, gate(backend)))
     assert outcome.text == WHOLE
     assert [call.finish_reason for call in outcome.calls] == ["length"]
 
@@ -158,7 +158,7 @@ def test_the_finish_reason_is_recorded(server, name, backend):
 @WAYS
 def test_a_failure_before_the_first_piece_is_tried_again(server, name, backend, way):
     answers(server, error(500), error(429), Answer(WHOLE))
-    outcome = stream(assistant(server, name, backend, gate(retries=2)), way)
+    outcome = stream(assistant(server, name, gate(backend, retries=2)), way)
     assert outcome.text == WHOLE
     assert outcome.words == ["server", "rate_limit", None]
     assert len(server.sent) == 3
@@ -168,7 +168,7 @@ def test_a_failure_before_the_first_piece_is_tried_again(server, name, backend, 
 @WAYS
 def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, name, backend, way):
     answers(server, Answer(pieces=(), broken="lost"), Answer(WHOLE))
-    outcome = stream(assistant(server, name, backend, gate(retries=1)), way)
+    outcome = stream(assistant(server, name, gate(backend, retries=1)), way)
     assert outcome.text == WHOLE
     assert outcome.words in (["network", None], ["server", None])  # as litellm calls a lost connection
     assert len(server.sent) == 2
@@ -177,9 +177,9 @@ def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, 
 @ROUTES
 @WAYS
 def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend, way):
-    through = gate(retries=2)
+    through = gate(backend, retries=2)
     answers(server, error(503, "come back later"))
-    outcome = stream(assistant(server, name, backend, through), way)
+    outcome = stream(assistant(server, name, through), way)
     assert isinstance(outcome.error, ProviderError)
     assert "come back later" in outcome.error.detail
     assert outcome.words == ["server"] * 3
@@ -189,9 +189,9 @@ def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend,
 @ROUTES
 @WAYS
 def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
-    through = gate(retries=5)
+    through = gate(backend, retries=5)
     answers(server, Answer(WHOLE, broken="lost"))
-    outcome = stream(assistant(server, name, backend, through), way)
+    outcome = stream(assistant(server, name, through), way)
     assert isinstance(outcome.error, ProviderError)
     assert WHOLE.startswith(outcome.text)
     assert outcome.words == [outcome.error.reason]
@@ -205,7 +205,7 @@ def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
 @WAYS
 def test_a_stream_that_ends_without_a_finish_reason_is_a_break(server, name, backend, way):
     answers(server, Answer(WHOLE, broken="ended"))
-    outcome = stream(assistant(server, name, backend, gate()), way)
+    outcome = stream(assistant(server, name, gate(backend)), way)
     assert isinstance(outcome.error, ProviderError)
     assert outcome.words == ["server"]
     assert len(server.sent) == 1
@@ -217,7 +217,7 @@ def test_an_error_in_the_middle_of_a_stream_is_understood(server, name, backend,
     event = b'data: {"choices": [{"index": 0, "delta": {"content": "The "}}]}\n\n'
     failure = b'data: {"error": {"code": "server_error", "message": "out of memory"}}\n\n'
     answers(server, Answer(raw=event + failure))
-    outcome = stream(assistant(server, name, backend, gate(retries=5)), way)
+    outcome = stream(assistant(server, name, gate(backend, retries=5)), way)
     assert isinstance(outcome.error, ProviderError)
     assert "out of memory" in outcome.error.detail
     assert len(server.sent) == 1
@@ -228,7 +228,7 @@ def test_an_error_in_the_middle_of_a_stream_is_understood(server, name, backend,
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"data: [[[\n\n"], ids=["no stream", "nothing", "no JSON"])
 def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body):
     answers(server, Answer(raw=body))
-    outcome = stream(assistant(server, name, backend, gate(retries=0)), way)
+    outcome = stream(assistant(server, name, gate(backend, retries=0)), way)
     assert isinstance(outcome.error, ProactError)
     assert (outcome.pieces, len(outcome.calls), len(server.sent)) == ([], 1, 1)
 
@@ -236,12 +236,12 @@ def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body)
 @ROUTES
 @pytest.mark.parametrize("broken", ["silent", "idle"])
 def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
-    through = gate(retries=5, timeout=0.5)
+    through = gate(backend, retries=5, timeout=0.5)
     answers(server, Answer(WHOLE))
-    assert stream(assistant(server, name, backend, gate())).text == WHOLE  # clients load what they need
+    assert stream(assistant(server, name, gate(backend))).text == WHOLE  # clients load what they need
     server.sent.clear()
     answers(server, Answer(WHOLE, broken=broken))
-    outcome = stream(assistant(server, name, backend, through))
+    outcome = stream(assistant(server, name, through))
     assert isinstance(outcome.error, ProviderError)
     assert len(server.sent) == len(outcome.calls) == 1
     assert outcome.calls[0].latency >= 0.5
@@ -251,19 +251,19 @@ def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
 @ROUTES
 def test_silence_before_the_first_piece_is_tried_again(server, name, backend):
     answers(server, Answer(WHOLE))
-    assert stream(assistant(server, name, backend, gate())).text == WHOLE  # clients load what they need
+    assert stream(assistant(server, name, gate(backend))).text == WHOLE  # clients load what they need
     server.sent.clear()
     answers(server, Answer(pieces=(), broken="silent"), Answer(WHOLE))
-    outcome = stream(assistant(server, name, backend, gate(retries=1, timeout=0.5)))
+    outcome = stream(assistant(server, name, gate(backend, retries=1, timeout=0.5)))
     assert outcome.text == WHOLE
     assert len(server.sent) == len(outcome.calls) == 2
 
 
 @ROUTES
 def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, backend):
-    through = gate()
+    through = gate(backend)
     answers(server, Answer(WHOLE, broken="silent"))
-    outcome = stream(assistant(server, name, backend, through), most=1)
+    outcome = stream(assistant(server, name, through), most=1)
     assert (outcome.pieces, outcome.error, outcome.calls) == ([" "], None, [])
     assert through.budget.spent.calls == 1
     assert through.budget.spent.tokens > 8192
@@ -272,7 +272,7 @@ def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, back
 
 def test_a_stream_that_is_closed_at_its_last_event_has_cost_what_it_says():
     through = gate()
-    engine = AsyncGatedEngine(lambda: embedded_engine("assistant").twin, through, EMBEDDED_CALLER, False, ())
+    engine = AsyncGatedEngine(lambda: EmbeddedEngine(ASSISTANT.stand_in).twin, through, EMBEDDED_CALLER, False, ())
     request = Request(model="embedded", messages=(Message.user("Where does the ferry leave?"),))
 
     async def run():
@@ -291,9 +291,9 @@ def test_a_stream_that_is_closed_at_its_last_event_has_cost_what_it_says():
 
 @ROUTES
 def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
-    through = gate(limits=Limits(calls=3))
+    through = gate(backend, limits=Limits(calls=3))
     answers(server, Answer(WHOLE))
-    model = assistant(server, name, backend, through)
+    model = assistant(server, name, through)
 
     async def eight():
         try:
@@ -310,9 +310,9 @@ def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
 @ROUTES
 @WAYS
 def test_further_attempts_count_against_the_limit_too(server, name, backend, way):
-    through = gate(retries=5, limits=Limits(calls=2))
+    through = gate(backend, retries=5, limits=Limits(calls=2))
     answers(server, error(500))
-    outcome = stream(assistant(server, name, backend, through), way)
+    outcome = stream(assistant(server, name, through), way)
     assert isinstance(outcome.error, LimitReached)
     assert through.switch.halt is outcome.error
     assert len(server.sent) == 2
@@ -321,9 +321,9 @@ def test_further_attempts_count_against_the_limit_too(server, name, backend, way
 @ROUTES
 @WAYS
 def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way):
-    through = gate(retries=5)
+    through = gate(backend, retries=5)
     answers(server, error(401, "go away"))
-    model = assistant(server, name, backend, through)
+    model = assistant(server, name, through)
     first, second = stream(model, way), stream(model, way)
     assert isinstance(first.error, SetupFault)
     assert second.error is through.switch.halt is first.error
@@ -333,23 +333,23 @@ def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way):
 @ROUTES
 @WAYS
 def test_nothing_is_sent_once_the_switch_is_pulled(server, name, backend, way):
-    through = gate()
+    through = gate(backend)
     through.switch.pull(Interrupted("stop"))
-    outcome = stream(assistant(server, name, backend, through), way)
+    outcome = stream(assistant(server, name, through), way)
     assert isinstance(outcome.error, Interrupted)
     assert (server.sent, outcome.calls) == ([], [])
 
 
 @ROUTES
 def test_one_model_streams_in_one_event_loop_after_another(server, name, backend):
-    model = assistant(server, name, backend, gate(retries=0))
+    model = assistant(server, name, gate(backend, retries=0))
     answers(server, Answer(WHOLE))
     assert [stream(model).text for _ in range(3)] == [WHOLE] * 3
 
 
 @WAYS
 def test_the_embedded_model_streams_the_words_of_its_answer(way):
-    model, question = open_model("embedded", "assistant", gate()), {"history": [], "user_message": "hi"}
+    model, question = open_model("embedded", ASSISTANT, gate()), {"history": [], "user_message": "hi"}
     with dspy.context(lm=model.lm):
         whole = Assistant()(**question).response
     first, second = stream(model, way), stream(model, way)
@@ -360,7 +360,7 @@ def test_the_embedded_model_streams_the_words_of_its_answer(way):
 
 @WAYS
 def test_the_embedded_model_counts_tokens_alike_in_a_stream(way):
-    model = open_model("embedded", "assistant", gate())
+    model = open_model("embedded", ASSISTANT, gate())
     # A prompt of fewer than four characters counts as none, which stands for no count.
     question = {"history": [], "user_message": "Where does the ferry to the island leave?"}
 

@@ -8,8 +8,8 @@ from server import Answer, error
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import Assistant, Reply
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import ASSISTANT, Assistant, Reply
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
 
@@ -32,8 +32,8 @@ WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 
 
 def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001)
-    return open_model(name, "assistant", gate, api_base=server.assistant, backend=backend)
+    gate = Gate(retries=0, backoff=0.001, backend=backend)
+    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, gate)
 
 
 async def awaited(model, coroutine):

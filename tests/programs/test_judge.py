@@ -11,8 +11,8 @@ from server import Answer, error, verdict
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import GradeResponse, Judge, QuoteEvidence
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import JUDGE, GradeResponse, Judge, QuoteEvidence
 from dspy_proact.types import Grade, Phase, Quote, Rubric, Turn
 from dspy_proact.views import JudgeView
 
@@ -30,8 +30,8 @@ WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 
 
 def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001)
-    return open_model(name, "judge", gate, api_base=server.judge, backend=backend)
+    gate = Gate(retries=0, backoff=0.001, backend=backend)
+    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, gate)
 
 
 def answers(server, *given):

@@ -14,12 +14,12 @@ from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, error, offers
 
 from dspy_proact import evidence
-from dspy_proact.benchmarks import controls_of
+from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import DetectOffers, OfferDetector
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import JUDGE, DetectOffers, OfferDetector
 from dspy_proact.programs.offers import DetectedOffer, located
 from dspy_proact.types import Offer, Offers, Quote, Turn
 from dspy_proact.views import ControlView
@@ -34,7 +34,7 @@ NO_OFFER = offers()
 
 
 def opened(server, name="hosted_vllm/any"):
-    return open_model(name, "judge", Gate(retries=0, backoff=0.001), api_base=server.judge)
+    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, Gate(retries=0, backoff=0.001))
 
 
 def answers(server, *given_):
@@ -498,7 +498,7 @@ def test_the_adapter_is_the_modules_own(server, way):
     ],
 )
 def test_the_embedded_judge_looks_for_offers_too(user, response, expected):
-    model = open_model("embedded", "judge", Gate())
+    model = open_model("embedded", JUDGE, Gate())
     view = ControlView(conversation=(Turn(user=user, assistant=None),), turn=1)
     with dspy.context(lm=model.lm), collect_calls() as calls:
         result = OfferDetector().look_now(view, response)

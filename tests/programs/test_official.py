@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
 from server import Answer
 
-from dspy_proact.benchmarks.jury import open_jury
+from dspy_proact.benchmarks.proactbench import open_jury
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import GradeResponse, Judge, OfficialJudge
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import JUDGE, GradeResponse, Judge, OfficialJudge
 from dspy_proact.programs.official import OfficialPrompt
 from dspy_proact.types import Grade, Phase, Quote, Rubric, Turn
 from dspy_proact.views import JudgeView
@@ -44,7 +44,8 @@ def package(tmp_path):
 
 
 def opened(server, name="hosted_vllm/any", backend="auto"):
-    return open_model(name, "judge", Gate(retries=0, backoff=0.001), api_base=server.judge, backend=backend)
+    gate = Gate(retries=0, backoff=0.001, backend=backend)
+    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, gate)
 
 
 def evaluated(score="PASS", evidence="label the boxes", **changes):
@@ -134,8 +135,8 @@ def without_strictness(schema: Any) -> Any:
 
 def test_where_the_schema_is_left_out_the_messages_are_the_same(server, package):
     answers(server, evaluated())
-    gate = Gate(retries=0)
-    free = open_model("openai/gpt-4o", "judge", gate, api_base=server.judge, params={"response_format": None})
+    named = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"response_format": None})
+    free = open_model(named, JUDGE, Gate(retries=0))
     said(free)
     assert "response_format" not in server.sent[0].body
     assert server.sent[0].messages == of_the_package()
@@ -326,7 +327,7 @@ SCHEMAS = {
 )
 def test_a_package_that_is_not_as_it_was_is_refused_before_the_first_call(tmp_path, server, runtime, types):
     with installed(tmp_path, runtime, types), pytest.raises(UsageError) as caught:
-        open_jury("hosted_vllm/any", Gate(), prompt="official", api_base=server.judge).identities  # noqa: B018
+        _ = open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").participants
     assert str(caught.value).startswith("--judge-prompt official: ")
     assert "not the one known here" in str(caught.value)
     assert not server.sent
@@ -364,4 +365,4 @@ def test_the_embedded_stand_in_is_refused_with_what_to_do(package):
 
 def test_one_embedded_judge_of_several_is_refused_too(server, package):
     with pytest.raises(UsageError, match="embedded"):
-        open_jury(["hosted_vllm/any", "embedded"], Gate(), prompt="official", api_base=server.judge)
+        open_jury([ModelSpec(name="hosted_vllm/any", api_base=server.judge), "embedded"], Gate(), prompt="official")

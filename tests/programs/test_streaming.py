@@ -8,8 +8,8 @@ from dspy.clients.cache import Cache
 from server import Answer, error
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import Assistant
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
 # litellm's own, for every chunk of a stream.
@@ -24,8 +24,8 @@ WHOLE = " The last  boat\n\nleaves at five. \n"
 
 
 def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001)
-    return open_model(name, "assistant", gate, api_base=server.assistant, backend=backend)
+    gate = Gate(retries=0, backoff=0.001, backend=backend)
+    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, gate)
 
 
 def plain(server, engine="auto", **options):
@@ -226,7 +226,7 @@ def test_streams_at_once_do_not_mix(server):
 
 
 def test_the_embedded_model_writes_word_by_word():
-    model = open_model("embedded", "assistant", Gate())
+    model = open_model("embedded", ASSISTANT, Gate())
     with dspy.context(lm=model.lm):
         whole = Assistant()(**ASKED).response
     assert "".join(pieces(model)) == whole

@@ -1,33 +1,56 @@
-"""`dspy-proact optimize assistant`, as a value: checked before the first call, kept in a folder, resumable."""
+"""`dspy-proact optimize assistant`, as a value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.compile.assistant.carding import Made, make_card
-from dspy_proact.compile.assistant.cast import Cast
-from dspy_proact.compile.assistant.compiling import AssistantPlan, compile_assistant, dealt
-from dspy_proact.compile.assistant.estimate import AssistantEstimate, estimate
-from dspy_proact.compile.assistant.guards import require_measurable
-from dspy_proact.compile.assistant.optimizers import ASSISTANT_OPTIMIZERS
-from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.probe import Probe, TamedChat, probes_of
-from dspy_proact.compile.compile import VERSIONED, Compile
-from dspy_proact.compile.workshop import require_one_endpoint, who
+from dspy_proact.benchmarks.proactbench import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
+from dspy_proact.compile.assistant.card import make_card
+from dspy_proact.compile.assistant.examiner import Examiner
+from dspy_proact.compile.assistant.guards import Guard, require_measurable
+from dspy_proact.compile.assistant.probe import Probe, TamedChat, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.task import AssistantTask, folds_of
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.folds import split
+from dspy_proact.compile.forecast import (
+    Forecast,
+    RoleForecast,
+    answers_at_most,
+    candidates_at_most,
+    mean_tokens,
+    proposals,
+)
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Backend, Gate, Limits, Price, Record, open_model
+from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
+    ASSISTANT,
+    JUDGE,
+    OPTIMIZERS,
+    PROPOSER,
+    REPORT_JUDGE,
     Assistant,
     AssistantArtefact,
+    DataSource,
     Judge,
+    OfferDetector,
+    Optimizer,
+    Provenance,
+    Recipe,
     Reply,
     compiled_assistant,
     predictor_state,
     read_assistant,
     signature_hash,
 )
-from dspy_proact.provenance import now, versions
+from dspy_proact.types import Phase
+from dspy_proact.views import AssistantView, JudgeView
+
+ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(name for name in OPTIMIZERS if name != "labeled")
+"""Labelled few-shot is none of them: nobody has written the responses that it would show."""
+_PROPOSED = (3000, 500)
+"""Tokens of a question to a proposer and of its answer, about."""
 
 
 class AssistantCompile(Compile[AssistantArtefact]):
@@ -35,29 +58,16 @@ class AssistantCompile(Compile[AssistantArtefact]):
 
     Args:
         corpus: Its triggers and control turns.
-        model: A litellm name, or `embedded` for the stand-in.
+        model: Under the assistant.
         judge: Whose grades optimizers see.
-        report_judge: Who tests out of fold.
-        proposer: Who writes prompts; the tuning judge's model where None.
-        plan: Optimizer, folds, phases and guards.
+        report_judge: Who tests out of fold; with what is said of the tuning judge where it is the same model.
+        proposer: Who writes prompts; the tuning judge where None.
+        recipe: Optimizer, folds and seed.
+        phases: Whose triggers it is tuned on.
+        margins: Of the guards that are asked for.
         system_prompt: What the assistant is told at the start; nothing where None.
         start: An artefact to go on from instead.
-        model_api_base: Another endpoint than the provider's own.
-        judge_api_base: Likewise.
-        report_judge_api_base: Likewise; the tuning judge's where both are one model.
-        proposer_api_base: Likewise.
-        model_params: Decoding parameters that override the preset; None leaves one out.
-        judge_params: Likewise.
-        report_judge_params: Likewise; the tuning judge's where both are one model.
-        proposer_params: Likewise; the tuning judge's where it proposes.
-        backend: `litellm` forces litellm's client.
-        timeout: Seconds for one attempt.
-        retries: Further attempts after a failure that may heal.
-        limits: The most that one command may spend.
-        model_price: Instead of the list price.
-        judge_price: Likewise.
-        report_judge_price: Likewise.
-        proposer_price: Likewise.
+        gate: How calls are made, and what they may cost.
 
     Raises:
         UsageError: There is too little to learn from, the models cannot be called as asked, or the start is refused.
@@ -68,144 +78,123 @@ class AssistantCompile(Compile[AssistantArtefact]):
     def __init__(
         self,
         corpus: Corpus,
-        model: str = "embedded",
-        judge: str = "embedded",
-        report_judge: str = "embedded",
-        proposer: str | None = None,
+        model: ModelSpec | str = "embedded",
+        judge: ModelSpec | str = "embedded",
+        report_judge: ModelSpec | str = "embedded",
+        proposer: ModelSpec | str | None = None,
         *,
-        plan: AssistantPlan,
+        recipe: Recipe | None = None,
+        phases: Sequence[Phase] = (Phase.RECOVERY,),
+        margins: Mapping[Guard, float] | None = None,
         system_prompt: str | None = None,
         start: Path | None = None,
-        model_api_base: str | None = None,
-        judge_api_base: str | None = None,
-        report_judge_api_base: str | None = None,
-        proposer_api_base: str | None = None,
-        model_params: Mapping[str, Any] | None = None,
-        judge_params: Mapping[str, Any] | None = None,
-        report_judge_params: Mapping[str, Any] | None = None,
-        proposer_params: Mapping[str, Any] | None = None,
-        backend: Backend = "auto",
-        timeout: float = 600.0,
-        retries: int = 5,
-        limits: Limits | None = None,
-        model_price: Price | None = None,
-        judge_price: Price | None = None,
-        report_judge_price: Price | None = None,
-        proposer_price: Price | None = None,
+        gate: Gate | None = None,
     ):
-        if plan.effort.optimizer not in ASSISTANT_OPTIMIZERS:
+        recipe = recipe or Recipe()
+        if recipe.optimizer not in ASSISTANT_OPTIMIZERS:
             raise UsageError(
-                f"--optimizer {plan.effort.optimizer}: nobody has written the responses that it would show; "
+                f"--optimizer {recipe.optimizer}: nobody has written the responses that it would show; "
                 f"choose among {', '.join(ASSISTANT_OPTIMIZERS)}"
             )
-        self.corpus, self.plan = corpus, plan
+        self.corpus, self.phases, self.margins = corpus, tuple(phases), dict(margins or {})
         self.probes = probes_of(corpus)
-        dealt(self.probes, plan)
-        require_measurable(plan.margins, self.probes, plan.phases)
-        self._start = _started(self.probes, system_prompt, start)
-        self._start.adapter = TamedChat()
-        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
-        if proposer is None and proposer_api_base is not None:
-            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
-        report_base = report_judge_api_base or (judge_api_base if report_judge == judge else None)
-        self._asked: dict[str, dict[str, Any]] = {
-            "assistant": {"name": model, "role": "assistant", "api_base": model_api_base, "price": model_price}
-            | {"params": model_params},
-            "judge": {"name": judge, "role": "judge", "api_base": judge_api_base, "price": judge_price}
-            | {"params": judge_params},
-            "report_judge": {"name": report_judge, "role": "judge", "api_base": report_base}
-            | {"price": report_judge_price or (judge_price if report_judge == judge else None)}
-            | {"params": report_judge_params or (judge_params if report_judge == judge else None)}
-            | {"flag": "--report-judge"},
-            "proposer": {"name": proposer or judge, "role": "proposer"}
-            | {"params": proposer_params or (None if proposer else judge_params)}
-            | {"api_base": proposer_api_base if proposer else judge_api_base}
-            | {"price": proposer_price or (None if proposer else judge_price)},
+        folds_of(self.probes, self.phases, recipe)
+        require_measurable(self.margins, self.probes, self.phases)
+        self._started = _started(self.probes, system_prompt, start)
+        self._started.adapter = TamedChat()
+        tuning = ModelSpec.of(judge)
+        models = {
+            "assistant": (ModelSpec.of(model), ASSISTANT),
+            "judge": (tuning, JUDGE),
+            "report_judge": (ModelSpec.of(report_judge).beside(tuning), REPORT_JUDGE),
+            "proposer": (ModelSpec.of(proposer or tuning), PROPOSER),
         }
-        self._backend: Backend = backend
-        require_one_endpoint(vars(self._open(None)).values())
+        super().__init__(models, recipe, gate)
 
     @property
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for two commands to be the same compile."""
-        models, effort = self._cast, self.plan.effort
+    def data(self) -> DataSource:
+        """The corpus."""
+        corpus = self.corpus
+        dialogues = tuple(sorted({probe.dialogue for probe in self.probes}))
+        return DataSource(name=corpus.name, sha256=corpus.sha256, revision=corpus.revision, dialogues=dialogues)
+
+    @property
+    def start(self) -> str:
+        """Of what the start says."""
+        return self._started.fingerprint()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Phases and guards, and the words of those who judge."""
         return {
-            "assistant": who(models.assistant),
-            "judge": who(models.judge),
-            "report_judge": who(models.report_judge),
-            "proposer": who(models.proposer),
-            "optimizer": {
-                "name": effort.optimizer,
-                "trials": effort.trials,
-                "max_demos": effort.max_demos,
-                "seed": effort.seed,
-                "folds": self.plan.folds,
-            },
-            "phases": [str(phase) for phase in self.plan.phases],
-            "guards": {str(guard): margin for guard, margin in sorted(self.plan.margins.items())},
-            "corpus": self.corpus.sha256,
-            "start": self._start.fingerprint(),
-            "judging": [Judge().fingerprint(), Panel.detecting()],
+            "phases": [str(phase) for phase in self.phases],
+            "guards": {str(guard): margin for guard, margin in sorted(self.margins.items())},
+            "judging": [Judge().fingerprint(), OfferDetector().fingerprint()],
         }
-
-    @property
-    def noted(self) -> dict[str, Any]:
-        """Which corpus it is by name and revision, so that resuming does not move on to a newer one."""
-        return {"revision": self.corpus.revision, "corpus_name": self.corpus.name}
 
     @property
     def same_judge(self) -> bool:
         """Whether one model tunes and reports."""
-        return self._cast.judge.name == self._cast.report_judge.name
+        return self.models["judge"].name == self.models["report_judge"].name
 
-    def estimate(self) -> AssistantEstimate:
-        """What `run` takes at most; no call is made and nothing is written."""
-        return estimate(self._cast, self.probes, self.plan, self._start)
-
-    def _compiled(self, record: Record, folder: Path, told: Callable[[str], None]) -> AssistantArtefact:
-        models = self._open(record)
-        compiled = compile_assistant(
-            self._start,
+    def task(self, models: Mapping[str, Model]) -> AssistantTask:
+        """The assistant, tuned by one judge and tested by another."""
+        answering, width = models["assistant"].lm, self._gate.concurrency
+        return AssistantTask(
+            self._started,
             self.probes,
-            self.plan,
-            tuning=Panel(models.assistant.lm, models.judge.lm, Judge(ask_quote_again=False)),
-            reporting=Panel(models.assistant.lm, models.report_judge.lm, Judge()),
-            proposer_lm=models.proposer.lm,
-            journals=folder,
-            told=told,
+            self.recipe,
+            self.phases,
+            self.margins,
+            tuning=Examiner(answering, models["judge"].lm, Judge(ask_quote_again=False), width),
+            reporting=Examiner(answering, models["report_judge"].lm, Judge(), width),
+            proposer_lm=models["proposer"].lm,
         )
+
+    def forecast(self) -> Forecast:
+        """What `run` takes at most, repairs and second questions apart; no call is made and nothing is written."""
+        folds = folds_of(self.probes, self.phases, self.recipe)
+        tuning = sum(map(self._tuned_at_most, [*(fold.train for fold in folds), self.probes]))
+        reporting, demos = 2 * len(self.probes), self.recipe.max_demos
+        models = self.models
+        views = [AssistantView.of(probe.conversation) for probe in self.probes]
+        bare = mean_tokens(models["assistant"], [self._started.messages(view) for view in views])
+        grading = mean_tokens(models["judge"], [_graded(probe) for probe in self.probes])
+        prompt = bare + demos * (bare + ASSUMED_WORDS)  # a demo is a conversation and its response
+        roles = {
+            "assistant": RoleForecast.of(models["assistant"], tuning + reporting, prompt, RESPONSE_TOKENS[1]),
+            "judge": RoleForecast.of(models["judge"], tuning, grading, VERDICT_TOKENS[1]),
+            "report_judge": RoleForecast.of(models["report_judge"], reporting, grading, VERDICT_TOKENS[1]),
+            "proposer": RoleForecast.of(models["proposer"], proposals(self.recipe), *_PROPOSED),
+        }
+        chosen = of_phases(self.probes, self.phases)
+        return Forecast(roles, self._gate.concurrency, len(chosen), len({probe.scenario for probe in chosen}))
+
+    def artefact(self, task: AssistantTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> AssistantArtefact:
+        """The program compiled on everything, and its card."""
         return AssistantArtefact(
             signature=signature_hash(Reply),
-            state=predictor_state(compiled.tuned.program.reply, Reply),
-            card=make_card(self.probes, compiled, self.plan, self._made()),
+            state=predictor_state(compiled.tuned.reply, Reply),
+            card=make_card(task, compiled, made, self.models["assistant"].price),
         )
 
-    def _open(self, record: Record | None) -> Cast:
-        shared = {"gate": self._gate, "backend": self._backend, "record": record, "connections": 1}
-        self._cast = Cast(**{name: open_model(**asked, **shared) for name, asked in self._asked.items()})
-        return self._cast
+    def _tuned_at_most(self, train: Sequence[Probe]) -> int:
+        """Responses that an optimizer and the guards ask for at most on one training set."""
+        chosen = of_phases(train, self.phases)
+        learn, compare = (len(part) for part in split(chosen, self.recipe.seed))
+        controls = len(controls_among(train))
+        others = len(of_phases(train, [phase for phase in Phase if phase not in self.phases]))
+        looked_at = {"offers": controls, "length": len(chosen), "phases": others}
+        guarded = sum(looked_at[guard] for guard in self.margins) * (candidates_at_most(self.recipe) + 1)
+        # A search looks at control turns in every trial, and asks a teacher beside the student.
+        searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0
+        return answers_at_most(self.recipe, learn, compare) + searched + guarded
 
-    def _made(self) -> Made:
-        models, identity = self._cast, self.identity
-        corpus = self.corpus
-        return Made(
-            assistant=identity["assistant"],
-            judge=identity["judge"],
-            report_judge=identity["report_judge"],
-            proposer=models.proposer.name,
-            optimizer=identity["optimizer"],
-            start=identity["start"],
-            corpus={
-                "name": corpus.name,
-                "revision": corpus.revision,
-                "sha256": corpus.sha256,
-                "dialogues": sorted({probe.dialogue for probe in self.probes}),
-            },
-            embedded=any(each.embedded for each in (models.assistant, models.judge, models.report_judge)),
-            versions=versions(*VERSIONED),
-            created=now(),
-            price=models.assistant.price,
-        )
+
+def _graded(probe: Probe) -> list[dict[str, str]]:
+    if isinstance(probe.view, JudgeView):
+        return Judge().messages(probe.view, ASSUMED_RESPONSE)
+    return OfferDetector().messages(probe.view, ASSUMED_RESPONSE)
 
 
 def _started(probes: tuple[Probe, ...], system_prompt: str | None, start: Path | None) -> Assistant:

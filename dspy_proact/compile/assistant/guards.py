@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, get_args
 
-from dspy_proact.compile.assistant.panel import Panel, Played, scores
+from dspy_proact.compile.assistant.examiner import Examined, Examiner, scores
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant
@@ -18,7 +18,7 @@ MARGINS: Mapping[Guard, float] = {"offers": 0.05, "length": 0.20, "phases": 0.05
 
 
 @dataclass(frozen=True)
-class Measures:
+class Measured:
     """An assistant on the probes of a training set."""
 
     offers: float | None
@@ -30,22 +30,22 @@ class Measures:
 
 
 @dataclass(frozen=True)
-class Fence:
+class Guards:
     """The guards of one training set.
 
     Args:
         margins: Of the guards that are asked for.
-        panel: With the tuning judge.
+        examiner: With the tuning judge.
         probes: The training set.
         phases: The chosen ones.
     """
 
     margins: Mapping[Guard, float]
-    panel: Panel
+    examiner: Examiner
     probes: Sequence[Probe]
     phases: Sequence[Phase]
 
-    def broken(self, start: Measures, candidate: Measures) -> tuple[Guard, ...]:
+    def broken(self, start: Measured, candidate: Measured) -> tuple[Guard, ...]:
         """The guards that a candidate does not keep against the start; what cannot be measured is kept."""
         grown = {
             "offers": _difference(start.offers, candidate.offers),
@@ -58,15 +58,15 @@ class Fence:
             if (by := grown[guard]) is not None and by > margin + _ROUNDING
         )
 
-    def measured(self, assistant: Assistant) -> Measures:
+    def measured(self, assistant: Assistant) -> Measured:
         """What the guards that are asked for look at."""
         controls = controls_among(self.probes) if "offers" in self.margins else []
         chosen = of_phases(self.probes, self.phases) if "length" in self.margins else []
         rest = [phase for phase in Phase if phase not in self.phases]
         others = of_phases(self.probes, rest) if "phases" in self.margins else []
-        played = self.panel.play(assistant, [*controls, *chosen, *others])
-        words = [count for probe in chosen if (count := played[probe.key].words) is not None]
-        return Measures(offer_rate(played, controls), _mean(words), _mean(scores(played, others)))
+        examined = self.examiner.examine_all(assistant, [*controls, *chosen, *others])
+        words = [count for probe in chosen if (count := examined[probe.key].words) is not None]
+        return Measured(offer_rate(examined, controls), _mean(words), _mean(scores(examined, others)))
 
 
 def require_measurable(margins: Mapping[Guard, float], probes: Sequence[Probe], phases: Sequence[Phase]) -> None:
@@ -80,9 +80,9 @@ def require_measurable(margins: Mapping[Guard, float], probes: Sequence[Probe], 
 _ROUNDING = 1e-9
 
 
-def offer_rate(played: Mapping[str, Played], controls: Sequence[Probe]) -> float | None:
+def offer_rate(examined: Mapping[str, Examined], controls: Sequence[Probe]) -> float | None:
     """Share of control turns with an unwanted offer, of those that could be read; None without any."""
-    return _mean([float(pushed) for probe in controls if (pushed := played[probe.key].pushed) is not None])
+    return _mean([float(pushed) for probe in controls if (pushed := examined[probe.key].pushed) is not None])
 
 
 def _mean(values: Sequence[float]) -> float | None:

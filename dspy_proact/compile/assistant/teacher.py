@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import dspy
 
-from dspy_proact.compile.assistant.panel import Panel
+from dspy_proact.compile.assistant.examiner import Examiner
 from dspy_proact.compile.assistant.probe import Probe, TamedChat
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Grade
@@ -20,15 +20,18 @@ def teacher_of(student: Assistant) -> Assistant:
     return teacher
 
 
-def worked_examples(student: Assistant, probes: Sequence[Probe], panel: Panel, most: int) -> list[dspy.Example]:
-    """Responses of the student's teacher that the tuning judge passes, as demos; as many as asked for, if there are."""
-    teacher = teacher_of(student)
-    examples: list[dspy.Example] = []
-    for probe in probes:
-        if len(examples) == most:
-            break
-        played = panel.play(teacher, [probe])[probe.key]
-        if played.verdict and played.verdict.grade is Grade.PASS:
-            inputs = probe.example.inputs().toDict()
-            examples.append(dspy.Example(augmented=True, **inputs, response=played.response))
+def worked_examples(student: Assistant, probes: Sequence[Probe], examiner: Examiner, most: int) -> list[dspy.Example]:
+    """Responses of the student's teacher that the tuning judge passes, as demos; as many as asked for, if there are.
+
+    As many probes are tried at once as examples are missing, so that none is tried in vain.
+    """
+    teacher, examples, left = teacher_of(student), list[dspy.Example](), list(probes)
+    while left and len(examples) < most:
+        tried, left = left[: most - len(examples)], left[most - len(examples) :]
+        examined = examiner.examine_all(teacher, tried)
+        for probe in tried:
+            found = examined[probe.key]
+            if found.verdict and found.verdict.grade is Grade.PASS:
+                inputs = probe.example.inputs().toDict()
+                examples.append(dspy.Example(augmented=True, **inputs, response=found.response))
     return examples

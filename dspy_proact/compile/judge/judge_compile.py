@@ -1,29 +1,41 @@
-"""`dspy-proact optimize judge`, as a value: checked before the first call, kept in a folder, resumed by the same."""
+"""`dspy-proact optimize judge`, as a value."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.compile.compile import VERSIONED, Compile
-from dspy_proact.compile.judge.carding import Made, make_card
-from dspy_proact.compile.judge.compiling import Plan, Start, compile_judge
-from dspy_proact.compile.judge.cutting import PLAIN
-from dspy_proact.compile.judge.estimate import CompileEstimate, estimate
+from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.folds import grouped_folds, split
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens, proposals
+from dspy_proact.compile.judge.card import make_card
+from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.compile.judge.labels import labelled
-from dspy_proact.compile.workshop import who
+from dspy_proact.compile.judge.task import CutJudge, JudgeTask
 from dspy_proact.corpus import Ratings
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Backend, Gate, Limits, Model, Price, Record, open_model
+from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
+    JUDGE,
+    PROPOSER,
+    DataSource,
     GradeResponse,
     Judge,
     JudgeArtefact,
+    Provenance,
+    Recipe,
     compiled_judge,
     predictor_state,
     read_judge,
     signature_hash,
 )
-from dspy_proact.provenance import now, versions
+
+_POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
+"""Labels, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
+_PROPOSED = (3000, 500)
+"""Tokens of a question to a proposer and of its answer, about."""
 
 
 class JudgeCompile(Compile[JudgeArtefact]):
@@ -31,20 +43,12 @@ class JudgeCompile(Compile[JudgeArtefact]):
 
     Args:
         ratings: With conversations and responses.
-        judge: A litellm name, or `embedded` for the stand-in.
-        proposer: Who writes instructions; the judge's model where None.
-        plan: Optimizer, folds and votes.
+        judge: Is tuned.
+        proposer: Writes instructions; the judge where None.
+        recipe: Optimizer, folds and seed.
+        votes: Verdicts on each response.
         start: An artefact to go on from; our judge as it is where None.
-        judge_api_base: Another endpoint than the provider's own.
-        proposer_api_base: Likewise.
-        judge_params: Decoding parameters that override the preset; None leaves one out.
-        proposer_params: Likewise; the judge's where it proposes.
-        backend: `litellm` forces litellm's client.
-        timeout: Seconds for one attempt.
-        retries: Further attempts after a failure that may heal.
-        limits: The most that one command may spend.
-        judge_price: Instead of the list price.
-        proposer_price: Likewise.
+        gate: How calls are made, and what they may cost.
 
     Raises:
         UsageError: The ratings cannot be learned from, the models cannot be called as asked, or the start is refused.
@@ -55,79 +59,73 @@ class JudgeCompile(Compile[JudgeArtefact]):
     def __init__(
         self,
         ratings: Ratings,
-        judge: str = "embedded",
-        proposer: str | None = None,
+        judge: ModelSpec | str = "embedded",
+        proposer: ModelSpec | str | None = None,
         *,
-        plan: Plan,
+        recipe: Recipe | None = None,
+        votes: int = 1,
         start: Path | None = None,
-        judge_api_base: str | None = None,
-        proposer_api_base: str | None = None,
-        judge_params: Mapping[str, Any] | None = None,
-        proposer_params: Mapping[str, Any] | None = None,
-        backend: Backend = "auto",
-        timeout: float = 600.0,
-        retries: int = 5,
-        limits: Limits | None = None,
-        judge_price: Price | None = None,
-        proposer_price: Price | None = None,
+        gate: Gate | None = None,
     ):
-        self.ratings, self.plan = ratings, plan
-        self.items = labelled(ratings)
+        self.ratings, self.votes, self.items = ratings, votes, labelled(ratings)
         self._artefact = self._checked(read_judge(start), start) if start else None
-        if proposer is None and proposer_api_base is not None:
-            raise UsageError("--proposer-api-base: name the model that is there with --proposer")
-        self._gate = Gate(retries=retries, timeout=timeout, limits=limits)
-        self._judge = {"name": judge, "api_base": judge_api_base, "params": judge_params, "price": judge_price}
-        self._proposer = {
-            "name": proposer or judge,
-            "api_base": proposer_api_base if proposer else judge_api_base,
-            "price": proposer_price or (None if proposer else judge_price),
-            "params": proposer_params or (None if proposer else judge_params),
-        }
-        self._backend: Backend = backend
-        self._open(None)
+        spec = ModelSpec.of(judge)
+        models = {"judge": (spec, JUDGE), "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
+        super().__init__(models, recipe or Recipe(), gate)
 
     @property
-    def identity(self) -> dict[str, Any]:
-        """What must be equal for two commands to be the same compile."""
-        judge, proposer = self._models
-        effort = self.plan.effort
-        return {
-            "judge": who(judge),
-            "proposer": who(proposer),
-            "optimizer": {
-                "name": effort.optimizer,
-                "trials": effort.trials,
-                "max_demos": effort.max_demos,
-                "seed": effort.seed,
-                "folds": self.plan.folds,
-                "votes": self.plan.votes,
-            },
-            "ratings": self.ratings.sha256,
-            "start": self._artefact.digest if self._artefact else Judge(ask_quote_again=False).fingerprint(),
-        }
-
-    def estimate(self) -> CompileEstimate:
-        """What `run` takes at most; no call is made and nothing is written."""
-        return estimate(self._models[0], self.items, self.plan, self._start().judge)
-
-    def _compiled(self, record: Record, folder: Path, told: Callable[[str], None]) -> JudgeArtefact:
-        judge, proposer = self._open(record)
-        compiled = compile_judge(
-            self._start(),
-            self.items,
-            self.plan,
-            judge_lm=judge.lm,
-            proposer_lm=proposer.lm,
-            journals=folder,
-            told=told,
+    def data(self) -> DataSource:
+        """The ratings."""
+        source = self.ratings.source
+        return DataSource(
+            name=self.ratings.name,
+            sha256=self.ratings.sha256,
+            revision=source.commit,
+            files=dict(source.files),
+            dialogues=tuple(sorted({item.dialogue for item in self.items})),
         )
+
+    @property
+    def start(self) -> str:
+        """Of what the start says, and how its verdicts are read."""
+        return self._artefact.digest if self._artefact else Judge(ask_quote_again=False).fingerprint()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Verdicts on each response."""
+        return {"votes": self.votes}
+
+    def task(self, models: Mapping[str, Model]) -> JudgeTask:
+        """The judge, tuned to the labelled responses."""
+        lms = models["judge"].lm, models["proposer"].lm
+        return JudgeTask(self._started(), self.items, self.recipe, *lms, self.votes, self._gate.concurrency)
+
+    def forecast(self) -> Forecast:
+        """What `run` takes at most; no call is made and nothing is written."""
+        folds = grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
+        calls = 2 * len(self.items) * self.votes
+        for train in [*(fold.train for fold in folds), self.items]:
+            learn, compare = (len(part) for part in split(train, self.recipe.seed))
+            calls += answers_at_most(self.recipe, learn, compare) + compare * (self.votes - 1)
+        judge, start = self.models["judge"], self._started().judge
+        prompt = mean_tokens(judge, [start.messages(item.view, item.response) for item in self.items])
+        roles = {
+            "judge": RoleForecast.of(judge, calls, prompt, VERDICT_TOKENS[1]),
+            "proposer": RoleForecast.of(self.models["proposer"], proposals(self.recipe), *_PROPOSED),
+        }
+        scenarios = len({item.scenario for item in self.items})
+        gain = smallest_gain(len(self.items))
+        return Forecast(roles, self._gate.concurrency, len(self.items), scenarios, gain)
+
+    def artefact(self, task: JudgeTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgeArtefact:
+        """The judge compiled on all labels, and its card."""
+        tuned: CutJudge = compiled.tuned
         return JudgeArtefact(
             signature=signature_hash(GradeResponse),
-            state=predictor_state(compiled.judge.grade, GradeResponse),
-            votes=self.plan.votes,
-            cuts=dict(compiled.cuts),
-            card=make_card(self.items, compiled, self._made(), self.plan.effort.seed),
+            state=predictor_state(tuned.judge.grade, GradeResponse),
+            votes=self.votes,
+            cuts=dict(tuned.cuts),
+            card=make_card(task.items, compiled, made, self.models["judge"].price),
         )
 
     def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
@@ -139,38 +137,21 @@ class JudgeCompile(Compile[JudgeArtefact]):
                 "program that never saw them could be tested on them; start from one that was compiled on others, or "
                 "leave --start out"
             )
-        if artefact.votes != self.plan.votes:
+        if artefact.votes != self.votes:
             raise UsageError(f"{path}: asks for {artefact.votes} verdicts a response; give --votes {artefact.votes}")
         return artefact
 
-    def _open(self, record: Record | None) -> tuple[Model, Model]:
-        shared = {"backend": self._backend, "record": record, "connections": 1}
-        judge = open_model(role="judge", gate=self._gate, **self._judge, **shared)
-        proposer = open_model(role="proposer", gate=self._gate, **self._proposer, **shared)
-        self._models = (judge, proposer)
-        return self._models
-
-    def _start(self) -> Start:
+    def _started(self) -> CutJudge:
         if self._artefact is None:
-            return Start(Judge(ask_quote_again=False), PLAIN)
-        return Start(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
+            return CutJudge(Judge(ask_quote_again=False))
+        return CutJudge(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
 
-    def _made(self) -> Made:
-        judge, proposer = self._models
-        source = self.ratings.source
-        return Made(
-            judge=who(judge),
-            proposer=proposer.name,
-            optimizer=self.identity["optimizer"],
-            ratings={
-                "name": self.ratings.name,
-                "sha256": self.ratings.sha256,
-                "commit": source.commit,
-                "files": dict(source.files),
-                "dialogues": sorted({item.dialogue for item in self.items}),
-            },
-            embedded=judge.embedded or proposer.embedded,
-            versions=versions(*VERSIONED),
-            created=now(),
-            price=judge.price,
-        )
+
+def smallest_gain(labels: int) -> float | None:
+    """The gain that so many labels show in four compiles of five, between the simulated numbers by a straight line."""
+    if labels < _POWER[0][0]:
+        return None
+    for (fewer, larger), (more, smaller) in pairwise(_POWER):
+        if labels <= more:
+            return larger + (smaller - larger) * (labels - fewer) / (more - fewer)
+    return _POWER[-1][1]

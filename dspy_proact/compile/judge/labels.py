@@ -1,7 +1,7 @@
 """Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
@@ -90,8 +90,3 @@ def _labelled(item: RatedItem, ratings: Sequence[Rating], unit: str) -> Labelled
     assert item.view is not None, "checked before"
     assert item.response is not None, "checked before"
     return Labelled(item.key, item.phase, item.scenario, unit, item.view, item.response, tuple(ratings))
-
-
-def by_key(items: Sequence[Labelled]) -> Mapping[str, Labelled]:
-    """The items, to be looked up by what an example carries."""
-    return {item.key: item for item in items}

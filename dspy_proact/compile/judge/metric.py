@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import dspy
 
-from dspy_proact.compile.judge.labels import LEVELS, Labelled, by_key
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.types import Grade, Phase
 
@@ -22,41 +21,14 @@ class AgreementMetric:
 
     Args:
         items: The training set; labels of anything else are out of reach.
-        with_feedback: Whether a sentence for reflective optimizers comes with the score.
     """
 
-    def __init__(self, items: Sequence[Labelled], with_feedback: bool = False):
-        self._items, self._with_feedback = by_key(items), with_feedback
+    def __init__(self, items: Sequence[Labelled]):
         self._sums: Mapping[Phase, Soft] = _sums(items)
         self._counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
 
-    def __call__(
-        self,
-        example: dspy.Example,
-        prediction: dspy.Prediction,
-        trace: Any = None,
-        pred_name: str | None = None,  # noqa: ARG002 - GEPA gives it
-        pred_trace: Any = None,  # noqa: ARG002 - likewise
-    ) -> Any:
-        """The score in [0, 1], higher is better; for reflective optimizers a prediction with score and feedback.
-
-        Asked with a trace, as bootstrapping does, it says whether the verdict is worth a demo: nearer to its own label
-        than to those of others.
-        """
-        item = self.item(example)
-        score = self.score(item, Grade(prediction.grade))
-        if trace is not None and not self._with_feedback:
-            return score > 0.5
-        if not self._with_feedback:
-            return score
-        return dspy.Prediction(score=score, feedback=feedback(item, prediction))
-
-    def item(self, example: dspy.Example) -> Labelled:
-        """The labelled item behind an example."""
-        return self._items[example.key]
-
     def score(self, item: Labelled, grade: Grade) -> float:
-        """The score of a grade for an item."""
+        """The score of a grade for an item, in [0, 1], higher is better; 0.5 where its phase has no other item."""
         level = LEVELS.index(grade)
         others = self._counts[item.phase] - 1
         if others < 1:

@@ -1,0 +1,78 @@
+"""How far a compile is: a bar on a terminal, a line a minute elsewhere."""
+
+import sys
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from dspy_proact.cli.views.forecast import duration, forecast_text
+from dspy_proact.compile import CompileObserver, Forecast, Stand
+from dspy_proact.plain_text import printable
+
+_SECONDS = 60.0
+"""Between two lines."""
+_FEWEST = 20
+"""Calls from which on the time that is left is worth telling."""
+
+
+class CompileProgress(CompileObserver):
+    """Shows calls, candidates, cost and time on standard error, as it was before the compile silenced it."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+        console = Console(file=self._stream)
+        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
+        self._bar = Progress(*columns, console=console) if console.is_terminal else None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def started(self, forecast: Forecast, stand: Stand) -> None:
+        """Say what it will take."""
+        for line in forecast_text(forecast):
+            self._say(line)
+        if stand.kept:
+            self._say(f"{stand.kept:,} answers stand in the record and are not paid for again.")
+        if self._bar:
+            self._bar.add_task("calls", total=stand.at_most, completed=stand.kept, told=stand_text(stand))
+            self._bar.start()
+
+    def changed(self, stand: Stand) -> None:
+        """Show how far it is."""
+        if self._bar:
+            self._bar.update(self._bar.task_ids[0], completed=stand.done, told=stand_text(stand))
+        elif time.monotonic() - self._said >= _SECONDS:
+            self._said = time.monotonic()
+            self._say(f"calls {stand_text(stand)}")
+
+    def interrupted(self) -> None:
+        """Say what happens now."""
+        self._say("Stopping: what is in flight is awaited and kept. Press Ctrl-C again to drop it.")
+
+    def _say(self, text: str) -> None:
+        click.echo(printable(text), file=self._stream)
+
+
+def stand_text(stand: Stand) -> str:
+    """Calls, candidates, the best of them, cost and time left, in a line."""
+    parts = [f"{stand.done:,} of at most {stand.at_most:,}"]
+    if stand.tried:
+        best = "" if stand.best is None else f", best {stand.best:.2f}"
+        parts.append(f"{stand.tried} candidates{best}")
+    if stand.usd:
+        parts.append(f"USD {stand.usd:.2f}")
+    if stand.paid >= _FEWEST:
+        left = max(0, stand.at_most - stand.done) * stand.seconds / stand.paid
+        parts.append(f"at most {duration(left)} left")
+    return "; ".join(parts)

@@ -1,0 +1,47 @@
+"""What a compile will take, as a person reads it, and as JSON."""
+
+import dataclasses
+from typing import Any
+
+from dspy_proact.compile import SECONDS, Forecast
+
+_DAY, _HOUR, _MINUTE = 86400, 3600, 60
+_CLAIM = 60, 10
+"""Items and scenarios below which no claim is made."""
+
+
+def forecast_document(forecast: Forecast) -> dict[str, Any]:
+    """The numbers of a forecast."""
+    document = dataclasses.asdict(forecast)
+    return document | {"calls": forecast.calls, "usd": forecast.usd, "seconds": list(forecast.seconds)}
+
+
+def forecast_text(forecast: Forecast) -> list[str]:
+    """Calls, tokens, price, time, and what the items can show."""
+    low, high = (duration(seconds) for seconds in forecast.seconds)
+    price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
+    each = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
+    return [
+        f"At most {forecast.calls:,} calls ({each}), {forecast.tokens:,} tokens, {price}; repairs and retries apart.",
+        f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
+        f"{SECONDS[1]:g} seconds.",
+        _shown(forecast),
+    ]
+
+
+def _shown(forecast: Forecast) -> str:
+    count = f"{forecast.items} items in {forecast.scenarios} scenarios"
+    if forecast.items < _CLAIM[0] or forecast.scenarios < _CLAIM[1]:
+        return f"{count} are too few for any claim: {_CLAIM[0]} in {_CLAIM[1]} are the least."
+    if forecast.smallest_gain is None:
+        return f"{count}; a claim takes at least {_CLAIM[0]} in {_CLAIM[1]}."
+    gain = f"{forecast.smallest_gain:.2f}"
+    return f"{count} show a gain of {gain} in kappa in four compiles of five, where raters agree."
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit of which there are two or more."""
+    for unit, name in ((_DAY, "days"), (_HOUR, "hours"), (_MINUTE, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} seconds"

@@ -1,0 +1,92 @@
+"""Who has an assistant answer at probes and says what the answers are worth."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import dspy
+
+from dspy_proact.compile.assistant.probe import Probe
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.errors import ContentError
+from dspy_proact.programs import Assistant, Judge, OfferDetector
+from dspy_proact.types import Offers, Verdict
+from dspy_proact.views import ControlView, JudgeView
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What an assistant answered at a probe, and what was found of it."""
+
+    response: str | None
+    """None where there is none that could be used."""
+    verdict: Verdict | None = None
+    """At a trigger; None where it could not be read."""
+    offers: Offers | None = None
+    """At a control turn; None where they could not be read."""
+
+    @property
+    def score(self) -> float | None:
+        """At a trigger, in [0, 1], higher is better: no response is worth nothing, an unread verdict is unknown."""
+        if self.response is None:
+            return 0.0
+        return self.verdict.grade.score if self.verdict else None
+
+    @property
+    def pushed(self) -> bool | None:
+        """Whether it offers what nobody asked for."""
+        return bool(self.offers.unwanted) if self.offers else None
+
+    @property
+    def words(self) -> int | None:
+        """Words of the response."""
+        return len(self.response.split()) if self.response is not None else None
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """A model that answers, and a judge and a detector of offers on one model."""
+
+    assistant_lm: dspy.LM
+    judge_lm: dspy.LM
+    judge: Judge
+    width: int = 1
+    """Probes at once."""
+    detector: OfferDetector = field(default_factory=OfferDetector)
+
+    def examine(self, assistant: Assistant, probe: Probe) -> Examined:
+        """What an assistant answers at a probe, and what is found of it."""
+        try:
+            with dspy.context(lm=self.assistant_lm, trace=None):
+                response: str = assistant(**probe.example.inputs()).response
+        except ContentError:
+            return Examined(None)
+        if isinstance(probe.view, JudgeView):
+            return Examined(response, verdict=self.verdict(probe.view, response))
+        return Examined(response, offers=self.offers(probe.view, response))
+
+    def examine_all(self, assistant: Assistant, probes: Sequence[Probe]) -> dict[str, Examined]:
+        """The same at probes, by key, in their order."""
+        found = side_by_side([partial(self.examine, assistant, probe) for probe in probes], self.width)
+        return {probe.key: each for probe, each in zip(probes, found, strict=True)}
+
+    def verdict(self, view: JudgeView, response: str) -> Verdict | None:
+        """The judge's verdict on a response to a trigger; None where it cannot be read."""
+        try:
+            with dspy.context(lm=self.judge_lm, trace=None):  # a verdict is no step of the assistant's
+                return self.judge.judge_now(view, response)
+        except ContentError:
+            return None
+
+    def offers(self, view: ControlView, response: str) -> Offers | None:
+        """What a response to a control turn offers; None where that cannot be read."""
+        try:
+            with dspy.context(lm=self.judge_lm, trace=None):
+                return self.detector.look_now(view, response)
+        except ContentError:
+            return None
+
+
+def scores(examined: Mapping[str, Examined], probes: Sequence[Probe]) -> list[float]:
+    """The scores that there are, of triggers."""
+    return [score for probe in probes if (score := examined[probe.key].score) is not None]

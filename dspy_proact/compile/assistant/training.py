@@ -1,0 +1,128 @@
+"""A training set of the assistant: triggers of the chosen phases, graded by the tuning judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import dspy
+
+from dspy_proact.compile.assistant.examiner import Examiner
+from dspy_proact.compile.assistant.guards import Guards, Measured
+from dspy_proact.compile.assistant.probe import Probe
+from dspy_proact.compile.assistant.teacher import teacher_of, worked_examples
+from dspy_proact.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.compile.training import Proposal, Training
+from dspy_proact.programs import Assistant
+from dspy_proact.types import Grade, Verdict
+from dspy_proact.views import ControlView, JudgeView
+
+NO_VERDICT = 0.5
+"""Score of a response whose verdict cannot be read: the judge's failure is not the assistant's."""
+_POOL = 8
+"""Worked examples to draw from, at most."""
+
+
+class ProposePrompt(dspy.Signature):
+    """Write a better system prompt for a chat assistant that is to be proactive without being pushy.
+
+    Proactive: it takes up what the user disclosed and did not ask about, where that is of use to them. Pushy: it adds
+    suggestions where the user wants an answer and nothing more. State principles; do not mention single conversations.
+    """
+
+    instruction: str = dspy.InputField(desc="the system prompt now")
+    shortfalls: list[str] = dspy.InputField(desc="last messages, responses to them, and what a judge said")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the system prompt alone")
+
+
+PROPOSAL = Proposal(
+    ProposePrompt,
+    (
+        "Have it notice what the user mentioned and did not ask about, and turn it into one concrete next step.",
+        "Have it do so only when the user is done or wraps up, and only answer while the user is in the middle of a "
+        "task.",
+        "Have it say when to hold back, and keep what it adds to one sentence.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class AssistantTraining(Training[Assistant]):
+    """Triggers to learn from and to compare on, and control turns of the units that are compared on."""
+
+    probes: Mapping[str, Probe]
+    """All of these, by key; rubrics of anything else are out of reach."""
+    controls: Sequence[Probe]
+    examiner: Examiner
+    """With the tuning judge."""
+    guards: Guards
+    withheld: Withheld
+    """Counts what of the judge's reasons is not told."""
+
+    @property
+    def teacher(self) -> Assistant:
+        """The student with a hint: a bare assistant has next to nothing to teach itself."""
+        return teacher_of(self.student)
+
+    def pool(self) -> Sequence[dspy.Example]:
+        """Responses of the teacher that the tuning judge passes."""
+        return worked_examples(self.student, [self.probes[each.key] for each in self.learn], self.examiner, _POOL)
+
+    @property
+    def watched(self) -> Sequence[dspy.Example]:
+        """The control turns."""
+        return [probe.example for probe in self.controls]
+
+    def harm(self, example: dspy.Example, prediction: dspy.Prediction) -> float | None:
+        """Whether it offers what nobody asked for: 1 or 0."""
+        view = self.probes[example.key].view
+        assert isinstance(view, ControlView), "what is watched is a control turn"
+        offers = self.examiner.offers(view, prediction.response)
+        return float(bool(offers.unwanted)) if offers else None
+
+    def broken(self, program: Assistant) -> tuple[str, ...]:
+        """Guards that it does not keep against the student."""
+        return self.guards.broken(self._before, self.guards.measured(program))
+
+    def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
+        """The tuning judge's, in [0, 1], higher is better."""
+        verdict = self._verdict(example, prediction)
+        return verdict.grade.score if verdict else NO_VERDICT
+
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
+        """Whether the tuning judge passes it."""
+        verdict = self._verdict(example, prediction)
+        return verdict is not None and verdict.grade is Grade.PASS
+
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
+        verdict, probe, response = self._verdict(example, prediction), self.probes[example.key], prediction.response
+        if verdict is None:
+            return "The judge's verdict on this response could not be read."
+        turns = [text for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
+        view = _triggered(probe)
+        told = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]), self.withheld)
+        quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
+        lines = [
+            f"The judge graded this response {verdict.grade}.",
+            *([f"It quoted: {' / '.join(quotes)}"] if quotes else []),
+            *([f"It said: {told}"] if told else ["Its reasons are not told."]),
+        ]
+        return "\n".join(lines)
+
+    def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """The last message, the response, and what may be told of the verdict."""
+        message = self.probes[example.key].conversation[-1].user
+        return f"User: {message}\nAssistant: {prediction.response}\n{self.feedback(example, prediction)}"
+
+    @cached_property
+    def _before(self) -> Measured:
+        return self.guards.measured(self.student)
+
+    def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> Verdict | None:
+        return self.examiner.verdict(_triggered(self.probes[example.key]), prediction.response)
+
+
+def _triggered(probe: Probe) -> JudgeView:
+    assert isinstance(probe.view, JudgeView), "a trigger has a rubric"
+    return probe.view

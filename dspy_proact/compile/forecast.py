@@ -1,0 +1,115 @@
+"""What a compile will take at most, before a call is made."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dspy_proact.models import Model, count_tokens
+from dspy_proact.programs import Optimizer, Recipe
+
+SECONDS = (2.0, 30.0)
+"""Seconds that a call takes: an assumption, from a quick model to a reasoning one."""
+PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
+"""What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
+_GUARDED = 3
+"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
+
+
+@dataclass(frozen=True)
+class RoleForecast:
+    """What one model will be asked at most, without repairs and retries."""
+
+    calls: int
+    prompt_tokens: int
+    """Of all calls, with as many demos as a program may get."""
+    completion_tokens: int
+    """Of all calls, if every answer is as long as the most talkative model's."""
+    usd: float | None
+    """None where the price is not known."""
+
+    @classmethod
+    def of(cls, model: Model, calls: int, prompt: float, completion: int) -> "RoleForecast":
+        """That of so many calls of a model.
+
+        Args:
+            model: Whose price holds.
+            calls: Their number.
+            prompt: Tokens of a prompt.
+            completion: Tokens of an answer.
+        """
+        tokens = round(calls * prompt), calls * completion
+        return cls(calls, *tokens, model.price.of(*tokens))
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The most that a compile takes; what stands in the record is not asked again, so that it is often far less."""
+
+    roles: Mapping[str, RoleForecast]
+    """By what each model is asked for."""
+    concurrency: int
+    """Calls in flight."""
+    items: int
+    """Labels or triggers on which a claim would rest."""
+    scenarios: int
+    """Of these."""
+    smallest_gain: float | None = None
+    """Smallest gain that these items show in four compiles of five, about; None where that is not known."""
+
+    @property
+    def calls(self) -> int:
+        """Of all models."""
+        return sum(role.calls for role in self.roles.values())
+
+    @property
+    def tokens(self) -> int:
+        """Of all models, prompts and answers."""
+        return sum(role.prompt_tokens + role.completion_tokens for role in self.roles.values())
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars; None where a price is not known."""
+        known = [role.usd for role in self.roles.values() if role.usd is not None]
+        return sum(known) if len(known) == len(self.roles) else None
+
+    @property
+    def seconds(self) -> tuple[float, float]:
+        """From quick models to slow ones, if calls never wait for one another."""
+        quick, slow = (self.calls / self.concurrency * each for each in SECONDS)
+        return quick, slow
+
+
+def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
+    """Answers that an optimizer asks of the program on one training set, repairs apart.
+
+    Args:
+        recipe: Names it.
+        learn: Examples to learn from.
+        compare: Examples that candidates are compared on.
+    """
+    trials = recipe.trials
+    return (
+        compare
+        + {
+            "labeled": compare,
+            "bootstrap": (trials + 3) * compare + (trials + 1) * learn,
+            "miprov2": (trials + 1) * compare + trials * learn,
+            "gepa": (trials + 1) * compare + 6 * trials,
+            "search": trials * compare + learn,
+        }[recipe.optimizer]
+    )
+
+
+def candidates_at_most(recipe: Recipe) -> int:
+    """Programs whose guards may be looked at."""
+    return recipe.trials + _GUARDED
+
+
+def proposals(recipe: Recipe) -> int:
+    """Questions to the proposer of the whole compile, about."""
+    return PROPOSALS[recipe.optimizer] * (recipe.folds + 1)
+
+
+def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:
+    """Of the messages of some prompts, by the model's tokenizer."""
+    counts = [count_tokens(model.name, messages) for messages in prompts]
+    return sum(counts) / len(counts)

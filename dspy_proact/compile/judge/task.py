@@ -1,0 +1,95 @@
+"""The judge as what is tuned: to labelled responses, by agreement with people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import fmean
+
+import dspy
+
+from dspy_proact.compile.candidate import Chosen
+from dspy_proact.compile.folds import Fold, grouped_folds, split
+from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
+from dspy_proact.compile.judge.training import JudgeTraining
+from dspy_proact.compile.judge.votes import Votes, rollouts, vote
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.programs import Cuts, Judge, Recipe
+from dspy_proact.types import Phase
+
+
+@dataclass(frozen=True)
+class CutJudge:
+    """A judge, and from where on the mean level of its verdicts is PARTIAL and PASS."""
+
+    judge: Judge
+    cuts: Mapping[Phase, Cuts] = field(default_factory=lambda: PLAIN)
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What a judge made of one labelled response."""
+
+    votes: Votes
+    level: int | None
+    """FAIL 0, PARTIAL 1, PASS 2, by the cuts; None where no verdict could be read."""
+
+
+@dataclass(frozen=True)
+class JudgeTask:
+    """How a judge is tuned to labels.
+
+    Args:
+        start: Where tuning starts.
+        items: Labelled responses.
+        recipe: Folds, seed and optimizer.
+        judge_lm: The model under the judge.
+        proposer_lm: Writes instructions.
+        votes: Verdicts on each response.
+        width: Responses at once.
+    """
+
+    start: CutJudge
+    items: Sequence[Labelled]
+    recipe: Recipe
+    judge_lm: dspy.LM
+    proposer_lm: dspy.LM
+    votes: int = 1
+    width: int = 1
+    role: str = "judge"
+
+    def folds(self) -> tuple[Fold[Labelled], ...]:
+        """Folds of whole personas, or of scenarios where no persona is known."""
+        return grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
+
+    def training(self, train: Sequence[Labelled], before: Mapping[str, Graded]) -> JudgeTraining:
+        """A third of the units, about, is compared on; answers shown rest on the start's verdicts on the others."""
+        gold = Gold({key: next(iter(graded.votes.read), None) for key, graded in before.items()})
+        parts = split(train, self.recipe.seed)
+        lms = self.judge_lm, self.proposer_lm
+        return JudgeTraining.of(self.start.judge.deepcopy(), parts, gold, lms, self.width)
+
+    def finished(self, chosen: Chosen[Judge], training: JudgeTraining) -> CutJudge:
+        """The judge with the cuts that its verdicts call for, on responses of which none is shown in it.
+
+        They are the ones that candidates were compared on: their verdicts are there already.
+        """
+        judge = chosen.program
+        items = [training.items[example.key] for example in training.compare]
+        lms = rollouts(self.judge_lm, self.votes)
+        votes = side_by_side([partial(vote, judge, item, lms) for item in items], self.width)
+        by_key = {item.key: each for item, each in zip(items, votes, strict=True)}
+        return CutJudge(judge, fitted(items, by_key, self.recipe.seed))
+
+    def test(self, tuned: CutJudge, item: Labelled) -> Graded:
+        """A judge's verdicts on a response, and their level by its cuts."""
+        votes = vote(tuned.judge, item, rollouts(self.judge_lm, self.votes))
+        return Graded(votes, level_of(votes.level, tuned.cuts[item.phase]))
+
+    def score(self, results: Mapping[str, Graded], items: Sequence[Labelled]) -> float | None:
+        """Mean metric by the labels of these items; what could not be read scores 0."""
+        metric = AgreementMetric(items)
+        levels = [(item, results[item.key].level) for item in items]
+        return fmean(0.0 if level is None else metric.score(item, LEVELS[level]) for item, level in levels)

@@ -1,0 +1,102 @@
+"""A training set of the judge: labelled responses, and what people said of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import dspy
+
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.labels import Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric, feedback
+from dspy_proact.compile.training import Proposal, Training
+from dspy_proact.programs import Judge
+from dspy_proact.types import Grade
+
+
+class ProposeInstruction(dspy.Signature):
+    """Improve the instruction of a judge that grades an assistant's responses, so that it agrees more with people.
+
+    Keep what works and the fields of its answer. State principles; do not mention single conversations or responses.
+    """
+
+    instruction: str = dspy.InputField(desc="what the judge is told now")
+    shortfalls: list[str] = dspy.InputField(desc="verdicts of the judge, and how people graded the same responses")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField()
+
+
+PROPOSAL = Proposal(
+    ProposeInstruction,
+    (
+        "Say what a judge should look for that it misses now.",
+        "Say what a judge should not be taken in by.",
+        "Draw the line between neighbouring grades more clearly.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class JudgeTraining(Training[Judge]):
+    """Labelled responses to learn from and to compare on."""
+
+    items: Mapping[str, Labelled]
+    """The training set, by key."""
+    metric: AgreementMetric
+    """By its labels."""
+    answers: Sequence[dspy.Example]
+    """The examples to learn from, as a judge that agrees with people would have answered them."""
+
+    @classmethod
+    def of(
+        cls,
+        student: Judge,
+        parts: tuple[Sequence[Labelled], Sequence[Labelled]],
+        gold: Gold,
+        lms: tuple[dspy.LM, dspy.LM],
+        width: int,
+    ) -> "JudgeTraining":
+        """A training set in two parts, to learn from and to compare on.
+
+        Args:
+            student: Where tuning starts.
+            parts: No unit is in both.
+            gold: Words their answers.
+            lms: The judge's and the proposer's.
+            width: Examples at once.
+        """
+        learn, compare = parts
+        items = [*learn, *compare]
+        return cls(
+            student=student,
+            learn=[item.example for item in learn],
+            compare=[item.example for item in compare],
+            groups={item.key: item.scenario for item in items},
+            task_lm=lms[0],
+            proposer_lm=lms[1],
+            proposal=PROPOSAL,
+            width=width,
+            items={item.key: item for item in items},
+            metric=AgreementMetric(items),
+            answers=gold.examples(learn),
+        )
+
+    @property
+    def labelled(self) -> Sequence[dspy.Example]:
+        """By people's grades."""
+        return self.answers
+
+    def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
+        """Agreement with people beyond what a constant answer earns."""
+        return self.metric.score(self.items[example.key], Grade(prediction.grade))
+
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
+        """Whether the verdict is nearer to its own label than to those of others."""
+        return self.score(example, prediction) > 0.5
+
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """What people said."""
+        return feedback(self.items[example.key], prediction)
+
+    def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """Likewise."""
+        return self.feedback(example, prediction)

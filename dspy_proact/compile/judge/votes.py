@@ -1,0 +1,48 @@
+"""What a judge says of labelled responses, one verdict a vote."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dspy
+
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.errors import ContentError
+from dspy_proact.programs import Judge
+from dspy_proact.types import Verdict
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The verdicts on one response."""
+
+    verdicts: tuple[Verdict | None, ...]
+    """One a vote; None where it could not be read."""
+
+    @property
+    def read(self) -> list[Verdict]:
+        """Those that could be read."""
+        return [verdict for verdict in self.verdicts if verdict is not None]
+
+    @property
+    def level(self) -> float | None:
+        """Mean level of the verdicts in [0, 2]: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
+        levels = [LEVELS.index(verdict.grade) for verdict in self.read]
+        return sum(levels) / len(levels) if levels else None
+
+
+def rollouts(lm: dspy.LM, votes: int) -> tuple[dspy.LM, ...]:
+    """A model as many times as votes are asked of it, each under a rollout of its own."""
+    return (lm, *(lm.copy(rollout_id=number) for number in range(1, votes)))
+
+
+def vote(judge: Judge, item: Labelled, lms: Sequence[dspy.LM]) -> Votes:
+    """A judge's verdicts on an item, one a model."""
+    return Votes(tuple(_verdict(judge, item, lm) for lm in lms))
+
+
+def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
+    try:
+        with dspy.context(lm=lm, trace=None):
+            return judge.judge_now(item.view, item.response)
+    except ContentError:
+        return None

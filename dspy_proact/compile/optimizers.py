@@ -1,0 +1,178 @@
+"""The optimizers, each as one function from a training set to the candidates that it tried, the student first.
+
+DSPy's own evaluate their examples in as many threads as the training set's width; what they bootstrap, they do one
+after another, for each demo that is found ends the search for it.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import dspy
+
+from dspy_proact.compile.candidate import Candidate, Chosen, rank
+from dspy_proact.compile.progress import Progress
+from dspy_proact.compile.search import search
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.compile.silenced import UNANSWERED
+from dspy_proact.compile.training import P, Training
+from dspy_proact.programs import Optimizer, Recipe
+
+_NO_END = 10**9
+"""Errors after which DSPy would give up: failures that matter end a compile by themselves."""
+
+
+def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress: Progress) -> Chosen[P]:
+    """The best candidate of the recipe's optimizer that keeps the guards; the student where no other does."""
+    with dspy.context(lm=training.task_lm, max_errors=_NO_END, disable_history=True, trace=None):
+        if recipe.optimizer == "search":
+            race = search(training, recipe, journal, progress)
+            return _kept(training, race.candidates(), lambda out: _again(race, out))
+        tried = _BY_NAME[recipe.optimizer](training, recipe)
+        progress.tried(len(tried), max(each.score for each in tried))
+        return _kept(training, tried, lambda _: tried)
+
+
+def _again(race: Any, out: Collection[int]) -> list[Candidate[Any]]:
+    """The candidates after a race without some of them: who was dropped for their sake may win now."""
+    race.run([place for place in range(len(race.programs)) if place not in out])
+    return race.candidates()
+
+
+def _kept(
+    training: Training[P], tried: list[Candidate[P]], again: Callable[[Collection[int]], list[Candidate[P]]]
+) -> Chosen[P]:
+    broken: dict[int, tuple[str, ...]] = {0: ()}
+    while True:
+        place = next(place for place in rank(tried) if not broken.get(place))
+        if place not in broken:
+            broken[place] = training.broken(tried[place].program)
+        if not broken[place]:
+            return Chosen(tuple(tried), place, broken)
+        tried = again([each for each, guards in broken.items() if guards])
+
+
+def _candidates(training: Training[P], found: Sequence[tuple[P, float]]) -> list[Candidate[P]]:
+    """The student, and what an optimizer found beside it."""
+    said = training.student.fingerprint()
+    start = Candidate(training.student, mean_score(training, training.student))
+    return [start, *(Candidate(program, score) for program, score in found if program.fingerprint() != said)]
+
+
+def mean_score(training: Training[P], program: P) -> float:
+    """Mean score of a program on the examples that candidates are compared on."""
+    work = [partial(training.scored, program, example) for example in training.compare]
+    return fmean(side_by_side(work, training.width))
+
+
+def _labeled(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+    few_shot = dspy.LabeledFewShot(k=recipe.max_demos)
+    shown: Any = few_shot.compile(training.student, trainset=list(training.labelled))
+    return _candidates(training, [(shown, mean_score(training, shown))])
+
+
+def _bootstrap(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+    random_search = dspy.BootstrapFewShotWithRandomSearch(
+        metric=_metric(training),
+        max_bootstrapped_demos=recipe.max_demos,
+        max_labeled_demos=recipe.max_demos if training.labelled else 0,
+        num_candidate_programs=recipe.trials,
+        num_threads=training.width,
+        max_errors=_NO_END,
+    )
+    best: Any = random_search.compile(
+        training.student,
+        teacher=training.teacher,
+        trainset=list(training.labelled or training.learn),
+        valset=list(training.compare),
+    )
+    return _candidates(training, _scored(best.candidate_programs))
+
+
+def _miprov2(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+    mipro = dspy.MIPROv2(
+        metric=_metric(training),
+        prompt_model=training.proposer_lm,
+        task_model=training.task_lm,
+        max_bootstrapped_demos=recipe.max_demos,
+        max_labeled_demos=recipe.max_demos if training.labelled else 0,
+        auto=None,
+        num_candidates=max(2, min(recipe.trials // 2, 8)),
+        num_threads=training.width,
+        max_errors=_NO_END,
+        seed=recipe.seed,
+    )
+    # The data-aware proposer prints whole examples into its prompt, answers and keys included.
+    try:
+        best: Any = mipro.compile(
+            training.student,
+            teacher=training.teacher,
+            trainset=list(training.labelled or training.learn),
+            valset=list(training.compare),
+            num_trials=recipe.trials,
+            minibatch=False,
+            data_aware_proposer=False,
+            seed=recipe.seed,
+        )
+    except UNANSWERED:
+        return _candidates(training, [])
+    return _candidates(training, _scored(best.candidate_programs))
+
+
+def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+    gepa = dspy.GEPA(
+        metric=_reflective(training),
+        max_metric_calls=recipe.trials * len(training.compare),
+        reflection_lm=training.proposer_lm,
+        num_threads=training.width,
+        seed=recipe.seed,
+        use_merge=False,
+        track_stats=True,
+    )
+    student: Any = training.student  # a DSPy module, which its protocol cannot say
+    best: Any = gepa.compile(student, trainset=list(training.learn), valset=list(training.compare))
+    found = best.detailed_results
+    return _candidates(training, list(zip(found.candidates, found.val_aggregate_scores, strict=True)))
+
+
+_BY_NAME: Mapping[Optimizer, Callable[[Training[Any], Recipe], list[Candidate[Any]]]] = {
+    "labeled": _labeled,
+    "bootstrap": _bootstrap,
+    "miprov2": _miprov2,
+    "gepa": _gepa,
+}
+
+
+def _metric(training: Training[P]) -> Callable[..., float | bool]:
+    """As bootstrapping takes it: asked with a trace, it says whether the answer is worth a demo."""
+
+    def metric(example: dspy.Example, prediction: dspy.Prediction, trace: Any = None) -> float | bool:
+        if trace is not None:
+            return training.is_worth_showing(example, prediction)
+        return training.score(example, prediction)
+
+    return metric
+
+
+def _reflective(training: Training[P]) -> Callable[..., dspy.Prediction]:
+    """As GEPA takes it."""
+
+    def metric(
+        example: dspy.Example,
+        prediction: dspy.Prediction,
+        trace: Any = None,  # noqa: ARG001 - GEPA gives it
+        pred_name: str | None = None,  # noqa: ARG001 - likewise
+        pred_trace: Any = None,  # noqa: ARG001 - likewise
+    ) -> dspy.Prediction:
+        return dspy.Prediction(
+            score=training.score(example, prediction), feedback=training.feedback(example, prediction)
+        )
+
+    return metric
+
+
+def _scored(found: Sequence[Mapping[str, Any]]) -> list[tuple[Any, float]]:
+    """What DSPy's optimizers leave behind; their scores are percentages."""
+    return [(each["program"], each["score"] / 100) for each in found]

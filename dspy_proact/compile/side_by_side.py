@@ -1,0 +1,25 @@
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
+    """What each piece of work comes to, in their order; as many as the width at once, each in the caller's context.
+
+    Where one fails no further one is begun, those that have begun are waited for, and the first failure in their order
+    is raised.
+    """
+    if min(width, len(work)) < 2:
+        return [each() for each in work]
+    with ThreadPoolExecutor(min(width, len(work))) as pool:
+        futures = [pool.submit(copy_context().run, each) for each in work]
+        _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+        for future in waiting:
+            future.cancel()
+    for future in futures:
+        if not future.cancelled() and (error := future.exception()):
+            raise error
+    return [future.result() for future in futures]

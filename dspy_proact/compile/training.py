@@ -1,0 +1,141 @@
+"""What an optimizer works with: a student, examples of a training set, and what an answer to one of them is worth."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import dspy
+
+from dspy_proact.errors import StageError
+
+
+class Program(Protocol):
+    """What can be tuned: a DSPy module with one predictor, which raises a `StageError` where it has no answer."""
+
+    @property
+    def instruction(self) -> str:
+        """What it tells its model to do; empty for nothing."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Hash of all that it says to its model."""
+        ...
+
+    def predictors(self) -> list[Any]:
+        """Its predictor."""
+        ...
+
+    def deepcopy(self) -> Self:
+        """A copy that shares nothing."""
+        ...
+
+    def __call__(self, **inputs: Any) -> dspy.Prediction:
+        """The answer to an example's inputs."""
+        ...
+
+
+P = TypeVar("P", bound=Program)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """How the search asks for instructions."""
+
+    signature: type[dspy.Signature]
+    """Inputs `instruction`, `shortfalls` and `tip`; output `improved_instruction`."""
+    tips: Sequence[str]
+    """What each further candidate is to try."""
+
+
+@dataclass(frozen=True)
+class Training(ABC, Generic[P]):
+    """One training set, divided; no unit is on both sides.
+
+    An example holds inputs of the program and one opaque key. Whatever else is known of it is looked up by the key.
+    """
+
+    student: P
+    """Where tuning starts; it stays as it is."""
+    learn: Sequence[dspy.Example]
+    """To learn from."""
+    compare: Sequence[dspy.Example]
+    """To compare candidates on."""
+    groups: Mapping[str, str]
+    """What examples share that are not independent, by key."""
+    task_lm: dspy.LM
+    proposer_lm: dspy.LM
+    proposal: Proposal
+    width: int
+    """Examples at once."""
+
+    @abstractmethod
+    def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
+        """What an answer is worth, in [0, 1], higher is better."""
+
+    @abstractmethod
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
+        """Whether an answer is fit to be a demo."""
+
+    @abstractmethod
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """What a proposer may be told of an answer."""
+
+    @abstractmethod
+    def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        """What a proposer may be told of an answer that it has not seen."""
+
+    @property
+    def labelled(self) -> Sequence[dspy.Example]:
+        """The examples to learn from, answered by people; none where nobody has answered them."""
+        return ()
+
+    @property
+    def teacher(self) -> P | None:
+        """Whose answers are shown as demos; None where the student teaches itself."""
+        return None
+
+    def pool(self) -> Sequence[dspy.Example]:
+        """Answered examples for the search to draw demos from."""
+        return self.labelled
+
+    @property
+    def watched(self) -> Sequence[dspy.Example]:
+        """Examples on which a candidate's harm is looked at."""
+        return ()
+
+    def harm(self, example: dspy.Example, prediction: dspy.Prediction) -> float | None:
+        """What an answer to a watched example spoils, in [0, 1], lower is better; None where that is not known."""
+        raise NotImplementedError
+
+    def broken(self, program: P) -> tuple[str, ...]:  # noqa: ARG002 - for those that have guards
+        """Guards that a program does not keep against the student."""
+        return ()
+
+    def answered(self, program: P, example: dspy.Example) -> dspy.Prediction | None:
+        """A program's answer; None where it has none that can be used."""
+        try:
+            with dspy.context(lm=self.task_lm, trace=None):
+                return program(**example.inputs())
+        except StageError:
+            return None
+
+    def scored(self, program: P, example: dspy.Example) -> float:
+        """What a program's answer is worth; no answer is worth nothing."""
+        prediction = self.answered(program, example)
+        return 0.0 if prediction is None else self.score(example, prediction)
+
+    def harmed(self, program: P, example: dspy.Example) -> float | None:
+        """What a program's answer to a watched example spoils."""
+        prediction = self.answered(program, example)
+        return None if prediction is None else self.harm(example, prediction)
+
+
+def variant(program: P, instruction: str | None, demos: Sequence[dspy.Example]) -> P:
+    """A copy with these demos, and another instruction where one is given."""
+    made = program.deepcopy()
+    (predictor,) = made.predictors()
+    if instruction is not None:
+        predictor.signature = predictor.signature.with_instructions(instruction)
+    predictor.demos = list(demos)
+    return made

@@ -1,0 +1,73 @@
+"""Synchronous callers of asynchronous engines: one event loop of the process, in a thread of its own, calls for them.
+
+So retries, limits and the number in flight are written once, for asynchronous code, and hold over all threads.
+"""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Generator
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from dspy._vendor.lm15.types import StreamEvent
+from dspy.lm15 import Request, Response
+
+from dspy_proact.errors import Interrupted
+
+T = TypeVar("T")
+_starting = threading.Lock()
+_loops: list[asyncio.AbstractEventLoop] = []
+
+
+def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that runs in the process's loop, in the context of the caller.
+
+    Raises:
+        Interrupted: It was cancelled.
+    """
+    future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
+    try:
+        return future.result()
+    except CancelledError:
+        raise Interrupted("interrupted: what was in flight is dropped") from None
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    """The loop, which runs from its first use to the end of the process."""
+    with _starting:
+        if not _loops:
+            loop = asyncio.new_event_loop()
+            threading.Thread(target=loop.run_forever, name="dspy-proact calls", daemon=True).start()
+            _loops.append(loop)
+        return _loops[0]
+
+
+class BlockingEngine:
+    """The synchronous face of an asynchronous engine."""
+
+    def __init__(self, engine: Any):
+        self.engine = engine
+        self.supports_response_schema: bool = engine.supports_response_schema
+        self.supports_function_calling: bool = engine.supports_function_calling
+        self.supports_reasoning: bool = engine.supports_reasoning
+        self.supported_params: set[str] = engine.supported_params
+
+    def complete(self, request: Request) -> Response:
+        """The answer to one request; raises what the engine raises."""
+        return wait_for(self.engine.complete(request))
+
+    def stream(self, request: Request) -> Generator[StreamEvent]:
+        """The answer event by event; raises what the engine raises."""
+        events: AsyncGenerator[StreamEvent] = self.engine.stream(request)
+        try:
+            while (event := wait_for(_next(events))) is not None:
+                yield event
+        finally:
+            wait_for(events.aclose())
+
+
+async def _next(events: AsyncGenerator[StreamEvent]) -> StreamEvent | None:
+    return await anext(events, None)

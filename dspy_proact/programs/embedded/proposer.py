@@ -1,0 +1,82 @@
+"""The embedded proposer: writes instructions for the optimizers that ask a model for them.
+
+Its rules. It answers whatever fields it is asked for. To a field that is an instruction it gives the instruction that
+it was shown with one rule more: to be strict where the judge was shown as more lenient than people, to be lenient where
+it was stricter, and where nothing tells, one or the other by the request's own hash. An assistant's instruction it
+gives a rule of initiative: to look ahead, to do so only when the user is done, or to hold back, whichever the tip
+speaks of, or else one of them by the hash.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+
+_OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
+_FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
+_FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\n(.*?)(?=^\[\[ ## |\Z)", re.MULTILINE | re.DOTALL)
+_PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
+_JUDGE = re.compile(r"The judge said (PASS|PARTIAL|FAIL)")
+_GRADE = "Grade one response by its rubric."
+_LEVELS = {"FAIL": 0.0, "PARTIAL": 1.0, "PASS": 2.0}
+_ASSISTANT = re.compile(r"system prompt|user_message|`history`|The judge graded this response")
+_BARE = "(none: the assistant is told nothing)"
+_TIPS = (r"only when the user is done", r"hold back", r"next step")
+_INITIATIVE = (
+    "Look ahead, but only when the user is done: then take up one thing that they mentioned.",
+    "Hold back: answer only what is asked.",
+    "Look ahead: take up what the user mentioned and propose one next step.",
+)
+_RULES = ("Be strict: when in doubt between two grades give the lower.", "Be lenient: when in doubt give the higher.")
+
+
+def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+    """The fields that were asked for: as JSON where JSON is asked for, else under their headers."""
+    asked = messages[-1][1] if messages else ""
+    found = _OUTPUTS.search(system)
+    names = re.findall(r"^\d+\. `(\w+)`", found.group(1), re.MULTILINE) if found else []
+    text = _improved(asked)
+    answers = {name: text if "instruction" in name else "A judge grades responses by a rubric." for name in names}
+    if not names:
+        return f"```\n{text}\n```"
+    if "json object" in f"{system}\n{asked}".lower():
+        return json.dumps(answers, ensure_ascii=False)
+    fields = "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in answers.items())
+    return f"{fields}\n\n[[ ## completed ## ]]"
+
+
+def _improved(asked: str) -> str:
+    """The instruction that is shown, without rules added before, and one rule."""
+    shown = {name: text.strip() for name, text in _FIELD.findall(asked)}
+    named = [text for name, text in shown.items() if "instruction" in name and text]
+    fenced = _FENCED.search(asked)
+    assistant = bool(_ASSISTANT.search(asked))
+    current = named[0] if named else fenced.group(1) if fenced else "" if assistant else _GRADE
+    for rule in (*_RULES, *_INITIATIVE, _BARE):
+        current = current.replace(rule, "").strip()
+    rule = _initiative(asked, shown.get("tip", "")) if assistant else _rule(asked)
+    return f"{current}\n\n{rule}".strip()
+
+
+def _initiative(asked: str, tip: str) -> str:
+    """The rule that a tip speaks of, or one by the request's own hash."""
+    for pattern, rule in zip(_TIPS, _INITIATIVE, strict=True):
+        if re.search(pattern, tip):
+            return rule
+    return _INITIATIVE[_digest(asked) % len(_INITIATIVE)]
+
+
+def _rule(asked: str) -> str:
+    people = [
+        (2.0 * int(full) + int(partial)) / max(1, int(full) + int(partial) + int(fail))
+        for full, partial, fail in _PEOPLE.findall(asked)
+    ]
+    judge = [_LEVELS[grade] for grade in _JUDGE.findall(asked)]
+    lead = sum(judge) - sum(people) if len(judge) == len(people) else 0.0
+    if lead:
+        return _RULES[lead < 0]
+    return _RULES[_digest(asked) % 2]
+
+
+def _digest(asked: str) -> int:
+    return hashlib.sha256(asked.encode()).digest()[0]

@@ -1,0 +1,51 @@
+"""The card of a compiled judge: what was shown, on how many labels, with what it was made."""
+
+from dspy_proact.programs.card import Card, CardNumber
+from dspy_proact.types import Frozen, Phase
+
+
+class Gain(Frozen):
+    """Agreement with people, out of fold, before and after: quadratic kappa against their soft labels."""
+
+    labels: int
+    """Labelled responses."""
+    before: CardNumber
+    after: CardNumber
+    difference: CardNumber
+    """With its 95 % interval."""
+    low98: float | None
+    """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
+    p: float | None
+    """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+
+
+class PhaseCard(Gain):
+    """The same of one phase, with what stands beside it."""
+
+    exact_before: CardNumber
+    """Share of verdicts equal to the people's consensus."""
+    exact_after: CardNumber
+    exact_commonest: CardNumber
+    """What always answering the commonest grade would earn."""
+    one_human: CardNumber
+    """Agreement of one person with another, by the same weights."""
+    best_attainable: CardNumber
+    bias_before: CardNumber
+    """Mean score of the judge minus that of people: above 0 it is the more lenient."""
+    bias_after: CardNumber
+
+
+class JudgeCard(Card):
+    """What a compile of the judge showed; the statement says what to label next."""
+
+    overall: Gain
+    """Within phases, averaged over them."""
+    phases: dict[Phase, PhaseCard]
+    raters: int
+    unread: int
+    """Items left out because a verdict on them could not be read, before or after."""
+    evidence_before: tuple[int, int]
+    """Verdicts with a quote that stands in the response, and verdicts that had to quote."""
+    evidence_after: tuple[int, int]
+    overlap: float
+    """Share in [0, 1] of the compiled instruction's runs of eight words that stand in a labelled item."""

@@ -1,0 +1,149 @@
+"""How a corpus is dealt into folds for an assistant: by whole personas, balanced by the triggers that are tuned for."""
+
+from collections import Counter
+
+import pytest
+from assistants import KEY, corpus, dialogue, few, recipe, token
+from hypothesis import given
+from hypothesis import strategies as st
+from rows import Row, jsonl
+
+from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.task import folds_of
+from dspy_proact.corpus import Corpus
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import Reply
+from dspy_proact.types import Phase
+
+
+def read(*rows: Row) -> Corpus:
+    return Corpus.of(jsonl(*rows).splitlines(), name="a corpus", source="here")
+
+
+def of_persona(persona: int, number: int, triggers: dict[int, Phase]) -> Row:
+    """One of several dialogues of a persona, of a scenario of its own."""
+    made = dialogue(persona, triggers, turns=7)
+    return made | {"unique_id_eval": f"{KEY}{persona}-{number}", "scenario_id": f"SCENARIO_{number:02d}"}
+
+
+# Probes
+
+
+def test_probes_are_the_triggers_and_then_the_control_turns():
+    probes = probes_of(corpus(2))
+    assert [(probe.key, probe.phase) for probe in probes] == [
+        (f"{KEY}0__t2", Phase.EMERGENT),
+        (f"{KEY}0__t6", Phase.RECOVERY),
+        (f"{KEY}1__t2", Phase.EMERGENT),
+        (f"{KEY}1__t6", Phase.RECOVERY),
+        (f"{KEY}0__t4", None),
+        (f"{KEY}1__t4", None),
+    ]
+    assert [probe.key for probe in controls_among(probes)] == [f"{KEY}0__t4", f"{KEY}1__t4"]
+    assert [probe.key for probe in of_phases(probes, [Phase.RECOVERY])] == [f"{KEY}0__t6", f"{KEY}1__t6"]
+    assert len({probe.dialogue for probe in probes}) == 2
+
+
+def test_an_example_holds_the_assistants_inputs_and_an_opaque_key_and_nothing_else():
+    for probe in probes_of(corpus(2)):
+        assert set(probe.example.keys()) == {*Reply.input_fields, "key"}
+        assert set(probe.example.inputs().keys()) == set(Reply.input_fields)
+        assert probe.example.key == probe.key
+        assert len(probe.example.history) == len(probe.conversation) - 1
+
+
+def test_what_is_kept_together_is_the_persona_with_all_its_scenarios():
+    rows = [of_persona(persona, number, {2: Phase.RECOVERY}) for persona in range(2) for number in range(2)]
+    probes = probes_of(read(*rows))
+    assert len({probe.scenario for probe in probes}) == 4
+    assert len({probe.unit for probe in probes}) == 2
+    by_unit = {
+        probe.unit: {token(persona) for persona in range(2) if token(persona) in probe.conversation[0].user}
+        for probe in probes
+    }
+    assert all(len(words) == 1 for words in by_unit.values())
+
+
+# Folds
+
+RECOVERY = (Phase.RECOVERY,)
+TRIGGERS = st.dictionaries(st.integers(1, 7), st.sampled_from(Phase), max_size=4)
+
+
+@given(
+    drawn=st.lists(st.lists(TRIGGERS, min_size=1, max_size=2), min_size=1, max_size=8).filter(
+        lambda personas: any(triggers for dialogues in personas for triggers in dialogues)
+    ),
+    folds=st.integers(2, 5),
+    seed=st.integers(0, 3),
+    phases=st.lists(st.sampled_from(Phase), min_size=1, max_size=3, unique=True),
+    order=st.randoms(use_true_random=False),
+)
+def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, folds, seed, phases, order):
+    """In any order of the rows; each leaves two personas with chosen triggers to learn from, and tests one at least."""
+    rows = [
+        of_persona(persona, number, triggers)
+        for persona, dialogues in enumerate(drawn)
+        for number, triggers in enumerate(dialogues)
+    ]
+    how = recipe(folds=folds, seed=seed)
+    probes = probes_of(read(*rows))
+    shuffled = probes_of(read(*order.sample(rows, len(rows))))
+    units = {probe.unit for probe in of_phases(probes, phases)}
+    try:
+        dealt_out = folds_of(probes, phases, how)
+    except UsageError:
+        with pytest.raises(UsageError, match=f" in {len(units)} personas or scenarios cannot make {folds} folds"):
+            folds_of(shuffled, phases, how)
+        return
+    assert len(dealt_out) == folds <= len(units)
+    keys = Counter(probe.key for probe in probes)
+    assert Counter(probe.key for fold in dealt_out for probe in fold.test) == keys
+    for fold in dealt_out:
+        assert not units_in(fold.train) & units_in(fold.test)
+        assert Counter(probe.key for probe in (*fold.train, *fold.test)) == keys
+        assert units_in(of_phases(fold.test, phases))
+        assert len(units_in(of_phases(fold.train, phases))) >= 2
+    tests = [{probe.key for probe in fold.test} for fold in dealt_out]
+    assert [{probe.key for probe in fold.test} for fold in folds_of(shuffled, phases, how)] == tests
+
+
+def units_in(probes: list[Probe] | tuple[Probe, ...]) -> set[str]:
+    return {probe.unit for probe in probes}
+
+
+def test_folds_are_balanced_by_the_chosen_triggers_and_not_by_what_goes_with_them():
+    """Three personas with many other triggers, three with none: each fold has as many chosen ones."""
+    loud = [
+        dialogue(persona, dict.fromkeys((1, 2, 3, 4), Phase.EMERGENT) | {6: Phase.RECOVERY}) for persona in range(3)
+    ]
+    calm = [dialogue(persona, {6: Phase.RECOVERY}) for persona in range(3, 6)]
+    for seed in range(5):
+        folds = folds_of(probes_of(read(*loud, *calm)), RECOVERY, recipe(folds=3, seed=seed))
+        assert [len(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds] == [2, 2, 2]
+
+
+def test_personas_without_a_chosen_trigger_are_spread_over_the_folds():
+    plain = [dialogue(persona, {2: Phase.EMERGENT}) for persona in range(4, 7)]
+    folds = folds_of(probes_of(read(*map(dialogue, range(4)), *plain)), RECOVERY, recipe(folds=2))
+    others = [{probe.unit for probe in fold.test} - units_in(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds]
+    assert sorted(map(len, others)) == [1, 2]
+
+
+def test_seeds_give_other_folds():
+    probes = probes_of(few(6))
+    assert len({frozenset(units_in(folds_of(probes, RECOVERY, recipe(seed=seed))[0].test)) for seed in range(8)}) > 1
+
+
+@pytest.mark.parametrize(("personas", "folds"), [(4, 5), (2, 2), (1, 2), (3, 2)])
+def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
+    """Of three personas in two folds, one fold would leave a single one to learn from."""
+    with pytest.raises(UsageError) as caught:
+        folds_of(probes_of(few(personas)), RECOVERY, recipe(folds=folds))
+    said = str(caught.value)
+    assert f"{personas} triggers of RECOVERY in {personas} personas or scenarios cannot make {folds} folds" in said
+    assert all(way in said for way in ("--folds", "--phase", "larger corpus"))
+
+
+def test_three_personas_make_three_folds():
+    assert len(folds_of(probes_of(few(3)), RECOVERY, recipe(folds=3))) == 3

@@ -1,0 +1,232 @@
+"""What may be told of a judge's reasoning: sentences in which nothing speaks with the rubric's words alone."""
+
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import dspy
+import pytest
+from assistants import few, recipe, secret
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dspy_proact.compile.assistant.probe import probes_of
+from dspy_proact.compile.assistant.task import AssistantTask
+from dspy_proact.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.compile.assistant.training import NO_VERDICT, AssistantTraining
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.programs import JUDGE_INSTRUCTION, Assistant
+from dspy_proact.types import Grade, Phase, Rubric, Verdict
+
+VOCABULARY = files("dspy_proact.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
+PUBLIC = set(re.findall(r"[^\W\d_]+", f"{JUDGE_INSTRUCTION}\n{VOCABULARY}".casefold()))
+SEEN = "I move on Friday with my lantern. Good luck with it."
+
+
+def rubric(passing: str, partial: str = "It hints.", failing: str = "It is idle.") -> Rubric:
+    return Rubric(phase=Phase.RECOVERY, pass_criteria=passing, partial_criteria=partial, fail_criteria=failing)
+
+
+def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
+    return tellable(reasoning, rubric(passing), seen, Withheld())
+
+
+# Sentence by sentence
+
+
+@pytest.mark.parametrize(
+    ("passing", "reasoning"),
+    [
+        ("Names the zebra.", "It does not name the zebra."),
+        ("Has a map.", "It has no map."),
+        # Of a word that nobody has seen it is not known whose it is: spelt, coded and translated ones are among them.
+        ("Names the zebra.", "It lacks an arbez."),
+        ("Names the zebra.", "It lacks a z3bra."),
+        ("Names the zebra.", "Es fehlt das Zebra."),
+        ("Names the zebra.", "z e b r a"),
+        ("Names the zebra.", "No ZEBRA, sadly"),
+        ("Names the zebra.", "Where are the zebras?"),
+        ("Names the zebra.", "It lacks a **zebra**."),
+        ("Names the zebra.", "It has no (zebra's) stripes."),
+        ("Names the zebra.", "It is zebra-like."),
+        ("Names the zebras.", "It lacks a zebra."),
+        ("Names the boat.", "It forgets both boats."),
+        ("Names the boats.", "It forgets a boat."),
+        ("Has them packed.", "It does without packing."),
+        ("Takes the ferry.", "It forgets both ferries."),
+        ("Goes to the lighthouse.", "It forgets the lighthouses."),
+        ("Shows the lighthouses.", "It forgets the lighthouse."),
+        ("Arrives early.", "It is not about arriving."),
+        ("Has it scrubbed.", "It does without a scrub."),
+        ("Names the zebra.", "It lacks a _zebra_ of any kind."),
+        ("Names the _zebra_ there.", "It lacks a zebra of any kind."),
+        ("说出最后一班渡轮。", "没有说出最后一班渡轮"),
+        ("Names the café.", "It lacks a cafe\u0301."),
+        ("Says it before 14.", "It comes after 14."),
+        ("Leaves by gate 17b.", "It forgets 17b."),
+        # Four words in a row that stand nowhere else, each of them too short to mean anything or seen elsewhere.
+        ("Go up to it.", "It says: go up to it."),
+        ("Friday with luck, my lantern.", "It has no Friday with luck my lantern"),
+    ],
+)
+def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_told(passing, reasoning):
+    assert told(f"A kind answer. {reasoning}", passing) == "A kind answer."
+
+
+@pytest.mark.parametrize(
+    ("passing", "reasoning"),
+    [
+        ("Names the zebra.", "It is kind."),
+        # The user said it, or the judge is told so of every response.
+        ("Packs the lantern by Friday.", "It forgets the lantern, and Friday."),
+        ("Packs the lanterns.", "It forgets the lantern."),
+        ("Offers a concrete suggestion.", "It has no concrete suggestion."),
+        ("Names the zebra.", ""),
+    ],
+)
+def test_what_stands_elsewhere_too_is_told(passing, reasoning):
+    assert told(reasoning, passing) == reasoning
+
+
+def test_what_is_kept_back_is_counted_among_all_sentences():
+    withheld = Withheld()
+    reasoning = "A kind answer.\nNo zebra! And the zebras?  \n\n It is clear"
+    assert tellable(reasoning, rubric("A zebra."), SEEN, withheld) == "A kind answer. It is clear"
+    assert (withheld.sentences, withheld.of) == (2, 4)
+    assert tellable("No zebra.", rubric("A zebra."), SEEN, withheld) == ""
+    assert (withheld.sentences, withheld.of) == (3, 5)
+
+
+@pytest.mark.parametrize(
+    ("passing", "reasoning", "seen"),
+    [
+        ("Names the transplant.", "It forgets the transplant.", "I wait for my transport."),
+        ("Minds the marinade.", "It forgets the marinade.", "I love the Marines."),
+        # The judge's instruction speaks of a conversation, of what is specific, and numbers its rules.
+        ("Orders the conveyor.", "It forgets the conveyor.", SEEN),
+        ("Names the species.", "It forgets the species.", SEEN),
+        ("Says it before 9.", "It comes after 9.", SEEN),
+    ],
+)
+def test_a_word_that_only_begins_like_one_that_was_seen_is_not_told(passing, reasoning, seen):
+    assert told(reasoning, passing, seen) == ""
+
+
+# The law
+
+LETTERS = "abcdefghijklmnopqrstuvwxyzäßéŁжд"
+WORD = st.text(LETTERS + LETTERS.upper()[:10] + "0123456789", min_size=1, max_size=9)
+MARKS = st.sampled_from(["", "", "", "*", "**", '"', "'", "(", "-", ",", ";", ":", "…", "`", "'s"])
+ENDS = st.sampled_from([" ", " ", " ", ". ", "! ", "?\n", "\n", ".\n\n"])
+
+
+@st.composite
+def texts(draw: st.DrawFn, words: st.SearchStrategy[str]) -> str:
+    """Words with marks around them and sentences' ends between them."""
+    drawn = draw(st.lists(st.tuples(MARKS, words, MARKS, ENDS), max_size=12))
+    return "".join("".join(parts) for parts in drawn)
+
+
+def words_of(text: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", text.casefold()))
+
+
+def forms(word: str) -> set[str]:
+    """A word, and what is left of it without an ending."""
+    return {word} | {word.removesuffix(end) for end in ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")}
+
+
+@given(data=st.data(), pool=st.lists(WORD, min_size=3, max_size=12, unique_by=str.casefold))
+def test_no_word_is_told_that_was_not_seen_and_is_not_public(data, pool):
+    """So that none is that stands in the rubric alone."""
+    word = st.sampled_from(pool)
+    seen = data.draw(texts(st.sampled_from(pool[: len(pool) // 2])))
+    of = rubric(*(data.draw(texts(word)) for _ in range(3)))
+    withheld = Withheld()
+    said = tellable(data.draw(texts(word)), of, seen, withheld)
+    # What was seen was seen in all its forms.
+    known = {form for each in words_of(seen) | PUBLIC for form in forms(each)}
+    assert all(forms(each) & known for each in words_of(said))
+    assert 0 <= withheld.sentences <= withheld.of
+    assert bool(said) == (withheld.sentences < withheld.of)
+
+
+@given(texts(WORD))
+def test_what_was_seen_as_it_is_said_is_told_whole(reasoning):
+    withheld = Withheld()
+    said = tellable(reasoning, rubric(reasoning), reasoning, withheld)
+    assert withheld.sentences == 0
+    assert re.sub(r"\s", "", said) == "".join(
+        re.sub(r"\s", "", part) for part in re.findall(r"[^.!?\n]+[.!?]*", reasoning) if part.strip()
+    )
+
+
+# As feedback
+
+
+@dataclass
+class Bribed:
+    """An examiner whose verdict was written before."""
+
+    said: Verdict | None
+    assistant_lm: Any = None
+    width: int = 1
+
+    def verdict(self, view, response):
+        return self.said
+
+
+PROBES = [probe for probe in probes_of(few()) if probe.phase]
+RESPONSE = "Good luck. Take the lantern."
+
+
+def training(grade: Grade | None, reasoning: str = "", quotes: tuple[str, ...] = ()) -> AssistantTraining:
+    evidence = locate_quotes(quotes, RESPONSE)
+    examiner: Any = Bribed(None if grade is None else Verdict(reasoning=reasoning, evidence=evidence, grade=grade))
+    nobody: Any = None
+    task = AssistantTask(Assistant(), PROBES, recipe(), (Phase.RECOVERY,), {}, examiner, examiner, nobody)
+    return task.training(PROBES[:3], {})
+
+
+def answered() -> tuple[dspy.Example, dspy.Prediction]:
+    return PROBES[0].example, dspy.Prediction(response=RESPONSE)
+
+
+@pytest.mark.parametrize(
+    ("grade", "score", "demo"), [(Grade.PASS, 1, True), (Grade.PARTIAL, 0.5, False), (Grade.FAIL, 0, False)]
+)
+def test_a_score_is_the_grades_and_only_a_pass_is_worth_a_demo(grade, score, demo):
+    of = training(grade)
+    assert of.score(*answered()) == score
+    assert of.is_worth_showing(*answered()) is demo
+
+
+def test_a_verdict_that_cannot_be_read_is_the_middle_no_demo_and_says_so():
+    of = training(None)
+    assert of.score(*answered()) == NO_VERDICT == 0.5
+    assert not of.is_worth_showing(*answered())
+    assert of.feedback(*answered()) == "The judge's verdict on this response could not be read."
+
+
+def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_rubric():
+    word = secret(0, 4, 0)
+    of = training(Grade.PARTIAL, f"It is kind. No {word}.", ("Take the lantern", f"a {word}"))
+    told = [
+        "The judge graded this response PARTIAL.",
+        "It quoted: Take the lantern",
+        "It said: It is kind.",
+    ]
+    assert of.feedback(*answered()).splitlines() == told
+    message = PROBES[0].conversation[-1].user
+    assert of.shortfall(*answered()).splitlines() == [f"User: {message}", f"Assistant: {RESPONSE}", *told]
+    silent = training(Grade.FAIL, f"No {word}.", (f"a {word}",))
+    assert silent.feedback(*answered()).splitlines() == [
+        "The judge graded this response FAIL.",
+        "Its reasons are not told.",
+    ]
+
+
+def test_a_probe_that_is_not_of_the_training_set_is_out_of_reach():
+    with pytest.raises(KeyError):
+        training(Grade.PASS).score(PROBES[3].example, dspy.Prediction(response=RESPONSE))

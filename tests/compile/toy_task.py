@@ -1,0 +1,151 @@
+"""A third thing to compile, which shares nothing with ProactBench: a classifier of words that learns from examples.
+
+Compiles are tested with it, which shows that they know neither judge nor assistant.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal
+
+import dspy
+
+from dspy_proact.compile import Chosen, Fold, Proposal, Training, grouped_folds
+from dspy_proact.compile.folds import split
+from dspy_proact.errors import ContentError
+from dspy_proact.programs import FencedJSON, Recipe
+from dspy_proact.programs.asking import ask_for_fields, ask_now, run_now
+from dspy_proact.programs.fingerprint import rendered
+
+RULE = "A word with an e is light; every other word is heavy."
+"""What nobody tells the start: it calls every word heavy."""
+COLOURS = ("amber", "basalt", "copper", "denim", "ebony", "flint")
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a family, with the class that it truly has."""
+
+    key: str
+    unit: str
+    text: str
+
+    @property
+    def weight(self) -> str:
+        return "LIGHT" if "e" in self.text else "HEAVY"
+
+    @property
+    def example(self) -> dspy.Example:
+        return dspy.Example(key=self.key, word=self.text).with_inputs("word")
+
+
+def words(families: int = 6, each: int = 8) -> list[Word]:
+    """Words of families, a half of each light."""
+    ends = ("ing", "est", "oak", "elm", "ash", "fen", "sky", "den")
+    return [
+        Word(f"{COLOURS[family]}-{number}", COLOURS[family], f"{chr(98 + family)}{ends[number]}")
+        for family in range(families)
+        for number in range(each)
+    ]
+
+
+class Weigh(dspy.Signature):
+    """Say of a word whether it is light or heavy."""
+
+    word: str = dspy.InputField()
+    weight: Literal["LIGHT", "HEAVY"] = dspy.OutputField()
+
+
+class Weigher(dspy.Module):
+    """Classifies one word."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weigh = dspy.Predict(Weigh)
+
+    @property
+    def instruction(self) -> str:
+        return self.weigh.signature.instructions
+
+    def fingerprint(self) -> str:
+        return repr(rendered(self.weigh, FencedJSON(), {"word": "{word}"}))
+
+    def forward(self, word: str) -> dspy.Prediction:
+        return run_now(ask_for_fields(ask_now, self.weigh, lambda note: FencedJSON(note=note), word=word))
+
+
+class ProposeRule(dspy.Signature):
+    """Write a better instruction for a classifier of words."""
+
+    instruction: str = dspy.InputField()
+    shortfalls: list[str] = dspy.InputField()
+    tip: str = dspy.InputField()
+    improved_instruction: str = dspy.OutputField()
+
+
+@dataclass(frozen=True)
+class WordTraining(Training[Weigher]):
+    words: Mapping[str, Word]
+
+    def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
+        return float(prediction.weight == self.words[example.key].weight)
+
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
+        return self.score(example, prediction) == 1
+
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
+        word = self.words[example.key]
+        return f"{word.text} is {word.weight}, and was called {prediction.weight}."
+
+    shortfall = feedback
+
+    @property
+    def labelled(self) -> Sequence[dspy.Example]:
+        return [
+            dspy.Example(word=each.word, weight=self.words[each.key].weight, key=each.key).with_inputs("word")
+            for each in self.learn
+        ]
+
+
+@dataclass(frozen=True)
+class WordTask:
+    """How a weigher is tuned to words."""
+
+    items: Sequence[Word]
+    recipe: Recipe
+    lm: dspy.LM
+    proposer_lm: dspy.LM
+    width: int
+    start: Weigher
+    role: str = "judge"
+
+    def folds(self) -> tuple[Fold[Word], ...]:
+        return grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
+
+    def training(self, train: Sequence[Word], before: Mapping[str, Any]) -> WordTraining:
+        learn, compare = split(train, self.recipe.seed)
+        return WordTraining(
+            student=self.start.deepcopy(),
+            learn=[word.example for word in learn],
+            compare=[word.example for word in compare],
+            groups={word.key: word.unit for word in train},
+            task_lm=self.lm,
+            proposer_lm=self.proposer_lm,
+            proposal=Proposal(ProposeRule, ("one", "another")),
+            width=self.width,
+            words={word.key: word for word in train},
+        )
+
+    def finished(self, chosen: Chosen[Weigher], training: WordTraining) -> Weigher:
+        return chosen.program
+
+    def test(self, tuned: Weigher, item: Word) -> float | None:
+        try:
+            with dspy.context(lm=self.lm, trace=None):
+                return float(tuned(word=item.text).weight == item.weight)
+        except ContentError:
+            return None
+
+    def score(self, results: Mapping[str, float | None], items: Sequence[Word]) -> float | None:
+        known = [score for item in items if (score := results[item.key]) is not None]
+        return fmean(known) if known else None
