@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.compile.assistant.search import TIPS
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
+from tuning import provenance
 
-from dspy_proact.compile import AssistantCompile, AssistantPlan, Effort
+from dspy_proact.compile import AssistantCompile
 from dspy_proact.compile.assistant.teacher import HINT
+from dspy_proact.compile.assistant.training import PROPOSAL
 from dspy_proact.corpus import Corpus
-from dspy_proact.models import Gate, Limits, ModelSpec
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import (
     Assistant,
     AssistantArtefact,
@@ -20,6 +21,7 @@ from dspy_proact.programs import (
     CardNumber,
     CardUsage,
     Change,
+    Recipe,
     Reply,
     predictor_state,
     signature_hash,
@@ -132,17 +134,9 @@ NAMES = {
 }
 
 
-def plan(
-    optimizer: Any = "search",
-    folds: int = 2,
-    trials: int = 3,
-    seed: int = 0,
-    max_demos: int = 2,
-    phases: Sequence[Phase] = (Phase.RECOVERY,),
-    guards: Mapping[Any, float] | None = None,
-) -> AssistantPlan:
+def recipe(optimizer: Any = "search", folds: int = 2, trials: int = 3, seed: int = 0, max_demos: int = 2) -> Recipe:
     """A small one."""
-    return AssistantPlan(Effort(optimizer, trials, max_demos, seed), folds, tuple(phases), guards or {})
+    return Recipe(optimizer=optimizer, trials=trials, max_demos=max_demos, folds=folds, seed=seed)
 
 
 def bases(server: Server) -> dict[str, str]:
@@ -163,16 +157,18 @@ def at_server(server: Server) -> dict[str, ModelSpec]:
 def at(
     server: Server,
     read: Corpus,
-    how: AssistantPlan,
+    how: Recipe,
+    phases: Sequence[Phase] = (Phase.RECOVERY,),
+    guards: Mapping[Any, float] | None = None,
     system_prompt: str | None = None,
     start: Path | None = None,
-    limits: Limits | None = None,
-    **models: ModelSpec,
+    gate: Gate | None = None,
+    **models: ModelSpec | str | None,
 ) -> AssistantCompile:
     """A compile whose four models are at the server, unless others are given."""
-    gate = Gate(retries=0, limits=limits)
-    named = at_server(server) | models
-    return AssistantCompile(read, **named, plan=how, system_prompt=system_prompt, start=start, gate=gate)
+    named: Any = at_server(server) | models
+    said: Any = {"system_prompt": system_prompt, "start": start, "gate": gate or Gate(retries=0)}
+    return AssistantCompile(read, **named, recipe=how, phases=phases, margins=guards, **said)
 
 
 def command_at(server: Server) -> list[str]:
@@ -229,7 +225,7 @@ def obedient(*instructions: str, timely: str = "PASS") -> Callable[[Sent], Answe
 def _tip(sent: Sent) -> int:
     """Place of the tip of a request among those of our search; 0 where it has none."""
     asked = str(sent.messages[-1]["content"])
-    return next((place for place, tip in enumerate(TIPS) if tip in asked), 0)
+    return next((place for place, tip in enumerate(PROPOSAL.tips) if tip in asked), 0)
 
 
 def proposed(sent: Sent, instruction: str) -> str:
@@ -245,13 +241,6 @@ def proposed(sent: Sent, instruction: str) -> str:
 
 
 # Artefacts
-
-
-def lasting(file: Path) -> dict[str, Any]:
-    """An artefact without the time at which it was made."""
-    content = json.loads(file.read_text(encoding="utf-8"))
-    assert content["card"].pop("created")
-    return content
 
 
 _NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
@@ -274,7 +263,6 @@ def card(**changes: Any) -> AssistantCard:
         "scenarios": 10,
         "triggers": 60,
         "controls": 20,
-        "folds": 2,
         "fold_scores": (0.6, None),
         "guards": {"offers": 0.05},
         "candidates": (),
@@ -283,16 +271,13 @@ def card(**changes: Any) -> AssistantCard:
         "conversation_overlap": 0.0,
         "usage_before": _USAGE,
         "usage_after": _USAGE,
-        "assistant": {"model": "openai/student"},
-        "judge": {"model": "openai/tuner"},
-        "report_judge": {"model": "openai/reporter"},
-        "proposer": "openai/writer",
-        "optimizer": {"name": "search"},
-        "start": "ff",
-        "corpus": {"name": "a corpus", "sha256": "ff", "dialogues": []},
-        "embedded": False,
-        "versions": {"dspy": "3"},
-        "created": "2026-01-02T03:04:05+00:00",
+        "provenance": provenance(
+            "a corpus",
+            assistant="openai/student",
+            judge="openai/tuner",
+            report_judge="openai/reporter",
+            proposer="openai/writer",
+        ),
     }
     return AssistantCard(**(of | changes))
 

@@ -7,10 +7,11 @@ a test tells the roles apart by the path. Anything that a test does not script i
 import asyncio
 import hashlib
 import json
+import random
 import re
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from aiohttp import web
@@ -48,11 +49,19 @@ class Answer:
     raw: bytes | None = None
     usage: dict[str, Any] | None = field(default_factory=lambda: {"prompt_tokens": 11, "completion_tokens": 7})
     delay: float = 0.0
+    turns: int = 0
+    """Of the server's loop that pass before it is sent: others overtake it, and no clock is asked."""
     pieces: tuple[str, ...] | None = None
     """Of a stream; None for the words of `content`."""
     broken: Literal["lost", "ended", "silent", "idle"] | None = None
     """How a stream breaks off after its pieces: the connection is lost, ends without a word, says nothing more, or
     is kept alive with comments only."""
+
+
+def shuffled(script: Callable[[Sent], Answer], seed: int = 0) -> Callable[[Sent], Answer]:
+    """The script's answers, of those in flight in an order that chance decides."""
+    draw = random.Random(seed)
+    return lambda sent: replace(script(sent), turns=draw.randrange(300))
 
 
 def error(status: int, message: str = "no", **headers: str) -> Answer:
@@ -152,6 +161,8 @@ class Server:
         try:
             answer = self.script(sent)
             await asyncio.sleep(answer.delay)
+            for _ in range(answer.turns):
+                await asyncio.sleep(0)
         finally:
             self.in_flight -= 1
         if sent.body.get("stream") and answer.raw is None:

@@ -11,21 +11,24 @@ from typing import Any
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
-from dspy_proact.compile import Effort, JudgeCompile, Plan, labelled
+from dspy_proact.compile import JudgeCompile, labelled
 from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.corpus.ratings.source import RatingsSource
-from dspy_proact.models import Gate
+from dspy_proact.models import Gate, ModelIdentity
 from dspy_proact.programs import (
     CardNumber,
     CardUsage,
     Cuts,
+    DataSource,
     Gain,
     GradeResponse,
     Judge,
     JudgeArtefact,
     JudgeCard,
     PhaseCard,
+    Provenance,
+    Recipe,
     predictor_state,
     signature_hash,
 )
@@ -109,9 +112,9 @@ def on_disk(folder: Path, of: Ratings) -> list[str]:
     return ["--ratings", str(folder / "ratings.csv"), "--items", str(folder / "items.jsonl")]
 
 
-def plan(optimizer: Any = "labeled", folds: int = 2, votes: int = 1, trials: int = 2, seed: int = 0) -> Plan:
+def recipe(optimizer: Any = "labeled", folds: int = 2, trials: int = 2, seed: int = 0) -> Recipe:
     """A small one."""
-    return Plan(Effort(optimizer, trials=trials, max_demos=2, seed=seed), folds=folds, votes=votes)
+    return Recipe(optimizer=optimizer, trials=trials, max_demos=2, folds=folds, seed=seed)
 
 
 def proposer_base(server: Any) -> str:
@@ -122,16 +125,18 @@ def proposer_base(server: Any) -> str:
 def at(
     server: Any,
     of: Ratings,
-    how: Plan,
+    how: Recipe,
     params: dict[str, Any] | None = None,
     proposer: str | None = None,
     start: Path | None = None,
+    votes: int = 1,
     **calls: Any,
 ) -> JudgeCompile:
     """A compile whose judge, with parameters, and proposer, at another endpoint if one is given, are at the server."""
     judge = spec("openai/any", server.judge, params=params or {})
     writer = spec("openai/any", proposer or proposer_base(server))
-    return JudgeCompile(of, judge, writer, plan=how, start=start, gate=Gate(retries=0, **calls))
+    gate = Gate(**({"retries": 0} | calls))
+    return JudgeCompile(of, judge, writer, recipe=how, votes=votes, start=start, gate=gate)
 
 
 def models(sent: Sent) -> Answer:
@@ -167,8 +172,24 @@ def proposal(sent: Sent) -> str:
 def lasting(file: Path) -> dict[str, Any]:
     """An artefact without the time at which it was made."""
     content = json.loads(file.read_text(encoding="utf-8"))
-    assert content["card"].pop("created")
+    assert content["card"]["provenance"].pop("created")
     return content
+
+
+def provenance(data: str = "a study", **models: str) -> Provenance:
+    """With what a program by hand would have been made."""
+    return Provenance(
+        models={
+            name: ModelIdentity(model=model, endpoint=None, decoding={})
+            for name, model in (models or {"judge": "openai/any", "proposer": "openai/any"}).items()
+        },
+        recipe=Recipe(folds=2),
+        start="ff",
+        data=DataSource(name=data, sha256="ff"),
+        embedded=False,
+        versions={"dspy": "3"},
+        created="2026-01-02T03:04:05+00:00",
+    )
 
 
 NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
@@ -205,16 +226,9 @@ def card(**low: float | None) -> JudgeCard:
         evidence_after=(2, 2),
         usage_before=USAGE,
         usage_after=USAGE,
-        folds=2,
         fold_scores=(0.6, 0.7),
         overlap=0.0,
-        judge={"model": "openai/any"},
-        proposer="openai/any",
-        optimizer={"name": "search"},
-        ratings={"name": "a study", "sha256": "ff"},
-        embedded=False,
-        versions={"dspy": "3"},
-        created="2026-01-02T03:04:05+00:00",
+        provenance=provenance(),
     )
 
 

@@ -167,6 +167,7 @@ class Compile(ABC, Generic[A]):
             task = self.task(models)
             return task, CrossFit(task, self.recipe, self._gate.concurrency, progress, folder).compiled()
         finally:
+            wait_for(record.settled())
             for model in models.values():
                 wait_for(model.aclose())
 

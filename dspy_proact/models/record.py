@@ -18,7 +18,7 @@ from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, respons
 from dspy.lm15 import Request, Response
 
 from dspy_proact.calls import Call, collect_calls, record_call
-from dspy_proact.errors import ContentError, Halt, ProviderDown, ProviderError, RunError, StorageFault
+from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, RunError, StorageFault
 from dspy_proact.kept import Log
 from dspy_proact.models.blocking import BlockingEngine, wait_for
 from dspy_proact.models.gated import GatedEngine
@@ -63,6 +63,7 @@ class Record:
         sending: What is in flight, by request.
         paid: Requests that were sent by this process.
         told: Called after each of them, in whatever thread.
+        closed: Whether it is over, so that nothing can be kept any more.
 
     Raises:
         RunError: It is damaged, in use, or cannot be written.
@@ -72,6 +73,7 @@ class Record:
         self.path, self.told = path, told
         self.answers: dict[str, Answered] = {}
         self.paid = 0
+        self.closed = False
         self.sending: dict[str, asyncio.Future[Answered]] = {}
 
     def __enter__(self) -> Self:
@@ -84,7 +86,13 @@ class Record:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.closed = True
         self._log.__exit__()
+
+    async def settled(self) -> None:
+        """Wait until nothing is in flight: DSPy leaves threads behind where it is ended, and their answers are paid."""
+        while self.sending:
+            await asyncio.wait(list(self.sending.values()))
 
     async def once(self, request: str, ask: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
         """What `ask` comes to; others who ask for the same meanwhile wait for it in `sending`."""
@@ -167,6 +175,8 @@ class RecordedEngine:
     async def _sent(self, name: str, request: Request) -> Answered:
         # The slot is held until the answer is kept, so that a kill loses no more answers than calls are in flight.
         async with self.gated.gate.slots:
+            if self.record.closed:  # a thread that DSPy left behind
+                raise Interrupted("the compile is over")
             try:
                 return self.record.add(await self._asked(name, request))
             except Halt as halt:

@@ -17,6 +17,7 @@ from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
 from dspy_proact.runs.border import attempted
+from dspy_proact.runs.collector import rare_collections
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
@@ -55,6 +56,11 @@ class Runner:
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
+        with rare_collections():
+            await self._work(queue, concurrency)
+        self.switch.check()
+
+    async def _work(self, queue: deque[Work], concurrency: int) -> None:
         workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
         try:
             await asyncio.gather(*workers)
@@ -62,7 +68,6 @@ class Runner:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        self.switch.check()
 
     async def _work_off(self, queue: deque[Work]) -> None:
         try:

@@ -16,12 +16,12 @@ from assistants import (
     artefact,
     bases,
     command_at,
-    lasting,
     models,
     obedient,
     on_disk,
 )
 from server import Answer, error, healthy
+from tuning import lasting
 
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.corpus import CONTROL_RULE

@@ -1,43 +1,35 @@
 """`AssistantCompile` from end to end: stopped and resumed, replayed, in another order, and what it refuses."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import dspy
 import pytest
 import tuning
 from assistants import (
-    FEW,
     NAMES,
     artefact,
     at,
     at_server,
-    command_at,
     corpus,
     dialogue,
     few,
-    lasting,
     models,
-    on_disk,
-    plan,
     proposed,
+    recipe,
     token,
 )
 from rows import jsonl
 from server import Answer, Sent, Server, error
 from specs import spec
+from tuning import lasting
 
 from dspy_proact.calls import Price
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, AssistantCompile, JudgeCompile
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
-from dspy_proact.models import Limits, ModelSpec
+from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.programs import load_assistant, read_artefact, write_artefact
 from dspy_proact.types import Phase
 
@@ -54,7 +46,7 @@ def counts(server: Server) -> list[int]:
 
 def compiled(server: Server, tmp_path: Any, script: Any = models, read: Corpus | None = None, **how: Any) -> Any:
     server.script = script
-    return at(server, read or corpus(), plan(**how)).run(tmp_path / "out").artefact
+    return at(server, read or corpus(), recipe(**how)).run(tmp_path / "out").artefact
 
 
 # Stopped and gone on with
@@ -66,92 +58,68 @@ def test_a_compile_that_limits_stopped_goes_on_to_the_same_file_and_pays_for_not
 ):
     """So does a second compile from nothing, which the first runs of this test are: same seed, same file."""
     server.script = models
-    before = dspy.cache
-    how = plan(optimizer, trials=2, guards={"offers": 0.05})
-    compiling = at(server, corpus(5), how)
-    most = compiling.estimate()
+    how, guards = recipe(optimizer, trials=2), {"offers": 0.05}
+    compiling = at(server, corpus(5), how, guards=guards)
+    most = compiling.forecast()
     assert server.sent == []
     whole = compiling.run(tmp_path / "whole")
     asked = bodies(server.sent)
     assert whole.paid == len(server.sent) > 48
     # No request is paid for twice, but for what a proposer is asked again on purpose.
     assert set(bodies(sent for sent in server.sent if sent.role != "proposer").values()) == {1}
-    bounds = [most.responses, most.verdicts, most.report_verdicts, most.proposer_calls]
+    bounds = [most.roles[role].calls for role in ("assistant", "judge", "report_judge", "proposer")]
     assert all(count <= bound for count, bound in zip(counts(server), bounds, strict=True))
     assert read_artefact(whole.path) == whole.artefact
 
     server.sent.clear()
     sent = 0
     for calls in (1, 7, 40):
+        limited = Gate(retries=0, limits=Limits(calls=calls))
         with pytest.raises(LimitReached):
-            at(server, corpus(5), how, limits=Limits(calls=calls)).run(tmp_path / "parts")
+            at(server, corpus(5), how, guards=guards, gate=limited).run(tmp_path / "parts")
         sent += calls
         assert len(server.sent) == sent
         assert not (tmp_path / "parts" / "assistant.json").exists()
-    resumed = at(server, corpus(5), how).run(tmp_path / "parts")
+    resumed = at(server, corpus(5), how, guards=guards).run(tmp_path / "parts")
     assert resumed.paid == whole.paid - 48
     assert bodies(server.sent) == asked
     assert lasting(resumed.path) == lasting(whole.path)
-    assert dspy.cache is before
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_compile_that_was_killed_pays_again_only_for_the_call_in_flight(tmp_path, server):
-    server.script = models
-    whole = at(server, few(), plan()).run(tmp_path / "whole")
-    asked = bodies(server.sent)
-    server.sent.clear()
-    kill_at = whole.paid // 2
-
-    def kill(sent):
-        if len(server.sent) == kill_at:
-            os.kill(child.pid, signal.SIGKILL)
-        return models(sent)
-
-    server.script = kill
-    options = [*command_at(server), *on_disk(tmp_path, **FEW), "--trials", "3", "--max-demos", "2", "--folds", "2"]
-    command = [sys.executable, "-m", "dspy_proact", "optimize", "assistant", *options, "--out", tmp_path / "parts"]
-    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    told = child.communicate(timeout=60)[1]
-    assert child.returncode == -signal.SIGKILL, told
-    assert len(server.sent) == kill_at
-    at_kill = bodies(server.sent[-1:])
-
-    server.script = models
-    resumed = at(server, few(), plan()).run(tmp_path / "parts")
-    assert resumed.paid == whole.paid - kill_at + 1
-    assert bodies(server.sent) == asked + at_kill
-    assert lasting(resumed.path) == lasting(whole.path)
-
-
 def test_a_provider_that_dies_stops_the_compile_and_the_same_call_goes_on(tmp_path, server):
-    """Each of the four in turn, half way through its part."""
+    """Each of the four, half way through its part; who was answered meanwhile is not asked again."""
     server.script = models
-    whole = at(server, few(), plan()).run(tmp_path / "whole")
+    whole = at(server, few(), recipe()).run(tmp_path / "whole")
     asked, halves = bodies(server.sent), {role: len(server.of(role)) // 2 for role in ROLES}
-    failed: Counter[str] = Counter()
-    server.sent.clear()
 
-    def dying(role: str, after: int) -> Callable[[Sent], Answer]:
-        return lambda sent: error(503) if sent.role == role and len(server.of(role)) > after else models(sent)
+    def dying(role: str, failed: Counter[str]) -> Callable[[Sent], Answer]:
+        def answer(sent: Sent) -> Answer:
+            if sent.role == role and len(server.of(role)) > halves[role]:
+                failed.update(bodies([sent]))
+                return error(503)
+            return models(sent)
 
-    for role in ("report", "judge", "assistant", "proposer"):
-        server.script = dying(role, after=halves[role])
+        return answer
+
+    for role in ROLES:
+        server.sent.clear()
+        failed: Counter[str] = Counter()
+        server.script = dying(role, failed)
         with pytest.raises(ProviderDown, match="cannot go round it"):
-            at(server, few(), plan()).run(tmp_path / "parts")
-        assert server.sent[-1].role == role
-        failed += bodies(server.sent[-1:])
-    server.script = models
-    resumed = at(server, few(), plan()).run(tmp_path / "parts")
-    assert bodies(server.sent) == asked + failed
-    assert lasting(resumed.path) == lasting(whole.path)
+            at(server, few(), recipe()).run(tmp_path / role)
+        assert 1 <= failed.total() <= 32
+        server.script = models
+        resumed = at(server, few(), recipe()).run(tmp_path / role)
+        assert bodies(server.sent) == asked + failed
+        assert lasting(resumed.path) == lasting(whole.path)
 
 
 # The same and not the same
 
 
 def test_another_seed_is_another_compile(server):
-    first, second = (at(server, corpus(), plan(seed=seed)) for seed in (0, 1))
+    first, second = (at(server, corpus(), recipe(seed=seed)) for seed in (0, 1))
     assert first.identity != second.identity
     assert first.default_folder != second.default_folder
 
@@ -166,11 +134,11 @@ def test_another_order_of_dialogues_is_another_compile_that_asks_the_same_and_en
     asked: list[Counter[str]] = []
     for name, personas in (("ordered", (0, 1, 2, 3, 4)), ("shuffled", (3, 0, 4, 2, 1))):
         server.sent.clear()
-        contents.append(lasting(at(server, few(personas), plan(optimizer)).run(tmp_path / name).path))
+        contents.append(lasting(at(server, few(personas), recipe(optimizer)).run(tmp_path / name).path))
         asked.append(bodies(server.sent))
     assert asked[0] == asked[1]
     first, second = contents
-    assert first["card"]["corpus"].pop("sha256") != second["card"]["corpus"].pop("sha256")
+    assert first["card"]["provenance"]["data"].pop("sha256") != second["card"]["provenance"]["data"].pop("sha256")
     assert first["state"] == second["state"]
     assert rounded(first["card"]) == rounded(second["card"])
 
@@ -189,43 +157,43 @@ def rounded(value: Any) -> Any:
 
 def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_differs(tmp_path, server):
     server.script = models
-    at(server, few(), plan(trials=1)).run(tmp_path / "out")
+    at(server, few(), recipe(trials=1)).run(tmp_path / "out")
     calls = len(server.sent)
-    assert at(server, few(), plan(trials=1)).run(tmp_path / "out").paid == 0  # everything stands in the record
-    how = plan(trials=1)
+    assert at(server, few(), recipe(trials=1)).run(tmp_path / "out").paid == 0  # everything stands in the record
+    how = recipe(trials=1)
     for other, named in [
-        (at(server, few(), plan(trials=1, seed=1)), "optimizer"),
-        (at(server, few(), plan(trials=1, folds=3)), "optimizer"),
-        (at(server, few(5), how), "corpus"),
-        (at(server, few((1, 0, 2, 3)), how), "corpus"),
-        (at(server, few(), plan(trials=1, phases=[Phase.RECOVERY, Phase.EMERGENT])), "phases"),
-        (at(server, few(), plan(trials=1, guards={"offers": 0.05})), "guards"),
+        (at(server, few(), recipe(trials=1, seed=1)), "recipe.seed"),
+        (at(server, few(), recipe(trials=1, folds=3)), "recipe.folds"),
+        (at(server, few(5), how), "data"),
+        (at(server, few((1, 0, 2, 3)), how), "data"),
+        (at(server, few(), how, phases=[Phase.RECOVERY, Phase.EMERGENT]), "settings.phases"),
+        (at(server, few(), how, guards={"offers": 0.05}), "settings.guards"),
         (at(server, few(), how, system_prompt="Be kind."), "start"),
-        (at(server, few(), how, model=spec("openai/other", server.assistant)), "assistant"),
-        (at(server, few(), how, judge=spec("openai/other", server.judge)), "judge"),
-        (at(server, few(), how, report_judge=spec("openai/other", server.report)), "report_judge"),
-        (at(server, few(), how, proposer=spec("openai/other", server.proposer)), "proposer"),
+        (at(server, few(), how, model=spec("openai/other", server.assistant)), "models.assistant.model"),
+        (at(server, few(), how, judge=spec("openai/other", server.judge)), "models.judge.model"),
+        (at(server, few(), how, report_judge=spec("openai/other", server.report)), "models.report_judge.model"),
+        (at(server, few(), how, proposer=spec("openai/other", server.proposer)), "models.proposer.model"),
+        (at(server, few(), how, model=spec(NAMES["model"], server.judge)), "models.assistant.endpoint"),
         (
             at(server, few(), how, model=spec(NAMES["model"], server.assistant, params={"temperature": 0.5})),
-            "assistant",
+            "models.assistant.decoding.temperature",
         ),
-        (at(server, few(), how, judge=spec(NAMES["judge"], server.judge, params={"temperature": 0.5})), "judge"),
     ]:
-        with pytest.raises(RunError, match=f"holds another compile, which differs in {named};"):
+        with pytest.raises(RunError, match=rf"holds another compile, which differs in {named}\b"):
             other.run(tmp_path / "out")
     assert len(server.sent) == calls
 
 
 def test_a_folder_of_a_judges_compile_or_of_anything_else_is_refused(tmp_path, server):
     server.script = tuning.models
-    tuning.at(server, tuning.study(), tuning.plan(), proposer=server.judge).run(tmp_path / "judge")
+    tuning.at(server, tuning.study(), tuning.recipe(), proposer=server.judge).run(tmp_path / "judge")
     server.sent.clear()
-    with pytest.raises(RunError, match="holds another compile, which differs in assistant, judge, report_judge"):
-        at(server, corpus(), plan()).run(tmp_path / "judge")
+    with pytest.raises(RunError, match=r"holds another compile, which differs in .*program"):
+        at(server, corpus(), recipe()).run(tmp_path / "judge")
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "holiday.jpg").write_bytes(b"x")
     with pytest.raises(RunError, match="else: not empty and not a compile; name another folder with --out"):
-        at(server, corpus(), plan()).run(tmp_path / "else")
+        at(server, corpus(), recipe()).run(tmp_path / "else")
     assert server.sent == []
     assert [path.name for path in (tmp_path / "else").iterdir()] == ["holiday.jpg"]
 
@@ -235,7 +203,7 @@ def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "compile.json").write_text(damaged, encoding="utf-8")
     with pytest.raises(RunError, match=r"compile\.json"):
-        at(server, corpus(), plan()).run(tmp_path / "out")
+        at(server, corpus(), recipe()).run(tmp_path / "out")
     assert server.sent == []
 
 
@@ -244,30 +212,42 @@ def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
 
 def test_one_judge_for_both_is_warned_of_on_the_card_and_asked_once_for_one_verdict(tmp_path, server):
     server.script = models
-    compiling = at(server, few(), plan(trials=1), report_judge=ModelSpec(name="openai/tuner"))
+    compiling = at(server, few(), recipe(trials=1), report_judge=ModelSpec(name="openai/tuner"))
     assert compiling.same_judge
     card = compiling.run(tmp_path / "out").artefact.card
     (warning,) = card.warnings
     assert warning.startswith("one model tunes and reports")
-    assert card.judge == card.report_judge
+    made = card.provenance.models
+    assert made["judge"] == made["report_judge"]
     assert server.of("report") == []
     assert set(bodies(server.of("judge")).values()) == {1}
 
 
 def test_two_judges_are_no_cause_for_a_warning(tmp_path, server):
     server.script = models
-    compiling = at(server, few(), plan(trials=1))
+    compiling = at(server, few(), recipe(trials=1))
     assert not compiling.same_judge
     card = compiling.run(tmp_path / "out").artefact.card
     assert card.warnings == ()
-    assert (card.judge["model"], card.report_judge["model"]) == ("openai/tuner", "openai/reporter")
+    made = card.provenance.models
+    assert (made["judge"].model, made["report_judge"].model) == ("openai/tuner", "openai/reporter")
 
 
-def test_one_name_for_two_judges_at_two_endpoints_is_refused(server):
-    """DSPy's memory knows a model by its name: one judge would be given the other's verdicts."""
-    with pytest.raises(UsageError, match="openai/tuner: named at two endpoints"):
-        at(server, few(), plan(), report_judge=spec("openai/tuner", server.report))
-    at(server, few(), plan(), proposer=spec("openai/student", server.proposer))  # who is asked otherwise
+def test_one_name_at_two_endpoints_is_two_judges_who_are_not_given_each_others_verdicts(tmp_path, server):
+    server.script = models
+    twin = spec(NAMES["judge"], server.report)
+    first = at(server, few(), recipe(trials=1)).run(tmp_path / "two")
+    heard = bodies(server.of("report")).total()
+    second = at(server, few(), recipe(trials=1), report_judge=twin).run(tmp_path / "twins")
+    assert bodies(server.of("report")).total() == 2 * heard
+    assert second.paid == first.paid
+
+
+def test_without_a_proposer_the_tuning_judges_model_proposes(tmp_path, server):
+    server.script = models
+    judging = at(server, few(), recipe(trials=1), proposer=None)
+    assert judging.models["proposer"].identity.endpoint == server.judge
+    assert judging.models["proposer"].name == NAMES["judge"]
 
 
 # What is refused before any call
@@ -275,11 +255,11 @@ def test_one_name_for_two_judges_at_two_endpoints_is_refused(server):
 
 def test_fewer_personas_than_folds_are_refused_before_any_call(server):
     with pytest.raises(UsageError, match="4 triggers of RECOVERY in 4 personas or scenarios cannot make 5 folds"):
-        at(server, corpus(), plan(folds=5))
+        at(server, corpus(), recipe(folds=5))
     with pytest.raises(UsageError, match="2 triggers of RECOVERY in 2 personas or scenarios cannot make 2 folds"):
-        at(server, corpus(2), plan())
+        at(server, corpus(2), recipe())
     with pytest.raises(UsageError, match="0 triggers of CRITICAL in 0 personas or scenarios"):
-        at(server, corpus(), plan(phases=[Phase.CRITICAL]))
+        at(server, corpus(), recipe(), phases=[Phase.CRITICAL])
     assert server.sent == []
 
 
@@ -292,47 +272,47 @@ def test_a_fold_that_leaves_one_persona_to_learn_from_is_refused_before_any_call
     server.script = models
     read = Corpus.of(jsonl(*rows).splitlines(), name="a corpus", source="here")
     with pytest.raises(UsageError, match="to learn from"):
-        at(server, read, plan()).run(tmp_path / "out")
+        at(server, read, recipe()).run(tmp_path / "out")
     assert server.sent == []
 
 
 def test_an_empty_prompt_and_a_prompt_beside_a_start_are_refused(tmp_path, server):
     with pytest.raises(UsageError, match="the system prompt is empty"):
-        at(server, corpus(), plan(), system_prompt=" \n")
+        at(server, corpus(), recipe(), system_prompt=" \n")
     write_artefact(tmp_path / "start.json", artefact())
     with pytest.raises(UsageError, match="--start has a prompt of its own; leave --system-prompt out"):
-        at(server, corpus(), plan(), system_prompt="Be kind.", start=tmp_path / "start.json")
+        at(server, corpus(), recipe(), system_prompt="Be kind.", start=tmp_path / "start.json")
 
 
 def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path, server):
     server.script = models
-    start = at(server, corpus((0, 1, 2, 3)), plan(trials=1)).run(tmp_path / "first").path
+    start = at(server, corpus((0, 1, 2, 3)), recipe(trials=1)).run(tmp_path / "first").path
     with pytest.raises(UsageError, match="was compiled on 1 of these conversations, so that no program"):
-        at(server, corpus((3, 4, 5, 6)), plan(), start=start)
-    at(server, corpus((4, 5, 6, 7)), plan(), start=start)
+        at(server, corpus((3, 4, 5, 6)), recipe(), start=start)
+    at(server, corpus((4, 5, 6, 7)), recipe(), start=start)
 
 
 def test_a_compiled_judge_is_no_start(tmp_path, server):
     write_artefact(tmp_path / "judge.json", tuning.artefact())
     with pytest.raises(UsageError, match="a compiled judge, where an assistant is asked for"):
-        at(server, corpus(), plan(), start=tmp_path / "judge.json")
+        at(server, corpus(), recipe(), start=tmp_path / "judge.json")
     write_artefact(tmp_path / "assistant.json", artefact())
     with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
-        JudgeCompile(tuning.study(), plan=tuning.plan(), start=tmp_path / "assistant.json")
+        JudgeCompile(tuning.study(), recipe=tuning.recipe(), start=tmp_path / "assistant.json")
 
 
 def test_labelled_examples_are_no_way_to_tune_an_assistant(server):
     with pytest.raises(UsageError, match="nobody has written the responses that it would show; choose among"):
-        at(server, corpus(), plan("labeled"))
+        at(server, corpus(), recipe("labeled"))
 
 
 def test_a_limit_on_money_needs_a_price_of_every_model(server):
     given = Price(prompt=1e-6, completion=1e-6, reason="by hand")
     known = {name: model.model_copy(update={"price": given}) for name, model in at_server(server).items()}
-    at(server, corpus(), plan(), limits=Limits(usd=1.0), **known)
+    at(server, corpus(), recipe(), gate=Gate(limits=Limits(usd=1.0)), **known)
     for name, model in at_server(server).items():
         with pytest.raises(UsageError, match=f"needs a price for --{name.replace('_', '-')}"):
-            at(server, corpus(), plan(), limits=Limits(usd=1.0), **(known | {name: model}))
+            at(server, corpus(), recipe(), gate=Gate(limits=Limits(usd=1.0)), **(known | {name: model}))
 
 
 # A start
@@ -342,12 +322,12 @@ def test_a_start_is_asked_first_and_what_is_tuned_grows_from_it(tmp_path, server
     write_artefact(tmp_path / "start.json", artefact("Be kind.", demos=1))
     server.script = models
     start = load_assistant(tmp_path / "start.json")
-    finished = at(server, few((1, 2, 3, 4)), plan(trials=1), start=tmp_path / "start.json").run(tmp_path / "out")
+    finished = at(server, few((1, 2, 3, 4)), recipe(trials=1), start=tmp_path / "start.json").run(tmp_path / "out")
     first = server.of("assistant")[:8]  # 8 turns, by the assistant as it is
     assert {each.messages[0]["content"] for each in first} == {start.system_prompt}
     again = load_assistant(finished.path)  # one trial is the start
     assert again.system_prompt == start.system_prompt
-    assert finished.artefact.card.start == start.fingerprint()
+    assert finished.artefact.card.provenance.start == start.fingerprint()
 
 
 # What goes wrong on the way
@@ -397,6 +377,6 @@ def test_a_proposal_that_cannot_be_used_ends_nothing(tmp_path, server, what, opt
 
 
 def test_the_embedded_model_takes_every_role_by_default(tmp_path):
-    finished = AssistantCompile(corpus(), plan=plan(trials=1)).run(tmp_path / "out")
-    assert finished.artefact.card.embedded
+    finished = AssistantCompile(corpus(), recipe=recipe(trials=1)).run(tmp_path / "out")
+    assert finished.artefact.card.provenance.embedded
     assert finished.artefact.card.warnings  # one model tunes and reports

@@ -12,49 +12,76 @@ from assistants import (
     at_server,
     few,
     obedient,
-    plan,
     proposed,
+    recipe,
     token,
     told,
     without_controls,
 )
-from dspy_proact.compile.assistant.metric import InitiativeMetric
-from dspy_proact.compile.assistant.panel import Panel
-from dspy_proact.compile.assistant.search import TIPS, search
-from dspy_proact.compile.assistant.withholding import Withheld
 from server import Answer, Server, is_about_offers, verdict
 
+from dspy_proact.compile import Candidate, CompileObserver, Forecast, Progress
+from dspy_proact.compile.assistant.examiner import Examiner
+from dspy_proact.compile.assistant.guards import Guards
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
 from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
+from dspy_proact.compile.assistant.tellable import Withheld
+from dspy_proact.compile.assistant.training import PROPOSAL, AssistantTraining
+from dspy_proact.compile.search import search
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, Assistant, Judge, compiled_assistant
 from dspy_proact.types import Phase
 
+TIPS = PROPOSAL.tips
 
-def opened(server: Server) -> tuple[Panel, Any]:
-    """A panel and a proposer at the server; nothing is remembered."""
+
+def opened(server: Server, width: int = 8) -> tuple[Examiner, Any]:
+    """An examiner and a proposer at the server; nothing is remembered."""
     named, gate = at_server(server), Gate(retries=0)
     roles = {"model": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
     assistant, judge, proposer = (open_model(named[name], role, gate).lm for name, role in roles.items())
-    return Panel(assistant, judge, Judge(ask_quote_again=False)), proposer
+    return Examiner(assistant, judge, Judge(ask_quote_again=False), width), proposer
 
 
-def searched(server: Server, probes: Sequence[Probe], student: Assistant | None = None, journal=None, **effort: Any):
-    """Candidates of a search that learns from the first two triggers and compares on the others."""
-    panel, proposer = opened(server)
-    chosen = of_phases(probes, [Phase.RECOVERY])
-    settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | effort
-    return search(
-        student or Assistant(),
-        learn=chosen[:2],
-        compare=chosen[2:],
-        controls=controls_among(probes)[2:],
-        panel=panel,
-        metric=InitiativeMetric(chosen, panel, Withheld(), with_feedback=True),
+def training(
+    server: Server,
+    learn: Sequence[Probe],
+    compare: Sequence[Probe],
+    controls: Sequence[Probe] = (),
+    student: Assistant | None = None,
+) -> AssistantTraining:
+    """A training set by hand."""
+    examiner, proposer = opened(server)
+    probes = [*learn, *compare, *controls]
+    return AssistantTraining(
+        student=student or Assistant(),
+        learn=[probe.example for probe in learn],
+        compare=[probe.example for probe in compare],
+        groups={probe.key: probe.scenario for probe in probes},
+        task_lm=examiner.assistant_lm,
         proposer_lm=proposer,
-        effort=plan(**settings).effort,
-        journal=journal,
+        proposal=PROPOSAL,
+        width=8,
+        probes={probe.key: probe for probe in probes},
+        controls=controls,
+        examiner=examiner,
+        guards=Guards({}, examiner, probes, (Phase.RECOVERY,)),
+        withheld=Withheld(),
     )
+
+
+def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate[Assistant]]:
+    """Candidates of a search."""
+    settings: dict[str, Any] = {"trials": 8, "max_demos": 0} | how
+    progress = Progress(CompileObserver(), Forecast({}, 8, 0, 0), 0)
+    return search(of, recipe(**settings), journal, progress).candidates()
+
+
+def searched(server: Server, probes: Sequence[Probe], student: Assistant | None = None, journal=None, **how: Any):
+    """Candidates of a search that learns from the first two triggers and compares on the others."""
+    chosen = of_phases(probes, [Phase.RECOVERY])
+    of = training(server, chosen[:2], chosen[2:], controls_among(probes)[2:], student)
+    return raced(of, journal, **how)
 
 
 PROBES = probes_of(few())
@@ -64,7 +91,7 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
     server.script = obedient(PUSHY, TIMELY, "Hold back.")
     tried = searched(server, PROBES, trials=12)
     assert tried[0].program.instruction == ""
-    by_prompt = {each.program.instruction: (each.score, each.offers) for each in tried}
+    by_prompt = {each.program.instruction: (each.score, each.harm) for each in tried}
     assert len(by_prompt) == len(tried) <= 4
     expected = {"": (0, 0), PUSHY: (1, 1), TIMELY: (1, 0), "Hold back.": (0, 0)}
     assert by_prompt == {prompt: expected[prompt] for prompt in by_prompt}
@@ -75,16 +102,17 @@ def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
 def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_prompt_now(server):
     server.script = obedient(PUSHY)
     searched(server, PROBES, Assistant("Be kind."), trials=1)
-    asked = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
-    assert len(asked) == len(TIPS) == 3
+    said = [str(sent.messages[-1]["content"]) for sent in server.of("proposer")]
+    assert len(said) == len(TIPS) == 3
+    asked = sorted(said, key=lambda each: next(place for place, tip in enumerate(TIPS) if tip in each))
     for tip, each in zip(TIPS, asked, strict=True):
         assert tip in each
         assert "Be kind." in each
         assert each.count("The judge graded this response FAIL.") == 2
-        assert "(none: the assistant is told nothing)" not in each
+        assert "(none: nothing is told)" not in each
     server.sent.clear()
     searched(server, PROBES, trials=1)
-    assert all("(none: the assistant is told nothing)" in sent.text for sent in server.of("proposer"))
+    assert all("(none: nothing is told)" in sent.text for sent in server.of("proposer"))
 
 
 def test_the_lowest_scores_are_shown_first_and_at_most_six(server):
@@ -98,11 +126,8 @@ def test_the_lowest_scores_are_shown_first_and_at_most_six(server):
         return Answer(verdict(next(grade for word, grade in grades.items() if word in shown), ["Good luck."]))
 
     server.script = script
-    panel, proposer = opened(server)
     chosen = of_phases(probes, [Phase.RECOVERY])
-    metric = InitiativeMetric(chosen, panel, Withheld(), with_feedback=True)
-    more = {"compare": chosen[:1], "controls": [], "panel": panel, "metric": metric, "proposer_lm": proposer}
-    search(Assistant(), learn=chosen, effort=plan(trials=1, max_demos=0).effort, **more)
+    raced(training(server, chosen, chosen[:1]), trials=1)
     asked = str(server.of("proposer")[0].messages[-1]["content"])
     shown = [part.split(".")[0] for part in asked.split("The judge graded this response ")[1:]]
     # Of eight: three FAIL, two PARTIAL, three PASS.
@@ -121,7 +146,7 @@ def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
 def test_without_control_turns_the_second_direction_is_not_known(server):
     server.script = obedient(PUSHY)
     tried = searched(server, probes_of(without_controls()))
-    assert {each.offers for each in tried} == {None}
+    assert {each.harm for each in tried} == {None}
     assert max(each.score for each in tried) == 1
 
 
@@ -164,7 +189,7 @@ def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(ser
     server.script = script
     (start, *_) = searched(server, PROBES, trials=1)
     # Of two to compare: 0 for no response, .5 for no verdict; of two control turns none could be read.
-    assert (start.score, start.offers) == (0.25, None)
+    assert (start.score, start.harm) == (0.25, None)
 
 
 def test_the_study_is_written_down_and_never_read(server, tmp_path):
@@ -202,8 +227,8 @@ def test_a_teacher_is_a_copy_with_a_hint_before_what_the_student_is_told():
 @pytest.mark.parametrize("most", [0, 1, 2, 9])
 def test_worked_examples_are_as_many_as_asked_for_if_there_are_and_no_turn_more_is_played(server, most):
     server.script = obedient(PUSHY)
-    panel, _ = opened(server)
+    examiner, _ = opened(server)
     chosen = of_phases(PROBES, [Phase.RECOVERY])
-    examples = worked_examples(Assistant(), chosen, panel, most)
+    examples = worked_examples(Assistant(), chosen, examiner, most)
     assert len(examples) == len(server.of("assistant")) == min(most, len(chosen))
     assert all(not {"key", "rubric"} & set(example.keys()) for example in examples)

@@ -1,16 +1,16 @@
 """Guards: what a compile must not pay with, for assistants that push and that hold back, and by hand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from assistants import LATE_OFFER, OFFER, PUSHY, TIMELY, at, corpus, few, obedient, plan, told, without_controls
-from dspy_proact.compile.assistant.panel import Played
+from assistants import LATE_OFFER, OFFER, PUSHY, TIMELY, at, corpus, few, obedient, recipe, told, without_controls
 from server import Answer, is_about_offers, verdict
 
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, GUARDS, MARGINS
-from dspy_proact.compile.assistant.guards import Fence
+from dspy_proact.compile.assistant.examiner import Examined
+from dspy_proact.compile.assistant.guards import Guards
 from dspy_proact.compile.assistant.probe import probes_of
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant
@@ -19,11 +19,11 @@ from dspy_proact.types import Grade, Offer, Offers, Phase, Quote, Verdict
 CHOSEN = (Phase.RECOVERY,)
 
 
-def compiled(server, tmp_path, script, read=None, **how):
+def compiled(server, tmp_path, script, read=None, guards=None, **how):
     """The artefact of a compile with these models."""
     server.script = script
     settings: dict[str, Any] = {"trials": 4, "max_demos": 0} | how
-    return at(server, read or few(), plan(**settings)).run(tmp_path / "out").artefact
+    return at(server, read or few(), recipe(**settings), guards=guards).run(tmp_path / "out").artefact
 
 
 def rates(change) -> tuple[float | None, float | None]:
@@ -133,9 +133,9 @@ def test_guards_look_at_training_folds_and_never_at_the_reporting_judge(server, 
 
 def test_a_guard_that_would_have_nothing_to_look_at_is_refused_before_any_call(server):
     with pytest.raises(UsageError, match="--guard offers: the corpus has no control turns"):
-        at(server, without_controls(), plan(guards={"offers": 0.05}))
+        at(server, without_controls(), recipe(), guards={"offers": 0.05})
     with pytest.raises(UsageError, match="--guard phases: the corpus has no triggers of other phases"):
-        at(server, few(), plan(guards={"phases": 0.05}))
+        at(server, few(), recipe(), guards={"phases": 0.05})
     assert server.sent == []
 
 
@@ -174,47 +174,45 @@ def test_a_phase_without_triggers_has_no_number_and_a_reason(server, tmp_path):
 
 
 @dataclass
-class Stage:
-    """A panel whose plays were written before, one for each assistant, by its instruction."""
+class Known:
+    """An examiner who knows beforehand what is found, by the instruction of each assistant."""
 
-    played: Mapping[str, Mapping[str, Played]]
-    asked: list[str] = field(default_factory=list)
+    found: Mapping[str, Mapping[str, Examined]]
 
-    def play(self, assistant: Assistant, probes: Sequence[Any]) -> dict[str, Played]:
-        self.asked.append(assistant.instruction)
-        return {probe.key: self.played[assistant.instruction][probe.key] for probe in probes}
+    def examine_all(self, assistant: Assistant, probes: Sequence[Any]) -> dict[str, Examined]:
+        return {probe.key: self.found[assistant.instruction][probe.key] for probe in probes}
 
 
 PROBES = probes_of(corpus(8))
 """8 control turns, 8 triggers of RECOVERY, and 8 of another phase."""
 
 
-def scene(pushes: int = 0, words: Sequence[int] = (10,), passes: int = 8, unread: str = "") -> dict[str, Played]:
-    """Plays with so many unwanted offers, so long, and so many passes in other phases."""
-    played: dict[str, Played] = {}
+def scene(pushes: int = 0, words: Sequence[int] = (10,), passes: int = 8, unread: str = "") -> dict[str, Examined]:
+    """What is found, with so many unwanted offers, so long, and so many passes in other phases."""
+    found: dict[str, Examined] = {}
     seen = {"offers": 0, "length": 0, "phases": 0}
     for probe in PROBES:
         kind = "offers" if probe.phase is None else "length" if probe.phase in CHOSEN else "phases"
         place, seen[kind] = seen[kind], seen[kind] + 1
         if kind == unread:
-            played[probe.key] = Played("x" if kind != "length" else None)
+            found[probe.key] = Examined("x" if kind != "length" else None)
             continue
         text = " ".join(["word"] * words[place % len(words)])
         grade = Grade.PASS if place < passes else Grade.FAIL
         quote = Offer(quote=Quote(text="word", start=0, end=4), grounded=False, asked_for=False)
-        played[probe.key] = (
-            Played(text, offers=Offers(reasoning="", offers=(quote,) if place < pushes else ()))
+        found[probe.key] = (
+            Examined(text, offers=Offers(reasoning="", offers=(quote,) if place < pushes else ()))
             if kind == "offers"
-            else Played(text, verdict=Verdict(reasoning="", evidence=(), grade=grade))
+            else Examined(text, verdict=Verdict(reasoning="", evidence=(), grade=grade))
         )
-    return played
+    return found
 
 
-def broken(before: dict[str, Played], after: dict[str, Played], **margins: float) -> tuple[str, ...]:
-    stage: Any = Stage({"": before, "Else.": after})
+def broken(before: dict[str, Examined], after: dict[str, Examined], **margins: float) -> tuple[str, ...]:
+    known: Any = Known({"": before, "Else.": after})
     guards: Any = margins
-    fence = Fence(guards, stage, PROBES, CHOSEN)
-    return fence.broken(fence.measured(Assistant()), fence.measured(Assistant("Else.")))
+    watch = Guards(guards, known, PROBES, CHOSEN)
+    return watch.broken(watch.measured(Assistant()), watch.measured(Assistant("Else.")))
 
 
 @pytest.mark.parametrize(

@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import dspy
 import pytest
-from dspy_proact.compile.judge.cutting import PLAIN, fitted, levels
-from dspy_proact.compile.judge.optimizers import split
-from dspy_proact.compile.judge.verdicts import Votes
 from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item, study
 
 from dspy_proact.compile import Labelled, grouped_folds, labelled
+from dspy_proact.compile.folds import split
+from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
 from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Cuts, GradeResponse
@@ -183,12 +183,12 @@ def test_the_level_of_votes_is_the_mean_of_those_that_could_be_read(given, level
     assert votes.level == (None if level is None else pytest.approx(level))
 
 
-def test_cuts_turn_mean_levels_into_levels_by_phase():
-    one, other, lost = rated(0, [P]), replace(rated(1, [P]), phase=Phase.RECOVERY), rated(2, [P])
-    votes = {each.key: Votes((said(P), said(H), said(F))) for each in (one, other)} | {lost.key: Votes((None,))}
-    cuts = {**PLAIN, Phase.RECOVERY: Cuts(partial=0.2, full=0.9)}
-    # Mean level 1: PARTIAL by the plain cuts, PASS by those of RECOVERY.
-    assert levels([one, other, lost], votes, cuts) == [1, 2, None]
+def test_cuts_turn_a_mean_level_into_a_level():
+    mean = Votes((said(P), said(H), said(F))).level
+    # Mean level 1: PARTIAL by the plain cuts, PASS by others.
+    assert level_of(mean, PLAIN[Phase.EMERGENT]) == 1
+    assert level_of(mean, Cuts(partial=0.2, full=0.9)) == 2
+    assert level_of(Votes((None,)).level, PLAIN[Phase.EMERGENT]) is None
 
 
 def study_of_votes(scenarios: int, bias: int) -> tuple[list[Labelled], dict[str, Votes]]:
@@ -212,7 +212,7 @@ def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phas
     # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
     cuts = fitted(items, votes, 0)
     assert (cuts[Phase.EMERGENT].partial, cuts[Phase.EMERGENT].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
-    assert levels(items, votes, cuts) == [0, 1, 2] * 12
+    assert [level_of(votes[each.key].level, cuts[each.phase]) for each in items] == [0, 1, 2] * 12
     assert cuts[Phase.CRITICAL] == cuts[Phase.RECOVERY] == PLAIN[Phase.CRITICAL]
 
 

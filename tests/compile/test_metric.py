@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 from tuning import QUOTE, item
 
 from dspy_proact.compile import AgreementMetric, Labelled
+from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.judge.training import JudgeTraining
+from dspy_proact.programs import Judge
 from dspy_proact.types import Grade, Phase, Rating
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
@@ -29,6 +32,12 @@ def rated(number: int, *grades: Grade, phase: Phase = Phase.EMERGENT, reasons: t
 
 def said(grade: Grade, *quotes: str) -> dspy.Prediction:
     return dspy.Prediction(reasoning="because so", evidence=list(quotes), grade=str(grade))
+
+
+def training(items: list[Labelled]) -> JudgeTraining:
+    """A training set of these items, whose models nobody asks."""
+    lm = dspy.LM("openai/any")
+    return JudgeTraining.of(Judge(), (items, []), Gold({}), (lm, lm), 1)
 
 
 FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
@@ -54,7 +63,7 @@ FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
 def test_a_score_is_the_disagreement_with_the_others_minus_that_with_its_own_mapped_to_one(place, grade, score):
     metric = AgreementMetric(FOUR)
     assert metric.score(FOUR[place], grade) == pytest.approx(score)
-    assert metric(FOUR[place].example, said(grade)) == pytest.approx(score)
+    assert training(FOUR).score(FOUR[place].example, said(grade)) == pytest.approx(score)
 
 
 GRADES = st.lists(st.sampled_from(Grade), min_size=1, max_size=3)
@@ -89,24 +98,22 @@ def test_only_labels_of_the_phase_and_of_the_training_set_count():
         assert more.score(each, grade) == metric.score(each, grade)
     assert [more.score(rated(4, P, phase=Phase.CRITICAL), grade) for grade in Grade] == [0.5] * 3  # alone in its phase
     with pytest.raises(KeyError):
-        metric(rated(9, P).example, said(P))
+        training(FOUR).score(rated(9, P).example, said(P))
 
 
-def test_with_a_trace_it_says_whether_a_verdict_is_worth_a_demo():
-    metric = AgreementMetric(FOUR)
-    assert metric(FOUR[0].example, said(P), trace=[]) is True
-    assert metric(FOUR[0].example, said(H), trace=[]) is False  # 5/12
-    constant = AgreementMetric([rated(0, P), rated(1, P)])
-    assert constant(rated(0, P).example, said(P), trace=[]) is False  # .5 is no more than a constant earns
+def test_a_verdict_is_worth_a_demo_where_it_earns_more_than_a_constant_one():
+    of = training(FOUR)
+    assert of.is_worth_showing(FOUR[0].example, said(P))
+    assert not of.is_worth_showing(FOUR[0].example, said(H))  # 5/12
+    constant = training([rated(0, P), rated(1, P)])
+    assert not constant.is_worth_showing(rated(0, P).example, said(P))  # .5 is no more than a constant earns
 
 
-@pytest.mark.parametrize("trace", [None, []])
-def test_feedback_tells_grades_reasons_what_the_judge_said_and_whether_it_quoted(trace):
+def test_feedback_tells_grades_reasons_what_the_judge_said_and_whether_it_quoted():
     one = rated(0, P, F, F, reasons=("It plans.", "", " Too late. "))
-    metric = AgreementMetric([one, *FOUR[1:]], with_feedback=True)
-    told = metric(one.example, said(P, QUOTE), trace=trace, pred_name="grade", pred_trace=[])
-    assert told.score == metric.score(one, P)
-    assert told.feedback.splitlines() == [
+    of = training([one, *FOUR[1:]])
+    told = of.feedback(one.example, said(P, QUOTE))
+    assert told.splitlines() == [
         "People graded this response: 1 PASS, 0 PARTIAL, 2 FAIL.",
         "Their reasons:",
         "- PASS: It plans.",
@@ -114,16 +121,15 @@ def test_feedback_tells_grades_reasons_what_the_judge_said_and_whether_it_quoted
         "The judge said PASS: because so",
         "Its quote stands in the response.",
     ]
-    told = metric(one.example, said(F, "nowhere"), trace=trace)
-    assert told.feedback.endswith("Its quote does not stand in the response.")
-    silent = AgreementMetric(FOUR, with_feedback=True)(FOUR[0].example, said(F))
-    assert "Their reasons:" not in silent.feedback
+    assert of.shortfall(one.example, said(P, QUOTE)) == told
+    assert of.feedback(one.example, said(F, "nowhere")).endswith("Its quote does not stand in the response.")
+    assert "Their reasons:" not in training(FOUR).feedback(FOUR[0].example, said(F))
 
 
 def test_feedback_has_no_word_of_the_rubric_no_key_and_no_rater():
-    metric = AgreementMetric(FOUR, with_feedback=True)
+    of = training(FOUR)
     for each, grade in [(each, grade) for each in FOUR for grade in Grade]:
-        told = metric(each.example, said(grade, QUOTE)).feedback
+        told = of.feedback(each.example, said(grade, QUOTE))
         assert each.view.rubric.pass_criteria.startswith(CRITERION)
         assert CRITERION not in told
         assert each.key not in told

@@ -3,13 +3,13 @@
 from collections import Counter
 
 import pytest
-from assistants import KEY, corpus, dialogue, few, plan, token
-from dspy_proact.compile.assistant.compiling import dealt
+from assistants import KEY, corpus, dialogue, few, recipe, token
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
 
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.compile.assistant.task import folds_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import Reply
@@ -66,6 +66,7 @@ def test_what_is_kept_together_is_the_persona_with_all_its_scenarios():
 
 # Folds
 
+RECOVERY = (Phase.RECOVERY,)
 TRIGGERS = st.dictionaries(st.integers(1, 7), st.sampled_from(Phase), max_size=4)
 
 
@@ -85,15 +86,15 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
         for persona, dialogues in enumerate(drawn)
         for number, triggers in enumerate(dialogues)
     ]
-    how = plan(folds=folds, seed=seed, phases=phases)
+    how = recipe(folds=folds, seed=seed)
     probes = probes_of(read(*rows))
     shuffled = probes_of(read(*order.sample(rows, len(rows))))
     units = {probe.unit for probe in of_phases(probes, phases)}
     try:
-        dealt_out = dealt(probes, how)
+        dealt_out = folds_of(probes, phases, how)
     except UsageError:
         with pytest.raises(UsageError, match=f" in {len(units)} personas or scenarios cannot make {folds} folds"):
-            dealt(shuffled, how)
+            folds_of(shuffled, phases, how)
         return
     assert len(dealt_out) == folds <= len(units)
     keys = Counter(probe.key for probe in probes)
@@ -104,7 +105,7 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
         assert units_in(of_phases(fold.test, phases))
         assert len(units_in(of_phases(fold.train, phases))) >= 2
     tests = [{probe.key for probe in fold.test} for fold in dealt_out]
-    assert [{probe.key for probe in fold.test} for fold in dealt(shuffled, how)] == tests
+    assert [{probe.key for probe in fold.test} for fold in folds_of(shuffled, phases, how)] == tests
 
 
 def units_in(probes: list[Probe] | tuple[Probe, ...]) -> set[str]:
@@ -118,31 +119,31 @@ def test_folds_are_balanced_by_the_chosen_triggers_and_not_by_what_goes_with_the
     ]
     calm = [dialogue(persona, {6: Phase.RECOVERY}) for persona in range(3, 6)]
     for seed in range(5):
-        folds = dealt(probes_of(read(*loud, *calm)), plan(folds=3, seed=seed))
+        folds = folds_of(probes_of(read(*loud, *calm)), RECOVERY, recipe(folds=3, seed=seed))
         assert [len(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds] == [2, 2, 2]
 
 
 def test_personas_without_a_chosen_trigger_are_spread_over_the_folds():
     plain = [dialogue(persona, {2: Phase.EMERGENT}) for persona in range(4, 7)]
-    folds = dealt(probes_of(read(*map(dialogue, range(4)), *plain)), plan(folds=2))
+    folds = folds_of(probes_of(read(*map(dialogue, range(4)), *plain)), RECOVERY, recipe(folds=2))
     others = [{probe.unit for probe in fold.test} - units_in(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds]
     assert sorted(map(len, others)) == [1, 2]
 
 
 def test_seeds_give_other_folds():
     probes = probes_of(few(6))
-    assert len({frozenset(units_in(dealt(probes, plan(seed=seed))[0].test)) for seed in range(8)}) > 1
+    assert len({frozenset(units_in(folds_of(probes, RECOVERY, recipe(seed=seed))[0].test)) for seed in range(8)}) > 1
 
 
 @pytest.mark.parametrize(("personas", "folds"), [(4, 5), (2, 2), (1, 2), (3, 2)])
 def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
     """Of three personas in two folds, one fold would leave a single one to learn from."""
     with pytest.raises(UsageError) as caught:
-        dealt(probes_of(few(personas)), plan(folds=folds))
+        folds_of(probes_of(few(personas)), RECOVERY, recipe(folds=folds))
     said = str(caught.value)
     assert f"{personas} triggers of RECOVERY in {personas} personas or scenarios cannot make {folds} folds" in said
     assert all(way in said for way in ("--folds", "--phase", "larger corpus"))
 
 
 def test_three_personas_make_three_folds():
-    assert len(dealt(probes_of(few(3)), plan(folds=3))) == 3
+    assert len(folds_of(probes_of(few(3)), RECOVERY, recipe(folds=3))) == 3

@@ -1,20 +1,22 @@
 """What may be told of a judge's reasoning: sentences in which nothing speaks with the rubric's words alone."""
 
 import re
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
 import dspy
 import pytest
-from assistants import few, secret
-from dspy_proact.compile.assistant.metric import NO_VERDICT, InitiativeMetric
-from dspy_proact.compile.assistant.withholding import Withheld, tellable
+from assistants import few, recipe, secret
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.compile.assistant.probe import probes_of
+from dspy_proact.compile.assistant.task import AssistantTask
+from dspy_proact.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.compile.assistant.training import NO_VERDICT, AssistantTraining
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.programs import JUDGE_INSTRUCTION
+from dspy_proact.programs import JUDGE_INSTRUCTION, Assistant
 from dspy_proact.types import Grade, Phase, Rubric, Verdict
 
 VOCABULARY = files("dspy_proact.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
@@ -163,63 +165,68 @@ def test_what_was_seen_as_it_is_said_is_told_whole(reasoning):
 # As feedback
 
 
+@dataclass
 class Bribed:
-    """A panel whose verdict was written before."""
+    """An examiner whose verdict was written before."""
 
-    def __init__(self, verdict: Verdict | None):
-        self.said = verdict
+    said: Verdict | None
+    assistant_lm: Any = None
+    width: int = 1
 
-    def verdict(self, probe, response):
+    def verdict(self, view, response):
         return self.said
 
 
-PROBE = next(probe for probe in probes_of(few()) if probe.phase)
+PROBES = [probe for probe in probes_of(few()) if probe.phase]
 RESPONSE = "Good luck. Take the lantern."
 
 
-def metric(grade: Grade | None, reasoning: str = "", quotes: tuple[str, ...] = (), **more) -> InitiativeMetric:
+def training(grade: Grade | None, reasoning: str = "", quotes: tuple[str, ...] = ()) -> AssistantTraining:
     evidence = locate_quotes(quotes, RESPONSE)
-    verdict = None if grade is None else Verdict(reasoning=reasoning, evidence=evidence, grade=grade)
-    panel: Any = Bribed(verdict)
-    return InitiativeMetric([PROBE], panel, Withheld(), **more)
+    examiner: Any = Bribed(None if grade is None else Verdict(reasoning=reasoning, evidence=evidence, grade=grade))
+    nobody: Any = None
+    task = AssistantTask(Assistant(), PROBES, recipe(), (Phase.RECOVERY,), {}, examiner, examiner, nobody)
+    return task.training(PROBES[:3], {})
 
 
-def scored(of: InitiativeMetric, **more):
-    return of(PROBE.example, dspy.Prediction(response=RESPONSE), **more)
+def answered() -> tuple[dspy.Example, dspy.Prediction]:
+    return PROBES[0].example, dspy.Prediction(response=RESPONSE)
 
 
 @pytest.mark.parametrize(
     ("grade", "score", "demo"), [(Grade.PASS, 1, True), (Grade.PARTIAL, 0.5, False), (Grade.FAIL, 0, False)]
 )
 def test_a_score_is_the_grades_and_only_a_pass_is_worth_a_demo(grade, score, demo):
-    assert scored(metric(grade)) == score
-    assert scored(metric(grade), trace=[]) is demo
-    assert scored(metric(grade, with_feedback=True), trace=[]).score == score
+    of = training(grade)
+    assert of.score(*answered()) == score
+    assert of.is_worth_showing(*answered()) is demo
 
 
 def test_a_verdict_that_cannot_be_read_is_the_middle_no_demo_and_says_so():
-    assert scored(metric(None)) == NO_VERDICT == 0.5
-    assert scored(metric(None), trace=[]) is False
-    told = scored(metric(None, with_feedback=True))
-    assert (told.score, told.feedback) == (0.5, "The judge's verdict on this response could not be read.")
+    of = training(None)
+    assert of.score(*answered()) == NO_VERDICT == 0.5
+    assert not of.is_worth_showing(*answered())
+    assert of.feedback(*answered()) == "The judge's verdict on this response could not be read."
 
 
 def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_rubric():
     word = secret(0, 4, 0)
-    of = metric(Grade.PARTIAL, f"It is kind. No {word}.", ("Take the lantern", f"a {word}"), with_feedback=True)
-    assert scored(of).feedback.splitlines() == [
+    of = training(Grade.PARTIAL, f"It is kind. No {word}.", ("Take the lantern", f"a {word}"))
+    told = [
         "The judge graded this response PARTIAL.",
         "It quoted: Take the lantern",
         "It said: It is kind.",
     ]
-    silent = metric(Grade.FAIL, f"No {word}.", (f"a {word}",), with_feedback=True)
-    assert scored(silent).feedback.splitlines() == [
+    assert of.feedback(*answered()).splitlines() == told
+    message = PROBES[0].conversation[-1].user
+    assert of.shortfall(*answered()).splitlines() == [f"User: {message}", f"Assistant: {RESPONSE}", *told]
+    silent = training(Grade.FAIL, f"No {word}.", (f"a {word}",))
+    assert silent.feedback(*answered()).splitlines() == [
         "The judge graded this response FAIL.",
         "Its reasons are not told.",
     ]
 
 
 def test_a_probe_that_is_not_of_the_training_set_is_out_of_reach():
-    other = probes_of(few())[1]
     with pytest.raises(KeyError):
-        metric(Grade.PASS)(other.example, dspy.Prediction(response=RESPONSE))
+        training(Grade.PASS).score(PROBES[3].example, dspy.Prediction(response=RESPONSE))
