@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+    from dspy_proact.benchmarks import Execution, Responses
+    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
         Comparison,
         Summary,
         compare,
-        document,
         leaderboard,
         print_comparison,
         print_leaderboard,
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
         study,
         summarize,
         summarize_results,
+        summary_document,
     )
-    from dspy_proact.runs import RunFolder
+    from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
     from dspy_proact.views import AssistantView, JudgeView
@@ -40,6 +41,7 @@ __all__ = [
     "Dialogue",
     "Estimate",
     "Evaluation",
+    "Execution",
     "Gate",
     "Grade",
     "Halt",
@@ -49,6 +51,7 @@ __all__ = [
     "ModelSpec",
     "OfferDetector",
     "Phase",
+    "ProactBench",
     "ProactError",
     "Ratings",
     "Rejudging",
@@ -56,12 +59,12 @@ __all__ = [
     "Responses",
     "Rubric",
     "RunFolder",
+    "Scope",
     "Summary",
     "Trigger",
     "Turn",
     "Verdict",
     "compare",
-    "document",
     "leaderboard",
     "load_assistant",
     "load_corpus",
@@ -74,10 +77,12 @@ __all__ = [
     "study",
     "summarize",
     "summarize_results",
+    "summary_document",
 ]
 
 _ROOMS = {
-    "benchmarks": ["Evaluation", "Rejudging", "Responses"],
+    "benchmarks": ["Execution", "Responses"],
+    "benchmarks.proactbench": ["Evaluation", "ProactBench", "Rejudging"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
@@ -86,7 +91,6 @@ _ROOMS = {
         "Comparison",
         "Summary",
         "compare",
-        "document",
         "leaderboard",
         "print_comparison",
         "print_leaderboard",
@@ -94,8 +98,9 @@ _ROOMS = {
         "study",
         "summarize",
         "summarize_results",
+        "summary_document",
     ],
-    "runs": ["RunFolder"],
+    "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "views": ["AssistantView", "JudgeView"],

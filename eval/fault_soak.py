@@ -18,7 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Summary, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, Summary, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
 from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
 from dspy_proact.programs.embedded import healthy
@@ -57,10 +57,10 @@ def main() -> None:
             ModelSpec(name="openai/any", api_base=provider.base("judge")),
             gate=Gate(concurrency=64, timeout=1, retries=2),
         )
-        evaluation.run(folder, limit=triggers)
+        evaluation.run(folder, Scope(limit=triggers))
         first, kinds = summarize(RunFolder(folder)), failures(folder)
         provider.script = healthy
-        evaluation.run(folder, limit=triggers)
+        evaluation.run(folder, Scope(limit=triggers))
         second = summarize(RunFolder(folder))
         leaked = leaks(folder, second)
     lost, kept = kinds.count("provider"), kinds.count("content")

@@ -17,11 +17,12 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, RunFolder, load_corpus, print_summary, summarize
+from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
 from dspy_proact.models.simulated import Received, Reply, SimulatedProvider, hostile
 from dspy_proact.plain_text import printable
 from dspy_proact.programs.embedded import HOSTILE
+from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2
 OBEYED = {"\x1b", "\x07", "\x00", "\u202e", "\x9b"}
@@ -68,13 +69,14 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         refused, said = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)
+        corpus = load_corpus("sample")
         evaluation = Evaluation(
-            load_corpus("sample"),
+            corpus,
             ModelSpec(name="hosted_vllm/\x1b[31m[red]", api_base=provider.base("assistant")),
             ModelSpec(name="openai/any", api_base=provider.base("judge")),
             gate=Gate(retries=0),
         )
-        evaluation.run(Path(name, "run"), epochs=-(-count // evaluation.corpus.trigger_count))
+        evaluation.run(Path(name, "run"), Scope(epochs=-(-count // corpus.trigger_count)))
         summary, screen = summarize(RunFolder(Path(name, "run"))), io.StringIO()
         print_summary(summary, Console(file=screen, width=100))
     print(f"{count} hostile rows: {refused} refused with a sentence, the others read.")

@@ -16,9 +16,17 @@ from statistics import fmean
 
 import numpy as np
 
-from dspy_proact.stats import Cuts, Effects, Estimate, cluster_mean, paired_difference, simulate_pair, simulate_run
+from dspy_proact.stats import (
+    Effects,
+    Estimate,
+    Thresholds,
+    cluster_mean,
+    paired_difference,
+    simulate_pair,
+    simulate_run,
+)
 
-LIKENESS = {"little": Effects(scenario=0.05, dialogue=0.05), "much": Effects(scenario=0.20, dialogue=0.10)}
+LIKENESS = {"little": Effects(group=0.05, subgroup=0.05), "much": Effects(group=0.20, subgroup=0.10)}
 # Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
 COVERAGE = {25: (0.93, 0.97), 8: (0.93, 1.0)}
 ALARMS, POWER = {25: (0.03, 0.07), 8: (0.0, 0.07)}, {25: (0.75, 0.85)}
@@ -50,18 +58,18 @@ def covers(estimate: Estimate, truth: float) -> bool:
 
 
 def mean_row(cell: Cell) -> str:
-    rng, cuts = np.random.default_rng(cell.seed), Cuts.of_mean(cell.mean)
+    rng, cuts = np.random.default_rng(cell.seed), Thresholds.of_mean(cell.mean)
     runs = (simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
-    return cell.judged(fmean(covers(cluster_mean(run.scores, run.clusters), run.mean) for run in runs), COVERAGE)
+    return cell.judged(fmean(covers(cluster_mean(run.scores, run.groups), run.mean) for run in runs), COVERAGE)
 
 
 def shares(cell: Cell, difference: float) -> list[float]:
     """Share of data sets with p at most 0.05, likewise with the wrong sign, and covered; and the mean detectable."""
     rng, found = np.random.default_rng((*cell.seed, int(difference != 0))), []
-    cuts = Cuts.of_mean(cell.mean).raised(-difference / 2)
+    cuts = Thresholds.of_mean(cell.mean).raised(-difference / 2)
     for _ in range(cell.data_sets):
         pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
-        paired = paired_difference(pair.a, pair.b, pair.clusters)
+        paired = paired_difference(pair.a, pair.b, pair.groups)
         significant = paired.p is not None and paired.p <= 0.05
         wrong = significant and (paired.difference.value or 0) * difference < 0
         found.append([significant, wrong, covers(paired.difference, pair.difference), paired.detectable or np.nan])
@@ -86,9 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=2000, help="data sets in each cell")
     parser.add_argument("--seed", type=int, default=20261121)
-    parser.add_argument("--quick", action="store_true", help="150 data sets in four cells, bands wider by 10 points")
+    parser.add_argument("--quick", action="store_true", help="100 data sets in four cells, bands wider by 10 points")
     asked = parser.parse_args()
-    count, slack = (150, 0.10) if asked.quick else (asked.datasets, 0.0)
+    count, slack = (100, 0.10) if asked.quick else (asked.datasets, 0.0)
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
     cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
     said = table(mean_row, cells[: len(means)], MEANS) + "\n" + table(pair_row, cells[len(means) :], PAIRS)

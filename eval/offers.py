@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import dspy
 
 from dspy_proact import JUDGE, Gate, Halt, ModelSpec, ProactError, load_corpus, open_model
-from dspy_proact.benchmarks import controls_of
+from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model

@@ -11,9 +11,10 @@ import argparse
 from pathlib import Path
 from statistics import fmean
 
-from dspy_proact import Assistant, Evaluation, Halt, ProactError, RunFolder, Summary, compare, load_corpus, summarize
+from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
 from dspy_proact.programs import compiled_assistant, read_assistant
 from dspy_proact.report import STAND_IN, ScatterPoint, percent, points_of, probability, scatter_svg
+from dspy_proact.runs import RunFolder, Scope
 from dspy_proact.stats import holm
 
 HERE = Path(__file__).parent
@@ -43,7 +44,7 @@ def main() -> None:
         runs: dict[str, Summary] = {}
         for name, assistant in programs.items():
             evaluation = Evaluation(corpus, asked.model, asked.judge, assistant=assistant)
-            finished = evaluation.run(asked.out / name, limit=asked.limit, controls=True)
+            finished = evaluation.run(asked.out / name, Scope(limit=asked.limit, controls=True))
             runs[name] = summarize(RunFolder(finished.path))
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
@@ -66,7 +67,7 @@ def table(runs: dict[str, Summary]) -> list[str]:
                 *(name, sum(each.state == "scored" for each in run.of_stratum(PHASE))),
                 *(percent(scores.pass_rate), percent(scores.weighted), *paired),
                 *(percent(run.scores(phase).weighted) for phase in OTHERS),
-                *(controls.count("scored"), percent(controls.unwanted_offers), words(run)),
+                *(controls.count("scored"), percent(controls.rate), words(run)),
             ]
         ]
     return [f"| {' | '.join(map(str, row))} |" for row in rows]
@@ -79,7 +80,7 @@ def words(run: Summary) -> str:
 
 def picture(runs: dict[str, Summary], title: str, notes: list[str]) -> str:
     points = [
-        ScatterPoint(name, run.controls.unwanted_offers, run.scores(PHASE).weighted, marked=name == "bare")
+        ScatterPoint(name, run.controls.rate, run.scores(PHASE).weighted, marked=name == "bare")
         for name, run in runs.items()
     ]
     told = ["95 % intervals over scenarios", "filled: the model without a system prompt", *notes]

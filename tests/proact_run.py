@@ -15,6 +15,7 @@ from dspy_proact.runs import (
     GradeRecord,
     Identity,
     Manifest,
+    Nouns,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -25,6 +26,18 @@ from dspy_proact.views import JudgeView
 
 JUDGE = "openai/j"
 MODEL = "openai/m"
+NOUNS = Nouns(
+    case="trigger",
+    cases="triggers",
+    stratum="phase",
+    strata="phases",
+    group="scenario",
+    groups="scenarios",
+    control="control turn",
+    controls="control turns",
+    row="dialogue",
+    rows="dialogues",
+)
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."
@@ -114,9 +127,10 @@ def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
         "identity": identity,
         "strata": PHASES,
         "labels": tuple(Grade),
+        "nouns": NOUNS,
         "embedded": False,
         "epochs": 1,
-        "corpus": CorpusRecord(name="c.jsonl", revision=None, dialogues=1, triggers=1, ignored_fields={}),
+        "corpus": CorpusRecord(name="c.jsonl", revision=None, rows=1, cases=1, ignored_fields={}),
         "assistant_price": FREE,
         "judge_prices": dict.fromkeys(judges, FREE),
         "backend": "auto",

@@ -15,22 +15,22 @@ class Study:
     """Columns over the items, in the order of the file."""
 
     keys: list[str]
-    phases: list[str]
-    scenarios: list[str]
+    strata: list[str]
+    groups: list[str]
     judge: list[str]
     ratings: list[list[str]]
     raters: list[list[str]]
 
-    def of(self, phase: str | None) -> "Study":
+    def of(self, stratum: str | None) -> "Study":
         """The items of one phase; of all where it is None."""
-        return self.where([phase in {None, own} for own in self.phases])
+        return self.where([stratum in {None, own} for own in self.strata])
 
     def where(self, chosen: list[bool]) -> "Study":
         """The chosen items."""
         return Study(
             keys=list(compress(self.keys, chosen)),
-            phases=list(compress(self.phases, chosen)),
-            scenarios=list(compress(self.scenarios, chosen)),
+            strata=list(compress(self.strata, chosen)),
+            groups=list(compress(self.groups, chosen)),
             judge=list(compress(self.judge, chosen)),
             ratings=list(compress(self.ratings, chosen)),
             raters=list(compress(self.raters, chosen)),
@@ -56,8 +56,8 @@ def study(folder: Path) -> Study:
     given = {key: [row for row in ratings if row["item_id"] == key] for key in keys}
     return Study(
         keys=keys,
-        phases=[item["type"] for item in items],
-        scenarios=["/".join(key.split("__")[:2]) for key in keys],
+        strata=[item["type"] for item in items],
+        groups=["/".join(key.split("__")[:2]) for key in keys],
         judge=[item["judge_score"].upper() for item in items],
         ratings=[[row["score"].upper() for row in given[key]] for key in keys],
         raters=[[row["annotator_id"] for row in given[key]] for key in keys],

@@ -4,11 +4,10 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from script import ROOT, ended
 
-ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -41,12 +40,19 @@ def test_the_first_command_prints_what_is_shown(tmp_path):
     assert stripped(run(tmp_path, *command).stdout) == stripped(block("output: run"))
 
 
+def printed(folder, marker):
+    """What a block of Python prints, run in this process."""
+    done = ended(lambda: exec(block(marker), {}), ROOT / "README.md", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def test_the_python_prints_what_is_shown(tmp_path):
-    assert stripped(run(tmp_path, "-c", block("python")).stdout) == stripped(block("output: python"))
+    assert stripped(printed(tmp_path, "python")) == stripped(block("output: python"))
 
 
 def test_the_three_ways_to_ask_a_compiled_assistant_print_what_is_shown():
-    assert stripped(run(ROOT, "-c", block("python: assistant")).stdout) == stripped(block("output: assistant"))
+    assert stripped(printed(ROOT, "python: assistant")) == stripped(block("output: assistant"))
 
 
 def test_the_tree_is_true():

@@ -12,7 +12,9 @@ from typing import Any, Literal
 from dspy_proact.calls import Call, Price
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.runs import (
+    Benchmark,
     Case,
+    CaseSet,
     CorpusRecord,
     Event,
     Failure,
@@ -21,6 +23,7 @@ from dspy_proact.runs import (
     Identity,
     Ledger,
     Manifest,
+    Nouns,
     Observer,
     RoleIdentity,
     RunFolder,
@@ -38,6 +41,7 @@ STRATA = ("RHYME", "NUMBER")
 LABELS = ("SOLVED", "CLOSE", "LOST")
 CONTROL_LABELS = ("SILENT", "CHATTY")
 """Of riddles to which nobody wants an answer."""
+CORPUS = CorpusRecord(name="riddles.jsonl", revision=None, rows=3, cases=6, ignored_fields={})
 SCORES = {"SOLVED": 1.0, "CLOSE": 0.4, "LOST": 0.0, "SILENT": 1.0, "CHATTY": 0.0}
 
 
@@ -78,7 +82,7 @@ def marked(label: str, remark: str = "") -> Scored[Marking]:
     return Scored(SCORES[label], label, Marking(remark=remark))
 
 
-class Riddles:
+class Riddles(Benchmark[Guess, Marking]):
     """The benchmark; `answer` and `grade` do what a test scripts.
 
     Attributes:
@@ -91,25 +95,27 @@ class Riddles:
     strata: Sequence[str] = STRATA
     labels: Sequence[str] = LABELS
     control_labels: Sequence[str] = CONTROL_LABELS
+    nouns = Nouns(case="riddle", cases="riddles", group="place", groups="places")
     answer_type = Guess
-    detail_type = Marking
 
     def __init__(
         self, cases: Iterable[Case], answer: Answering = guess, grade: Grader = mark, judges: Sequence[str] = (JUDGE,)
     ):
-        self._cases, self._answer, self._grade = tuple(cases), answer, grade
+        self.case_set = CaseSet(tuple(cases), CORPUS, "cc")
+        self._answer, self._grade = answer, grade
         self.judges: Sequence[str] = tuple(judges)
         self.begun: list[tuple[str, str]] = []
         self.in_flight = self.most_in_flight = 0
 
-    def cases(self) -> Sequence[Case]:
-        return self._cases
+    @classmethod
+    def view_type(cls, stratum: str) -> type[Riddle]:
+        return Riddle
 
     async def answer(self, case: Case) -> Guess:
         with self._flight("response", case):
             return await self._answer(case)
 
-    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+    async def grade(self, case: Case, answer: Guess, judge: str | None) -> Scored[Marking]:
         with self._flight("verdict", case):
             return await self._grade(case, answer)
 
@@ -140,10 +146,10 @@ async def run_async(
     asked = {"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls}
     of = manifest(**asked, control_labels=benchmark.control_labels, **judged_by(*benchmark.judges))
     with RunWriter(path, of) as folder:
-        folder.add_cases(benchmark.cases())
+        folder.add_cases(benchmark.case_set.cases)
         ledger = Ledger(folder.events(), Grading(benchmark.judges, judge_epochs), retry_content)
         runner = Runner(benchmark, folder, ledger, switch or Switch(), observer or Observer())
-        await runner.run(benchmark.cases(), epochs, concurrency)
+        await runner.run(benchmark.case_set.cases, epochs, concurrency)
     return runner
 
 
@@ -195,7 +201,7 @@ def manifest(**changes: Any) -> Manifest:
         "labels": LABELS,
         "embedded": False,
         "epochs": 1,
-        "corpus": CorpusRecord(name="riddles.jsonl", revision=None, dialogues=3, triggers=6, ignored_fields={}),
+        "corpus": CORPUS,
         "assistant_price": price(),
         "judge_prices": {JUDGE: price()},
         "backend": "auto",

@@ -1,32 +1,39 @@
-"""A benchmark, its models and its manifest, done into a folder: checked before the first call, resumed by the same."""
+"""A benchmark and who takes part in it, done into a folder: checked before the first call, resumed by the same."""
 
 import asyncio
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, RESPONSE_TOKENS, VERDICT_TOKENS, Plan, plan_role, together
-from dspy_proact.benchmarks.proactbench import ProactBench
+from dspy_proact.benchmarks.forecast import Forecast, RoleForecast
+from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import Interrupted, UsageError
-from dspy_proact.models import Cost, Gate, Limits, Model
+from dspy_proact.models import Cost, Gate, Limits
+from dspy_proact.provenance import now, versions
 from dspy_proact.runs import (
     CONTROL,
+    Benchmark,
     Case,
     Event,
+    ExpectedCall,
     Grading,
+    Identity,
     Ledger,
     Manifest,
     Observer,
     RunFolder,
     Runner,
     RunWriter,
+    Scope,
+    Work,
     latest,
     orderly_interrupt,
     select_cases,
 )
 from dspy_proact.switch import Switch
-from dspy_proact.types import Response
 
 _LONGEST_NAME = 100
 """Characters of the name of a model, or of a jury, in a folder's name."""
@@ -45,30 +52,27 @@ class Finished:
 
 
 class Execution:
-    """What `Evaluation` and `Rejudging` have in common.
+    """A benchmark, who answers and who grades.
 
     Args:
-        benchmark: What is asked and how it is graded.
-        manifest: Of the run.
+        benchmark: What is asked and how it is graded, bound to its models.
+        answering: The model under test with its program, or responses that exist.
+        judges: One for each name in the benchmark's judges, in their order.
         gate: Of all the models.
-        assistant: The model under test; None where its responses are copied.
-        judges: The models that grade.
-        copied: Responses that exist, as stages of their run.
     """
 
     def __init__(
         self,
-        benchmark: ProactBench,
-        manifest: Manifest,
-        *,
+        benchmark: Benchmark[Any, Any],
+        answering: Participant | Responses,
+        judges: Sequence[Participant],
         gate: Gate,
-        assistant: Model | None,
-        judges: Sequence[Model],
-        copied: Sequence[Event] = (),
     ):
-        self.manifest = manifest
-        self._benchmark, self._gate = benchmark, gate
-        self._assistant, self._judges, self._copied = assistant, judges, copied
+        assert [judge.model.name for judge in judges] == list(benchmark.judges), "a judge is known by its model's name"
+        self._benchmark, self._judges, self._gate = benchmark, judges, gate
+        self._assistant = answering if isinstance(answering, Participant) else None
+        self._copied = answering if isinstance(answering, Responses) else None
+        self.manifest = self._begun(answering)
 
     @property
     def limits(self) -> Limits:
@@ -84,23 +88,18 @@ class Execution:
     def default_folder(self) -> Path:
         """`runs/<model>--<judge>--<8 hex of the identity>`."""
         identity = self.manifest.identity
-        named = run_name(identity.assistant.model, [judge.model for judge in identity.judges])
+        named = run_name(identity.assistant.model, self._benchmark.judges)
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
-    def check(self, out: str | Path | None = None, controls: bool = False) -> None:
-        """Raise a `RunError` where a folder holds another run or something else; nothing is written."""
-        RunFolder(out or self.default_folder).check(self._asked(controls))
+    def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
+        """Raise a `UsageError` where nothing is asked for, or a folder holds something else; nothing is written."""
+        self._selected(scope)
+        RunFolder(out or self.default_folder).check(self._asked(scope))
 
     def run(
         self,
         out: str | Path | None = None,
-        *,
-        limit: int | None = None,
-        phases: Collection[str] = (),
-        epochs: int | None = None,
-        judge_epochs: int | None = None,
-        retry_unscored: bool = False,
-        controls: bool = False,
+        scope: Scope = Scope(),
         observer: Observer | None = None,
         spent: Cost | None = None,
     ) -> Finished:
@@ -108,147 +107,159 @@ class Execution:
 
         Args:
             out: The folder; `default_folder` when None.
-            limit: The most triggers, spread over scenarios and phases; None for all.
-            phases: Only these; empty for all.
-            epochs: How often each trigger is answered; None for once, or as often as copied responses are.
-            judge_epochs: How often each judge grades each response; None for once, or as often as its program asks.
-            retry_unscored: Try again also what failed for its content, which the report counts.
-            controls: Ask at control turns too, of which a limit allows as many as of triggers.
+            scope: How much is asked for.
             observer: Told of what happens.
             spent: What counts against the limits already, such as by another run of the same command.
 
         Raises:
-            UsageError: There is nothing to do with this limit, these phases or epochs.
+            UsageError: There is nothing to do in this scope.
             RunError: The folder cannot be used.
             Halt: The run ended early; what is on disk is kept, and the same call goes on.
         """
+        cases, switch = self._selected(scope), Switch()
+        self._gate.open(switch, spent)
         try:
-            folder, (epochs, judge_epochs) = Path(out or self.default_folder), self._times(epochs, judge_epochs)
-            cases = self._selected(limit, phases, epochs, judge_epochs, controls)
-            switch = Switch()
-            self._gate.open(switch, spent)
-            manifest = self._asked(controls).model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs})
-            work = self._run(folder, manifest, cases, retry_unscored, observer=observer or Observer(), switch=switch)
-            return asyncio.run(work)
+            folder = Path(out or self.default_folder)
+            return asyncio.run(self._run(folder, cases, scope, observer or Observer(), switch))
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 
-    def plan(
-        self,
-        out: str | Path | None = None,
-        *,
-        limit: int | None = None,
-        phases: Collection[str] = (),
-        epochs: int | None = None,
-        judge_epochs: int | None = None,
-        retry_unscored: bool = False,
-        controls: bool = False,
-    ) -> Plan:
+    def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> Forecast:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
-        epochs, judge_epochs = self._times(epochs, judge_epochs)
-        self.check(out, controls)
+        self.check(out, scope)
         folder = RunFolder(out or self.default_folder)
         events = tuple(folder.events())
-        grading = Grading(self._benchmark.judges, judge_epochs)
-        ledger = self._ledger([*events, *self._to_copy(events)], grading, retry_unscored)
-        work = ledger.open_work(self._selected(limit, phases, epochs, judge_epochs, controls), epochs)
-        stages = [(each, key) for each in work for key in ledger.stages(each)]
-        answers = [each.case for each, key in stages if key.stage == "response" and ledger.is_open(key)]
-        # A response that is still to be written will be graded, so its verdicts count as open.
-        verdicts = [
-            (key.judge, self._benchmark.asked_to_grade(each.case, _kept(ledger.response(each)), key.judge))
-            for each, key in stages
-            if key.judge and (ledger.is_open(key) or ledger.is_open(ledger.stages(each)[0]))
+        ledger, epochs = self._ledger([*events, *self._to_copy(events)], scope), self._asked(scope).epochs
+        stages = [
+            (work, key)
+            for work in ledger.open_work(self._selected(scope), epochs)
+            for key in ledger.stages(work)
+            # A response that is still to be written will be graded, so its verdicts count as open.
+            if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
         ]
-        assistant = [
-            plan_role(model, map(self._benchmark.asked, answers), RESPONSE_TOKENS)
-            for model in filter(None, [self._assistant])
-        ]
+        answers = [self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response"]
         judges = [
-            plan_role(model, [prompt for judge, prompt in verdicts if judge == model.name], VERDICT_TOKENS)
-            for model in self._judges
+            RoleForecast.of(
+                judge.model, [self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name]
+            )
+            for judge in self._judges
         ]
-        return Plan.of(together(assistant), together(judges), self._gate.concurrency)
+        return Forecast.of(
+            RoleForecast.together([RoleForecast.of(self._assistant.model, answers)] if self._assistant else []),
+            RoleForecast.together(judges),
+            self._gate.concurrency,
+            self._benchmark.assumption,
+        )
 
-    def _times(self, epochs: int | None, judge_epochs: int | None) -> tuple[int, int]:
-        """How often each trigger is answered and each response graded, where the person does not say."""
-        asked = self.manifest.judge_epochs
-        if judge_epochs is not None and self.manifest.identity.judges[0].cuts and judge_epochs != asked:
+    def _grade_calls(self, ledger: Ledger, work: Work) -> Sequence[ExpectedCall] | None:
+        kept = ledger.response(work)
+        answer = self._benchmark.answer_type.model_validate(kept.answer) if kept else None
+        return self._benchmark.grade_calls(work.case, answer)
+
+    def _begun(self, answering: Participant | Responses) -> Manifest:
+        benchmark, judges = self._benchmark, self._judges
+        return Manifest(
+            identity=Identity(
+                benchmark=benchmark.name,
+                assistant=answering.identity,
+                judges=tuple(judge.identity for judge in judges),
+                settings=benchmark.settings.model_dump(mode="json"),
+                corpus=benchmark.case_set.sha256,
+                parent=self._copied and self._copied.parent,
+            ),
+            strata=tuple(benchmark.strata),
+            labels=tuple(benchmark.labels),
+            control_labels=tuple(benchmark.control_labels),
+            nouns=benchmark.nouns,
+            measures=tuple(benchmark.measures),
+            system_prompt=answering.system_prompt,
+            learned_on=answering.learned_on,
+            embedded=any(each.embedded for each in (answering, *judges)),
+            epochs=self._copied.epochs if self._copied else 1,
+            judge_epochs=max((judge.votes for judge in judges), default=1),
+            corpus=benchmark.case_set.corpus,
+            assistant_price=answering.price,
+            judge_prices={judge.model.name: judge.price for judge in judges},
+            overrides={
+                "assistant": answering.overridden,
+                "judge": tuple(sorted({name for judge in judges for name in judge.overridden})),
+            },
+            backend=self._gate.backend,
+            versions=versions("pydantic"),
+            created=now(),
+        )
+
+    def _asked(self, scope: Scope) -> Manifest:
+        """The manifest of a command with this scope."""
+        begun = self.manifest
+        judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
+        if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
+            asked = f"{begun.judge_epochs} verdicts on each response"
+            raise UsageError(f"the judge's program asks for {asked}; leave --judge-epochs out")
+        epochs = begun.epochs if scope.epochs is None else scope.epochs
+        controls = self._benchmark.control_prompt if scope.controls else None
+        return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
+
+    def _selected(self, scope: Scope) -> list[Case]:
+        """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""
+        benchmark, asked = self._benchmark, self._asked(scope)
+        wrong = [stratum for stratum in scope.strata if stratum not in benchmark.strata]
+        if wrong or min(asked.epochs, asked.judge_epochs) < 1 or (scope.limit is not None and scope.limit < 1):
+            known = f"{benchmark.nouns.strata} among {', '.join(benchmark.strata)}"
+            raise UsageError(f"nothing to do: limit and epochs must be 1 or more, and {known}")
+        cases = benchmark.case_set.cases
+        chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, scope.strata)
+        return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
+
+    def _controls(self, limit: int | None) -> list[Case]:
+        nouns = self._benchmark.nouns
+        if self._benchmark.control_prompt is None:
+            raise UsageError(f"--controls: {self._benchmark.name} has no {nouns.controls}; leave it out")
+        chosen = select_cases([case for case in self._benchmark.case_set.cases if case.stratum == CONTROL], limit)
+        if self._copied and not chosen:
             raise UsageError(
-                f"the judge's program asks for {asked} verdicts on each response; leave --judge-epochs out"
+                f"--controls: among these responses is none at a {nouns.control}; a model is asked for them by "
+                "`eval --controls`, where its corpus has them"
             )
-        return self.manifest.epochs if epochs is None else epochs, asked if judge_epochs is None else judge_epochs
-
-    def _asked(self, controls: bool) -> Manifest:
-        """The manifest of a command that asks for control turns or does not."""
-        words = self._benchmark.detector.fingerprint() if controls else None
-        return self.manifest.model_copy(update={"controls": words})
-
-    def _selected(
-        self, limit: int | None, phases: Collection[str], epochs: int, judge_epochs: int, controls: bool
-    ) -> list[Case]:
-        wrong = [phase for phase in phases if phase not in self._benchmark.strata]
-        if wrong or min(epochs, judge_epochs) < 1 or (limit is not None and limit < 1):
-            known = ", ".join(self._benchmark.strata)
-            raise UsageError(f"nothing to do: limit and epochs must be 1 or more, and phases among {known}")
-        cases = self._benchmark.cases()
-        triggers = select_cases([case for case in cases if case.stratum != CONTROL], limit, phases)
-        beside = select_cases([case for case in cases if case.stratum == CONTROL], limit) if controls else []
-        if controls and not beside and self._assistant is None:
-            raise UsageError(
-                "--controls: among these responses is none at a control turn; a model is asked for them by "
-                "`eval --controls`, where its corpus has such turns"
-            )
-        return [*triggers, *beside]
+        return chosen
 
     async def _run(
-        self,
-        out: Path,
-        manifest: Manifest,
-        cases: Sequence[Case],
-        retry_unscored: bool,
-        *,
-        observer: Observer,
-        switch: Switch,
+        self, out: Path, cases: Sequence[Case], scope: Scope, observer: Observer, switch: Switch
     ) -> Finished:
-        epochs, grading = manifest.epochs, Grading(self._benchmark.judges, manifest.judge_epochs)
-        with RunWriter(out, manifest) as folder, orderly_interrupt(switch, observer.interrupted):
+        asked = self._asked(scope)
+        with RunWriter(out, asked) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
             for event in self._to_copy(tuple(folder.events()), {case.key for case in cases}):
                 folder.record(event)
-            ledger = self._ledger(tuple(folder.events()), grading, retry_unscored)
+            ledger = self._ledger(tuple(folder.events()), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
-                await runner.run(cases, epochs, self._gate.concurrency)
+                await runner.run(cases, asked.epochs, self._gate.concurrency)
             finally:
-                for model in filter(None, (self._assistant, *self._judges)):
-                    await model.aclose()
-            return Finished(out, runner.stages, ledger.unscored(cases, epochs))
+                for participant in filter(None, (self._assistant, *self._judges)):
+                    await participant.model.aclose()
+            return Finished(out, runner.stages, ledger.unscored(cases, asked.epochs))
 
-    def _ledger(self, events: Sequence[Event], grading: Grading, retry_unscored: bool) -> Ledger:
-        return Ledger(events, grading, retry_unscored, copied=self._assistant is None)
+    def _ledger(self, events: Sequence[Event], scope: Scope) -> Ledger:
+        grading = Grading(self._benchmark.judges, self._asked(scope).judge_epochs)
+        return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
     def _to_copy(self, events: Sequence[Event], keys: Collection[str] | None = None) -> list[Event]:
         """The copied responses that are not here yet, or stand here as failures that the other run has mended."""
-        here = latest(events)
-        asked = [event for event in self._copied if keys is None or event.key.case in keys]
+        here, copied = latest(events), self._copied.stages if self._copied else ()
         return [
             event
-            for event in asked
-            if (kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None)
+            for event in copied
+            if (keys is None or event.key.case in keys)
+            and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]
 
 
 def run_name(model: str, judges: Sequence[str]) -> str:
     """`<model>--<judges>`, several judges with a plus between them: the beginning of a run's folder's name."""
-    return f"{folder_name(model)}--{'+'.join(map(folder_name, judges))[:_LONGEST_NAME]}"
+    return "--".join(filter(None, [folder_name(model), "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
 
 
 def folder_name(model: str) -> str:
     """A model's name as a part of a folder's name, short enough for any disk."""
     return (re.sub(r"[^A-Za-z0-9._-]+", "_", model).strip(".") or "_")[:_LONGEST_NAME]
-
-
-def _kept(event: Event | None) -> Response:
-    """The response on disk, or one of an assumed length in its place."""
-    return Response.model_validate(event.answer) if event else Response(text=ASSUMED_RESPONSE)

@@ -12,8 +12,8 @@ from dspy_proact.cli.leaderboard import leaderboard
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
-from dspy_proact.cli.saying import complain
-from dspy_proact.cli.trying import try_
+from dspy_proact.cli.try_ import try_
+from dspy_proact.cli.views.message import complain
 from dspy_proact.errors import Halt, ProactError
 
 

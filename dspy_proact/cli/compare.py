@@ -17,8 +17,8 @@ def compare(run_a: Path, run_b: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.report import summary_of
-    from dspy_proact.cli.saying import say
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import compare, comparison_document, print_comparison
 
     comparison = compare(summary_of(run_a), summary_of(run_b))

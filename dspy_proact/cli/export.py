@@ -26,7 +26,7 @@ def _beside(run: Path, ending: str) -> Path:
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file. Default: RUN with its ending.")
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
-    from dspy_proact.cli.saying import say
+    from dspy_proact.cli.views.message import say
     from dspy_proact.report import export_csv, export_parquet, export_results, summarize
     from dspy_proact.runs import RunFolder
 

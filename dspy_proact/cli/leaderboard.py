@@ -18,8 +18,8 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.report import summary_of
-    from dspy_proact.cli.saying import say
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard
 
     board = leaderboard([summary_of(run) for run in runs])

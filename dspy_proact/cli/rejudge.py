@@ -6,56 +6,90 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options import Settings, with_settings
+from dspy_proact.cli.options.corpus import ANSWERED_CORPUS, answered_corpus
+from dspy_proact.cli.options.defaults import default_judge
+from dspy_proact.cli.options.gate import GATE
+from dspy_proact.cli.options.judging import JUDGING, Judging
+from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.output import Output, output_options
+from dspy_proact.cli.options.scope import GRADING_SCOPE
+from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Responses
+    from dspy_proact.models import Gate
     from dspy_proact.report import Agreement, Summary
+    from dspy_proact.runs import Scope
 
 _UNJUDGED = "None of these responses was graded before, so that there are no two judges to compare."
 
 
-@click.command()
+@verb(
+    "rejudge",
+    model_options(
+        "--judge",
+        "Judge, a litellm name; several are a jury. Default: openai/gpt-5.4; embedded for embedded responses.",
+        Heading.JUDGE,
+    ),
+    JUDGING,
+    ANSWERED_CORPUS,
+    GRADING_SCOPE,
+    GATE,
+    output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
+    example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
+)
 @click.argument("run", type=click.Path(path_type=Path))
-@click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="What a results file answers.")
-@with_settings
-def rejudge(run: Path, corpus: str | None, settings: Settings) -> int:
+def rejudge(
+    run: Path,
+    judge: NamedModel,
+    judging: Judging,
+    corpus: str | None,
+    scope: "Scope",
+    gate: "Gate",
+    output: Output,
+) -> int:
     """Have other judges grade the responses of RUN, the folder of a run or a results file; no response is paid again.
 
     The responses are copied into a new run, which names its parent; then the two gradings are compared. A results file
     holds no conversations, so that it needs the --corpus that it answers.
     """
-    from rich.console import Console
-
-    from dspy_proact.benchmarks import Rejudging
-    from dspy_proact.cli.eval import PAPER_JUDGE
-    from dspy_proact.cli.executing import execute, show_plans
-    from dspy_proact.cli.report import show, summary_of
-    from dspy_proact.cli.saying import say
-    from dspy_proact.report import agreement_document, agreement_lines, cell, document
+    from dspy_proact.benchmarks.proactbench import Rejudging
+    from dspy_proact.cli.views.run_forecast import print_forecasts
+    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.cli.views.summary import summary_of
 
     responses = _responses(run, corpus)
-    judges = settings.judges or (("embedded",) if responses.embedded else (PAPER_JUDGE,))
-    rejudging = Rejudging(responses, gate=settings.gate, **settings.calling(judges))
-    path = settings.out or rejudging.default_folder
-    if settings.dry_run:
-        show_plans([(rejudging, path)], None, settings)
+    judges = judge.specs(default_judge(responses.embedded))
+    rejudging = Rejudging(responses, judges, judge_prompt=judging.prompt, judge_program=judging.program, gate=gate)
+    runs = [(rejudging, output.out or rejudging.default_folder)]
+    if output.dry_run:
+        print_forecasts(runs, scope, output.as_json)
         return 0
-    ended = execute([(rejudging, path)], None, settings)
-    if ended.finished:
-        child = summary_of(path)
-        agreement = _agreement(summary_of(run), child)
-        if settings.as_json:
-            judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
-            click.echo(json.dumps(document(child) | judges, indent=2, allow_nan=False))
-        else:
-            show([child], as_json=False)
-            console = Console(soft_wrap=False)
-            for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
-                console.print(cell(line))
-            say(f"Next: dspy-proact compare {run} {path}")
-    return ended.close()
+    ending = run_all(runs, scope)
+    for child in ending.finished:
+        _show(run, summary_of(child.path), child.path, output.as_json)
+    return ending.close()
+
+
+def _show(run: Path, child: "Summary", path: Path, as_json: bool) -> None:
+    """Print the new gradings, and how they agree with those of the run."""
+    from rich.console import Console
+
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.summary import print_summaries, summary_of
+    from dspy_proact.report import agreement_document, agreement_lines, cell, summary_document
+
+    agreement = _agreement(summary_of(run), child)
+    if as_json:
+        judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
+        click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
+        return
+    print_summaries([child], as_json=False)
+    console = Console(soft_wrap=False)
+    for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
+        console.print(cell(line))
+    say(f"Next: dspy-proact compare {run} {path}")
 
 
 def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":
@@ -71,16 +105,16 @@ def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":
 def _responses(run: Path, corpus: str | None) -> "Responses":
     """The responses of a run, or of a results file with its corpus."""
     from dspy_proact.benchmarks import Responses
-    from dspy_proact.cli.report import corpus_of
+    from dspy_proact.benchmarks.proactbench import ProactBench, responses_of_results
     from dspy_proact.corpus import read_results
     from dspy_proact.runs import RunFolder
 
     if not run.is_file():
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
-        return Responses.of_run(RunFolder(run))
+        return Responses.of_run(RunFolder(run), ProactBench)
     results = read_results(run)
-    answered = corpus_of(results, corpus)
+    answered = answered_corpus(results, corpus)
     if answered is None:
         raise UsageError(f"{run}: a results file holds no conversations; name the corpus that it answers with --corpus")
-    return Responses.of_results(results, answered)
+    return responses_of_results(results, answered)

@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 
 from dspy_proact.errors import UsageError
 
-_INNER_FOLDS = 3
-"""A third of a training set's units, about, is where candidates are compared."""
+_INNER_FOLDS = 4
+"""A quarter of a training set's units, about, is where candidates are compared."""
 
 
 class Grouped(Protocol):

@@ -1,10 +1,10 @@
 """A race of candidates: each is tried on a growing part of the examples and dropped when it is unlikely to win.
 
 The rule. All examples stand in one seeded order in which the groups take turns. Every candidate is tried on the first
-eight of them, then on twice as many, and so on to the last. After each round a candidate is dropped where another one
+four of them, then on twice as many, and so on to the last. After each round a candidate is dropped where another one
 leads it, on the examples that both have, by more than the standard error of that lead, and does no more harm. The lead
-is paired by example and its error is that of a mean of groups (CR1). A candidate of equal worth is so dropped in one
-round of six, one that is better by two standard errors in one of a thousand; the answers of the rest are paid in full.
+is paired by example and its error is that of a mean of groups (CR1). So of two candidates of equal worth one is dropped
+in about a third of the rounds, and the better of two that lie two such errors apart in one of a thousand.
 """
 
 import random
@@ -21,7 +21,7 @@ from dspy_proact.compile.candidate import Candidate
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.training import P, Training
 
-_FIRST = 8
+_FIRST = 4
 """Examples of the first round."""
 _SURE = 1.0
 """Standard errors by which the lead must exceed 0."""

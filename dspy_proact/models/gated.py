@@ -10,7 +10,7 @@ from dspy._vendor.lm15.types import StreamEvent
 from dspy.lm15 import Request, Response
 
 from dspy_proact.models.attempt import Attempt
-from dspy_proact.models.budget import Cost, most_of
+from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.gate import Gate
 
@@ -94,6 +94,8 @@ class GatedEngine:
         return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
 
     def _most(self, request: Request) -> Cost:
+        if self.gate.limits == Limits():
+            return Cost(calls=1)  # there is nothing to hold it against
         return most_of(request, self.caller.completion_limit, self.caller.price)
 
     async def _admitted(self, most: Cost, number: int) -> Attempt:

@@ -6,16 +6,26 @@ The only file that knows DSPy's semi-private routing; a contract test holds it t
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 # Read by both at their first look-up: prices come from the bundled map, never over the network.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from dspy._vendor.lm15.registry import lookup
+from dspy._vendor.lm15.transports import StdlibAsyncTransport
 from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
-from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
+from dspy.lm15 import (
+    AmbiguousModelError,
+    Request,
+    Response,
+    RouterConfig,
+    Timeouts,
+    UnknownModelError,
+    UnsupportedFeatureError,
+)
 
 from dspy_proact.errors import UsageError
 
@@ -82,7 +92,28 @@ class Route:
             max_connections=connections,
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
         )
-        return lambda: AsyncLM15Engine(config)
+        return lambda: _LeanLM15(config)
+
+
+class _LeanLM15(AsyncLM15Engine):
+    """DSPy's asynchronous engine, which finds the way of a request without a thread, and no proxy where there is none.
+
+    Its keys are there when it is made, so that nothing on that way waits.
+    """
+
+    def __init__(self, config: RouterConfig):
+        self._transport = StdlibAsyncTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
+        super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
+
+    async def complete(self, request: Request) -> Response:
+        """The answer to a request."""
+        provider, routed = self._target(request)
+        return await provider.complete(routed)
+
+    async def aclose(self) -> None:
+        """Close the engine and its connections."""
+        await super().aclose()
+        await self._transport.aclose()
 
 
 class _ClosingLiteLLM(AsyncLiteLLMEngine):

@@ -29,6 +29,7 @@ from dspy_proact.programs.card import (
     Provenance,
     Recipe,
 )
+from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
@@ -57,6 +58,7 @@ __all__ = [
     "Cuts",
     "DataSource",
     "DetectOffers",
+    "Direct",
     "FencedJSON",
     "Gain",
     "GradeResponse",

@@ -40,14 +40,14 @@ class Asking(Protocol):
 
 async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
     """Ask and await the answer."""
-    with _ours() as calls, dspy.context(adapter=adapter):
-        return _answered(await predictor.acall(**inputs), calls)
+    with ours() as calls, dspy.context(adapter=adapter):
+        return answered(await predictor.acall(**inputs), calls)
 
 
 async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
     """Ask and block until the answer is there."""
-    with _ours() as calls, dspy.context(adapter=adapter):
-        return _answered(predictor(**inputs), calls)
+    with ours() as calls, dspy.context(adapter=adapter):
+        return answered(predictor(**inputs), calls)
 
 
 async def ask_for_fields(
@@ -80,7 +80,7 @@ def run_now(body: Coroutine[Any, Any, T]) -> T:
 
 
 @contextmanager
-def _ours() -> Generator[list[Call]]:
+def ours() -> Generator[list[Call]]:
     """Raise what the gate raised as it was, and a content error for an answer that cannot be used."""
     with collect_calls() as calls:
         try:
@@ -93,7 +93,8 @@ def _ours() -> Generator[list[Call]]:
             raise
 
 
-def _answered(prediction: dspy.Prediction, calls: list[Call]) -> Answered:
+def answered(prediction: dspy.Prediction, calls: list[Call]) -> Answered:
+    """What came of a question, by its calls; raises `ContentError` where a filter cut the answer."""
     reason = calls[-1].finish_reason if calls else None
     if reason == "content_filter":
         raise ContentError("filtered", "the provider's content filter cut the answer")

@@ -101,9 +101,10 @@ class Assistant(dspy.Module):
         """The response piece by piece, as the model writes it; raises a `StageError` when there is none."""
         return streamed(self, history=list(history), user_message=user_message)
 
-    async def respond(self, view: AssistantView) -> Response:
-        """The response to what the view shows."""
-        prediction = await self.acall(history=list(view.history), user_message=view.user_message)
+    async def respond(self, view: AssistantView, asking: Asking | None = None) -> Response:
+        """The response to what the view shows; by way of DSPy where no other way to ask is given."""
+        inputs = {"history": list(view.history), "user_message": view.user_message}
+        prediction = await (self._replied(asking, **inputs) if asking else self.acall(**inputs))
         return Response(text=prediction.response, truncated=prediction.truncated)
 
     def messages(self, view: AssistantView) -> list[dict[str, Any]]:

@@ -83,9 +83,10 @@ class Judge(dspy.Module):
         """The same, awaited."""
         return await self._graded(ask, conversation, turn, rubric, response)
 
-    async def judge(self, view: JudgeView, response: str) -> Verdict:
-        """The verdict on a response, its quotes located."""
-        return _located(await self.acall(**_inputs(view, response)), response)
+    async def judge(self, view: JudgeView, response: str, asking: Asking | None = None) -> Verdict:
+        """The verdict on a response, its quotes located; by way of DSPy where no other way to ask is given."""
+        inputs = _inputs(view, response)
+        return _located(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def judge_now(self, view: JudgeView, response: str) -> Verdict:
         """The same, not awaited."""

@@ -66,9 +66,10 @@ class OfferDetector(dspy.Module):
         """The same, awaited."""
         return await self._detected(ask, conversation, turn, response)
 
-    async def look(self, view: ControlView, response: str) -> Offers:
-        """The offers of a response at a control turn, their quotes located."""
-        return located(await self.acall(**_inputs(view, response)), response)
+    async def look(self, view: ControlView, response: str, asking: Asking | None = None) -> Offers:
+        """The offers of a response at a control turn, their quotes located, asked as `Judge.judge` does."""
+        inputs = _inputs(view, response)
+        return located(await (self._detected(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def look_now(self, view: ControlView, response: str) -> Offers:
         """The same, not awaited."""

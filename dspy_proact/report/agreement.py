@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.words import worded, worded_pair
+from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 
 
@@ -26,6 +29,8 @@ class Agreement:
     """Mean score of the second minus that of the first: above 0, the second is the more lenient."""
     evidence: tuple[Evidence, Evidence]
     """Of the first and of the second."""
+    nouns: Nouns
+    """What the benchmark calls its things."""
 
 
 @dataclass(frozen=True)
@@ -38,30 +43,29 @@ class _Graded:
     verdicts: tuple[Sequence[GivenVerdict], Sequence[GivenVerdict]]
 
 
-def agree_within(outcomes: Sequence[Outcome], first: str, second: str, labels: Sequence[str]) -> Agreement:
+def agree_within(summary: Summary, first: str, second: str) -> Agreement:
     """Two judges of one run, each by its own verdicts."""
     graded: list[_Graded] = []
-    for outcome in outcomes:
-        one, other = outcome.grade_by(first, labels), outcome.grade_by(second, labels)
+    for outcome in summary.outcomes:
+        one, other = (outcome.grade_by(name, summary.labels) for name in (first, second))
         if one and other:
             own = tuple([verdict for verdict in outcome.verdicts if verdict.judge == name] for name in (first, second))
             graded.append(_Graded(outcome.group, (one[0], other[0]), (one[1], other[1]), (own[0], own[1])))
-    return _agreement(graded, first, second, labels)
+    return _agreement(graded, first, second, summary)
 
 
-def agree_between(
-    pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, labels: Sequence[str]
-) -> Agreement:
-    """The judges of two runs on pairs of outcomes with one response."""
+def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary) -> Agreement:
+    """The judges of two runs on pairs of outcomes with one response; labels and nouns are of the summary of either."""
     graded = [
         _Graded(a.group, (a.label, b.label), (a.score, b.score), (a.verdicts, b.verdicts))
         for a, b in pairs
         if a.label and b.label
     ]
-    return _agreement(graded, first, second, labels)
+    return _agreement(graded, first, second, summary)
 
 
-def _agreement(graded: Sequence[_Graded], first: str, second: str, labels: Sequence[str]) -> Agreement:
+def _agreement(graded: Sequence[_Graded], first: str, second: str, summary: Summary) -> Agreement:
+    labels, nouns = summary.labels, summary.nouns
     groups = [each.group for each in graded]
     ours, theirs = ([each.labels[which] for each in graded] for which in (0, 1))
     before, after = ([each.scores[which] for each in graded] for which in (0, 1))
@@ -71,9 +75,10 @@ def _agreement(graded: Sequence[_Graded], first: str, second: str, labels: Seque
         first=first,
         second=second,
         responses=len(graded),
-        exact=cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups),
-        kappa=kappa_estimate(ours, theirs, labels, groups, "quadratic"),
+        exact=worded(cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups), nouns),
+        kappa=worded(kappa_estimate(ours, theirs, labels, groups, "quadratic"), nouns),
         table={a: {b: counts[a, b] for b in labels} for a in labels},
-        shift=paired_difference(before, after, groups),
+        shift=worded_pair(paired_difference(before, after, groups), nouns),
         evidence=(evidence[0], evidence[1]),
+        nouns=nouns,
     )

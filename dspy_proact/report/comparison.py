@@ -1,15 +1,16 @@
-"""Two runs or results files on the triggers that they share."""
+"""Two runs or results files on the cases that they share."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from dspy_proact.errors import UsageError
 from dspy_proact.report.agreement import Agreement, agree_between
+from dspy_proact.report.measured import Compared, compared, is_share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
+from dspy_proact.report.words import worded, worded_pair
 from dspy_proact.stats import (
     Discordant,
     Estimate,
@@ -22,15 +23,13 @@ from dspy_proact.stats import (
     paired_difference,
 )
 
-BREAKDOWNS = ("life_domain", "turn")
-"""Keys of a case by which differences are broken down."""
 _MOST_GROUPS = 5
 _LONGEST_VALUE = 48
 
 
 @dataclass(frozen=True)
-class Pair:
-    """A trigger that both have scored; epochs are averaged."""
+class CasePair:
+    """A case that both have scored; epochs are averaged."""
 
     key: str
     stratum: str
@@ -40,11 +39,13 @@ class Pair:
     """In [0, 1] each, higher is better."""
     passed: tuple[float, float]
     """Share of epochs with a full pass."""
+    outcomes: tuple[Sequence[Outcome], Sequence[Outcome]]
+    """Those of each that are scored, one an epoch."""
 
 
 @dataclass(frozen=True)
-class Row:
-    """One line of the comparison: b minus a over some triggers."""
+class Difference:
+    """b minus a over some cases."""
 
     pairs: int
     scores: tuple[Estimate, Estimate]
@@ -62,11 +63,11 @@ class Comparison:
 
     a: Summary
     b: Summary
-    pairs: tuple[Pair, ...]
+    pairs: tuple[CasePair, ...]
     shared: int
-    """Triggers that both were asked, in the same words."""
+    """Cases that both were asked, in the same words."""
     otherwise: int
-    """Triggers of one key whose words differ; they are left out."""
+    """Cases of one key whose words differ; they are left out."""
     agreement: Agreement | None
     """Of the judges, where both graded the same responses."""
 
@@ -76,39 +77,35 @@ class Comparison:
         return self.a.strata
 
     @cached_property
-    def rows(self) -> dict[str, Row]:
+    def rows(self) -> dict[str, Difference]:
         """By stratum."""
         return {name: self._row([pair for pair in self.pairs if pair.stratum == name]) for name in self.strata}
 
     @cached_property
-    def micro(self) -> Row:
-        """Every trigger weighted equally."""
+    def micro(self) -> Difference:
+        """Every case weighted equally."""
         return self._row(self.pairs)
 
     @cached_property
-    def macro(self) -> Row:
+    def macro(self) -> Difference:
         """Every stratum weighted equally."""
         strata, order = [pair.stratum for pair in self.pairs], self.strata
 
         def mean(scores: list[float], groups: list[str]) -> Estimate:
-            return macro_mean(scores, groups, strata, order)
+            return worded(macro_mean(scores, groups, strata, order), self.a.nouns)
 
         def difference(a: list[float], b: list[float], groups: list[str]) -> Paired:
-            return macro_paired_difference(a, b, groups, strata, order)
+            return worded_pair(macro_paired_difference(a, b, groups, strata, order), self.a.nouns)
 
         return _row(self.pairs, mean, difference)
 
     @cached_property
-    def offers(self) -> Row | None:
-        """Rates of unwanted offers at control turns that both have scored; None where there are none."""
+    def controls(self) -> Difference | None:
+        """Shares of the worst label at control cases that both have scored; None where there are none."""
         ours, theirs = _by_key(self.a.controls.outcomes), _by_key(self.b.controls.outcomes)
         alike = [key for key in ours if key in theirs and ours[key][0].view == theirs[key][0].view]
         pairs = [pair for key in alike if (pair := _pair(ours[key], theirs[key], self.a.controls.worst))]
-        return (
-            _row([replace(pair, score=pair.passed) for pair in pairs], cluster_mean, paired_difference)
-            if pairs
-            else None
-        )
+        return self._row([replace(pair, score=pair.passed) for pair in pairs]) if pairs else None
 
     @cached_property
     def adjusted(self) -> dict[str, tuple[float | None, float | None]]:
@@ -128,42 +125,70 @@ class Comparison:
 
     @cached_property
     def flips(self) -> dict[str, dict[str, int]]:
-        """Triggers by the grade of a, then by that of b; where there are several epochs, of the first scored."""
+        """Cases by the grade of a, then by that of b; where there are several epochs, of the first scored."""
         first = [{o.key: o for o in reversed(side.outcomes) if o.label} for side in (self.a, self.b)]
         grades = Counter((first[0][pair.key].label, first[1][pair.key].label) for pair in self.pairs)
         return {a: {b: grades[a, b] for b in self.a.labels} for a in self.a.labels}
 
-    def breakdown(self, key: str) -> dict[str, Row]:
+    @property
+    def breakdowns(self) -> tuple[str, ...]:
+        """Keys of a case by which the differences are broken down."""
+        return self.a.particulars.breakdowns
+
+    def breakdown(self, key: str) -> dict[str, Difference]:
         """Rows by a grouping key of the cases; groups in order."""
         groups = _grouped(self.pairs, lambda pair: pair.meta.get(key, ""))
         return {str(group): self._row(pairs) for group, pairs in groups.items()}
 
     @cached_property
     def farthest(self) -> list[tuple[str, int, float]]:
-        """Scenarios that move the difference most: name, pairs, and sum of b minus a."""
+        """Groups that move the difference most: name, pairs, and sum of b minus a."""
         groups = _grouped(self.pairs, lambda pair: pair.group)
         sums = {group: sum(pair.score[1] - pair.score[0] for pair in pairs) for group, pairs in groups.items()}
         moved = sorted((group for group in groups if sums[group]), key=lambda group: -abs(sums[group]))
         return [(str(group), len(groups[group]), sums[group]) for group in moved[:_MOST_GROUPS]]
 
-    @staticmethod
-    def _row(pairs: Sequence[Pair]) -> Row:
-        return _row(pairs, cluster_mean, paired_difference)
+    def measured(self, pairs: Sequence[CasePair]) -> dict[str, Compared]:
+        """The measures of some of the pairs, by name."""
+        told = [(pair.group, *pair.outcomes) for pair in pairs]
+        nouns = self.a.nouns
+        found = {each.name: compared(each, told, self._shares[each.name]) for each in self.a.measures}
+        return {
+            name: Compared(*(worded(number, nouns) for number in (each.a, each.b, each.difference)))
+            for name, each in found.items()
+        }
+
+    @cached_property
+    def _shares(self) -> dict[str, bool]:
+        """Of each measure, whether its parts are all in [0, 1] in both."""
+        outcomes = [*self.a.outcomes, *self.b.outcomes]
+        return {measure.name: is_share(measure, outcomes) for measure in self.a.measures}
+
+    def _row(self, pairs: Sequence[CasePair]) -> Difference:
+        def mean(scores: list[float], groups: list[str]) -> Estimate:
+            return worded(cluster_mean(scores, groups), self.a.nouns)
+
+        def difference(a: list[float], b: list[float], groups: list[str]) -> Paired:
+            return worded_pair(paired_difference(a, b, groups), self.a.nouns)
+
+        return _row(pairs, mean, difference)
 
 
 def compare(a: Summary, b: Summary) -> Comparison:
-    """Pair two runs or results files by trigger.
+    """Pair two runs or results files by case.
 
     Raises:
-        UsageError: They are of different benchmarks, or share no trigger in the same words.
+        UsageError: They are of different benchmarks, or share no case in the same words.
     """
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
     ours, theirs = _by_key(a.outcomes), _by_key(b.outcomes)
     common = [key for key in ours if key in theirs]
-    alike = [key for key in common if _alike(ours[key][0].view, theirs[key][0].view)]
+    alike = [key for key in common if a.particulars.alike(ours[key][0].view, theirs[key][0].view)]
     if not alike:
-        why = f"all {len(common)} triggers of one name are worded otherwise" if common else "no trigger in common"
+        nouns = a.nouns
+        otherwise = f"all {len(common)} {nouns.cases} of one name are worded otherwise"
+        why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
     pairs = tuple(pair for key in alike if (pair := _pair(ours[key], theirs[key], a.labels[0])))
     return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, ours, theirs, alike))
@@ -184,34 +209,42 @@ def _judges(
         for second in theirs[key]
         if first.epoch == second.epoch and first.response is not None and second.response is not None
     ]
-    if not pairs or any(first.response != second.response for first, second in pairs):
+    if not a.judges or not b.judges or not pairs or any(first.response != second.response for first, second in pairs):
         return None
     same = a.judge == b.judge
     names = (f"{a.judge} (a)", f"{b.judge} (b)") if same else (a.judge, b.judge)
-    return agree_between(pairs, *names, a.labels)
+    return agree_between(pairs, *names, a)
 
 
-def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> Pair | None:
-    """The pair of a trigger, when both have scored it."""
+def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> CasePair | None:
+    """The pair of a case, when both have scored it."""
     scored = [[outcome for outcome in side if outcome.state == "scored"] for side in (ours, theirs)]
     if not all(scored):
         return None
     first = ours[0]
     scores = [sum(outcome.score for outcome in side) / len(side) for side in scored]
     passed = [sum(outcome.label == top for outcome in side) / len(side) for side in scored]
-    return Pair(first.key, first.stratum, first.group, first.meta, (scores[0], scores[1]), (passed[0], passed[1]))
+    return CasePair(
+        first.key,
+        first.stratum,
+        first.group,
+        first.meta,
+        (scores[0], scores[1]),
+        (passed[0], passed[1]),
+        (scored[0], scored[1]),
+    )
 
 
 def _row(
-    pairs: Sequence[Pair],
+    pairs: Sequence[CasePair],
     mean: Callable[[list[float], list[str]], Estimate],
     difference: Callable[[list[float], list[float], list[str]], Paired],
-) -> Row:
+) -> Difference:
     groups = [pair.group for pair in pairs]
     scores = [[pair.score[side] for pair in pairs] for side in (0, 1)]
     passed = [[pair.passed[side] for pair in pairs] for side in (0, 1)]
     half = [[share > 0.5 for share in side] for side in passed]
-    return Row(
+    return Difference(
         pairs=len(pairs),
         scores=(mean(scores[0], groups), mean(scores[1], groups)),
         weighted=difference(scores[0], scores[1], groups),
@@ -227,21 +260,11 @@ def _by_key(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     return by_key
 
 
-def _grouped(pairs: Iterable[Pair], name: Callable[[Pair], str | int]) -> dict[str | int, list[Pair]]:
-    groups: defaultdict[str | int, list[Pair]] = defaultdict(list)
+def _grouped(pairs: Iterable[CasePair], name: Callable[[CasePair], str | int]) -> dict[str | int, list[CasePair]]:
+    groups: defaultdict[str | int, list[CasePair]] = defaultdict(list)
     for pair in pairs:
         groups[name(pair)].append(pair)
     return {group: groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
-
-
-def _alike(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    """Whether two views are of one trigger; a results file has the last message and the rubric of it, or less."""
-    ours: list[dict[str, Any]] = a.get("conversation") or []
-    theirs: list[dict[str, Any]] = b.get("conversation") or []
-    if not ours or not theirs or min(len(ours), len(theirs)) > 1:
-        return a == b
-    said = (ours[-1].get("user"), theirs[-1].get("user"))
-    return a.get("rubric") == b.get("rubric") and (said[0] == said[1] or None in said)
 
 
 def _short(value: str | None) -> str:

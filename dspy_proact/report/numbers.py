@@ -1,5 +1,7 @@
 """Numbers as the terminal shows them."""
 
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 from rich.text import Text
 
 from dspy_proact.plain_text import printable
@@ -45,6 +47,11 @@ def coefficient(estimate: Estimate) -> str:
     return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
 
 
+def plain(estimate: Estimate) -> str:
+    """A kappa or correlation alone."""
+    return "-" if estimate.value is None else f"{estimate.value:.2f}"
+
+
 def seen_from(paired: Paired) -> int | None:
     """Smallest detectable difference in whole points; None where none could be shown, or its size cannot be told."""
     if paired.detectable is None or paired.detectable > 1 or paired.reason:
@@ -57,9 +64,18 @@ def probability(p: float | None) -> str:
     return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
-def counted(count: int, noun: str) -> str:
-    """A count with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """A count with its noun; the plural where it takes more than an s."""
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
+def headed(first: str, *others: str) -> Table:
+    """A table without rows: a column of names, and one of numbers under each other heading."""
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column(cell(first), overflow="fold")
+    for heading in others:
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    return table
 
 
 def _signed(share: float) -> str:

@@ -1,4 +1,4 @@
-"""What became of one trigger in one epoch, read from a run: the row that every report is made of."""
+"""What became of one case in one epoch, read from a run: the row that every report is made of."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,8 @@ State = Literal["scored", "unscored", "pending"]
 class GivenVerdict:
     """One verdict on a response."""
 
-    judge: str
+    judge: str | None
+    """Its name; None where the benchmark grades by itself."""
     judge_epoch: int
     """Which of this judge's verdicts on the response, counted from 1."""
     label: str
@@ -25,6 +26,8 @@ class GivenVerdict:
     """Whether a quote stands in the response; None where there is nothing to check."""
     detail: Mapping[str, Any]
     """The benchmark's own model of the grading, as JSON."""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Named numbers beside the score, of which measures are made."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One trigger in one epoch."""
+    """One case in one epoch."""
 
     stratum: str
     group: str
@@ -57,7 +60,7 @@ class Outcome:
     reason: str | None = None
     """Stage and reason of a failure; None unless unscored."""
     key: str = ""
-    """Of the trigger."""
+    """Of the case."""
     epoch: int = 1
     response: str | None = None
     """None where there is none."""
@@ -65,7 +68,7 @@ class Outcome:
     """Whether it was cut at the token limit."""
     verdicts: tuple[GivenVerdict, ...] = ()
     """Every judge's first, then every judge's second, and so on."""
-    unread: tuple[tuple[str, str], ...] = ()
+    unread: tuple[tuple[str | None, str], ...] = ()
     """Judge and reason of each verdict that was tried and is not there."""
     awaited: int = 0
     """Further verdicts that were asked for and not tried yet; those that are there count already."""
@@ -90,7 +93,8 @@ class Outcome:
         given: list[tuple[str, float]] = []
         for judge in dict.fromkeys(verdict.judge for verdict in verdicts):
             own = [verdict for verdict in verdicts if verdict.judge == judge]
-            given += [_cut(own, labels, cuts[judge])] if judge in cuts else [(each.label, each.score) for each in own]
+            cut = cuts.get(judge) if judge else None
+            given += [_cut(own, labels, cut)] if cut else [(each.label, each.score) for each in own]
         label, score = _joined(given, labels)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
@@ -171,7 +175,7 @@ def _outcome(
     here = [event.key for event in tried]
     if response is None or response.answer is None or any(key.judge_epoch == 1 and key not in here for key in asked):
         return outcome
-    unread = tuple((str(event.key.judge), event.failure.reason) for event in tried if event.failure)
+    unread = tuple((event.key.judge, event.failure.reason) for event in tried if event.failure)
     outcome = replace(outcome, unread=unread, awaited=len(asked) - len(tried))
     if grades := [_given(event) for event in tried if event.grade]:
         return outcome.graded(grades, *grading)
@@ -181,5 +185,4 @@ def _outcome(
 def _given(event: Event) -> GivenVerdict:
     key, grade = event.key, event.grade
     assert grade is not None, "a verdict with its result"
-    assert key.judge is not None, "a verdict is a judge's"
-    return GivenVerdict(key.judge, key.judge_epoch, grade.label, grade.score, grade.verified, grade.detail)
+    return GivenVerdict(key.judge, key.judge_epoch, grade.label, grade.score, grade.verified, grade.detail, grade.parts)

@@ -8,12 +8,16 @@ from functools import cached_property
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
+from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
-from dspy_proact.runs import CONTROL, Event, Manifest, RunFolder, latest
+from dspy_proact.report.particulars import Particulars
+from dspy_proact.report.rooms import particulars_of
+from dspy_proact.report.words import worded, worded_repeats
+from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
-"""Triggers below which a group of a breakdown is marked."""
+"""Cases below which a group of a breakdown is marked."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +57,20 @@ class Summary:
     benchmark: str
     model: str
     judges: tuple[str, ...]
+    """None where the benchmark grades by itself."""
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     outcomes: tuple[Outcome, ...]
-    """One a trigger and epoch."""
-    controls: Controls = field(default_factory=lambda: Controls.of(None, ()))
-    """Control turns, which are in no score."""
+    """One a case and epoch."""
+    nouns: Nouns = field(default_factory=Nouns)
+    """What the benchmark calls its things."""
+    measures: tuple[Measure, ...] = ()
+    """What the benchmark declares beside scores."""
+    controls: Controls = field(default_factory=Controls)
+    """Control cases, which are in no score."""
     usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
     """By role; empty where it is not known."""
     judge_usage: Mapping[str, Usage] = field(default_factory=dict[str, Usage])
@@ -73,8 +82,18 @@ class Summary:
 
     @property
     def judge(self) -> str:
-        """The judges by name."""
+        """The judges by name; empty where the benchmark grades by itself."""
         return " + ".join(self.judges)
+
+    @property
+    def particulars(self) -> Particulars:
+        """What the benchmark says of its own."""
+        return particulars_of(self.benchmark)
+
+    @property
+    def graded_by(self) -> str:
+        """Who graded, as the end of a sentence."""
+        return f" judged by {self.judge}" if self.judges else ", graded by the benchmark itself"
 
     @property
     def complete(self) -> bool:
@@ -83,12 +102,12 @@ class Summary:
 
     @cached_property
     def case_count(self) -> int:
-        """Triggers that were ever asked for."""
+        """Cases that were ever asked for."""
         return len({outcome.key for outcome in self.outcomes})
 
     @cached_property
     def group_count(self) -> int:
-        """Scenarios among them."""
+        """Groups among them."""
         return len({outcome.group for outcome in self.outcomes})
 
     @cached_property
@@ -97,14 +116,9 @@ class Summary:
         return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
 
     @property
-    def evidence_checked(self) -> int:
-        """Verdicts that quote, or had to."""
-        return Evidence.of(self.verdicts).checked
-
-    @property
-    def evidence_verified(self) -> int:
-        """Those of them with a quote that stands in the response."""
-        return Evidence.of(self.verdicts).verified
+    def evidence(self) -> Evidence:
+        """How well the verdicts quote."""
+        return Evidence.of(self.verdicts)
 
     @property
     def truncated(self) -> int:
@@ -117,7 +131,7 @@ class Summary:
 
     @cached_property
     def unscored_reasons(self) -> dict[str, int]:
-        """How often each reason left a trigger unscored, the commonest first."""
+        """How often each reason left a case unscored, the commonest first."""
         return dict(Counter(outcome.reason for outcome in self.outcomes if outcome.reason).most_common())
 
     def of_stratum(self, stratum: str) -> list[Outcome]:
@@ -130,11 +144,17 @@ class Summary:
 
     def scores_of(self, outcomes: Sequence[Outcome]) -> Scores:
         """The scores of some of the outcomes, every one weighted equally."""
-        return self._scores(outcomes, _plain_mean)
+        return self._scores(outcomes, self._mean)
+
+    def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
+        """The measures of some of the outcomes, by name."""
+        return {
+            each.name: worded(measured(each, outcomes, self._shares[each.name]), self.nouns) for each in self.measures
+        }
 
     @cached_property
     def micro(self) -> Scores:
-        """Every trigger weighted equally."""
+        """Every case weighted equally."""
         return self.scores_of(self.outcomes)
 
     @cached_property
@@ -144,17 +164,17 @@ class Summary:
 
         def mean(scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
             groups, strata = [o.group for o in outcomes], [o.stratum for o in outcomes]
-            return macro_mean(scores, groups, strata, order)
+            return worded(macro_mean(scores, groups, strata, order), self.nouns)
 
         return self._scores(self.outcomes, mean)
 
     def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
-        """Outcomes and scores by a grouping key of the cases, such as `life_domain` or `turn`; groups in order.
+        """Outcomes and scores by a grouping key of the cases, whose values are in order.
 
         Raises:
             UsageError: The cases have no such key.
         """
-        known = sorted({name for outcome in self.outcomes for name in outcome.meta} - UNGROUPED)
+        known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.particulars.ungrouped)
         if key not in known:
             raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")
         groups: dict[str | int, list[Outcome]] = {}
@@ -191,18 +211,27 @@ class Summary:
         if not self.judged_again[0] and len({outcome.key for outcome in scored}) == len(scored):
             return None
         rows = [(outcome, verdict.score) for outcome in scored for verdict in outcome.verdicts]
-        return repeats(
+        found = repeats(
             [score for _, score in rows],
             [outcome.key for outcome, _ in rows],
             [outcome.epoch for outcome, _ in rows],
             [outcome.group for outcome, _ in rows],
         )
+        return worded_repeats(found, self.nouns)
+
+    @cached_property
+    def _shares(self) -> dict[str, bool]:
+        """Of each measure, whether its parts are all in [0, 1]."""
+        return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
+
+    def _mean(self, scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
+        return worded(cluster_mean(scores, [outcome.group for outcome in outcomes]), self.nouns)
 
     def _grader(self, name: str) -> Grader:
         by_outcome = [(outcome, [v for v in outcome.verdicts if v.judge == name]) for outcome in self.outcomes]
         given = [(outcome, verdicts) for outcome, verdicts in by_outcome if verdicts]
         grades = [outcome.grade_by(name, self.labels) for outcome, _ in given]
-        weighted = cluster_mean([grade[1] for grade in grades if grade], [outcome.group for outcome, _ in given])
+        weighted = self._mean([grade[1] for grade in grades if grade], [outcome for outcome, _ in given])
         all_given = [verdict for _, verdicts in given for verdict in verdicts]
         unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
         evidence = Evidence.of(all_given)
@@ -223,12 +252,8 @@ class Summary:
 
 
 def is_small(outcomes: Iterable[Outcome]) -> bool:
-    """Whether there are too few triggers to make much of a group."""
+    """Whether there are too few cases to make much of a group."""
     return len({outcome.key for outcome in outcomes}) < SMALL
-
-
-UNGROUPED = frozenset({"curated_response"})
-"""Keys of a case that are text and no group."""
 
 
 def summarize(folder: RunFolder) -> Summary:
@@ -240,6 +265,7 @@ def summarize(folder: RunFolder) -> Summary:
         for name, price in manifest.judge_prices.items()
     }
     judges = list(judge_usage.values())
+    together = {"judge": sum(judges[1:], judges[0])} if judges else {}
     outcomes = outcomes_of(manifest, cases, events)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
@@ -249,11 +275,13 @@ def summarize(folder: RunFolder) -> Summary:
         judges=tuple(judge.model for judge in identity.judges),
         strata=manifest.strata,
         labels=manifest.labels,
+        nouns=manifest.nouns,
+        measures=manifest.measures,
         embedded=manifest.embedded,
         outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
         controls=Controls.of(manifest, controls),
         tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
-        usage={"assistant": _usage("assistant", events, manifest.assistant_price), "judge": sum(judges[1:], judges[0])},
+        usage={"assistant": _usage("assistant", events, manifest.assistant_price)} | together,
         judge_usage=judge_usage,
         manifest=manifest,
     )
@@ -261,7 +289,3 @@ def summarize(folder: RunFolder) -> Summary:
 
 def _usage(role: str, events: Iterable[Event], price: Price) -> Usage:
     return Usage.of([call for event in events for call in event.calls if call.role == role], price)
-
-
-def _plain_mean(scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
-    return cluster_mean(scores, [outcome.group for outcome in outcomes])

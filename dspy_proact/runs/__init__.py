@@ -1,6 +1,6 @@
-"""Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no ProactBench."""
+"""Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, Scored
+from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
 from dspy_proact.runs.border import attempted
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
@@ -8,8 +8,11 @@ from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
 from dspy_proact.runs.interrupt import orderly_interrupt
 from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
+from dspy_proact.runs.measure import Measure
+from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.observer import Observer
 from dspy_proact.runs.runner import Runner
+from dspy_proact.runs.scope import Scope
 from dspy_proact.runs.selection import select_cases
 
 __all__ = [
@@ -17,20 +20,26 @@ __all__ = [
     "Benchmark",
     "Case",
     "CaseRecord",
+    "CaseSet",
     "CorpusRecord",
     "Event",
+    "ExpectedCall",
     "Failure",
     "GradeRecord",
     "Grading",
     "Identity",
     "Ledger",
     "Manifest",
+    "Measure",
+    "Nouns",
     "Observer",
     "RoleIdentity",
     "RunFolder",
     "RunWriter",
     "Runner",
+    "Scope",
     "Scored",
+    "Settings",
     "StageKey",
     "Work",
     "attempted",

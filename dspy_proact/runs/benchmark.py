@@ -2,14 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel
+
+from dspy_proact.runs.manifest import CorpusRecord
+from dspy_proact.runs.measure import Measure
+from dspy_proact.runs.nouns import Nouns
+from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"
 """The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
 Answer = TypeVar("Answer", bound=BaseModel)
-Detail = TypeVar("Detail", bound=BaseModel)
+Detail_co = TypeVar("Detail_co", bound=BaseModel, covariant=True)
+
+
+class Settings(Frozen):
+    """What a benchmark can be set to, as part of a run's identity; this one has nothing to set."""
 
 
 @dataclass(frozen=True)
@@ -29,42 +38,86 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Scored(Generic[Detail]):
+class CaseSet:
+    """Every case of a benchmark, and the corpus that they were read from."""
+
+    cases: tuple[Case, ...]
+    """In a fixed order, with unique keys; control cases among them."""
+    corpus: CorpusRecord
+    sha256: str
+    """Of the validated cases: equal for equal ones."""
+
+
+@dataclass(frozen=True)
+class Scored(Generic[Detail_co]):
     """A graded answer."""
 
     score: float
     """In [0, 1], higher is better."""
     label: str
     """One of the benchmark's labels."""
-    detail: Detail
+    detail: Detail_co
     """The benchmark's own frozen model of the grading."""
     verified: bool | None = None
     """Whether what the grader quotes stands in the answer; None where there is nothing to check."""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Named finite numbers beside the score, of which measures are made."""
 
 
-class Benchmark(Protocol[Answer, Detail]):
-    """A set of cases, a program under test and a grader."""
+@dataclass(frozen=True)
+class ExpectedCall:
+    """A call to a model that a stage will make, as far as it can be told before."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tokens: tuple[int, int]
+    """Fewest and most that its answer is expected to have."""
+
+
+class Benchmark(Protocol[Answer, Detail_co]):
+    """A set of cases, a program under test and a grader. One that is derived from this has the defaults."""
 
     name: str
     strata: Sequence[str]
     """Every stratum, in the order of reports."""
     labels: Sequence[str]
     """Every label, from best to worst; the first is a full pass."""
-    control_labels: Sequence[str]
+    control_labels: Sequence[str] = ()
     """Every label of control cases, from best to worst; empty where the benchmark has none."""
-    judges: Sequence[str]
-    """Names of the graders; each grades every answer."""
+    control_prompt: str | None = None
+    """sha256 of the words in which control cases are graded; None where the benchmark has none."""
+    nouns: Nouns = Nouns()
+    measures: Sequence[Measure] = ()
+    """What reports give beside scores, in their order."""
     answer_type: type[Answer]
-    detail_type: type[Detail]
 
-    def cases(self) -> Sequence[Case]:
-        """Every case, in a fixed order, with unique keys."""
+    case_set: CaseSet
+    settings: Settings = Settings()
+    judges: Sequence[str] = ()
+    """Names of the graders; each grades every answer. Empty where the benchmark grades by itself, without a model."""
+    assumption: str | None = None
+    """For people who read a forecast: what the expected calls assume, as a sentence."""
+
+    @classmethod
+    def view_type(cls, stratum: str) -> type[BaseModel]:
+        """What the views of a stratum's cases are, by which they are read from disk."""
         ...
 
     async def answer(self, case: Case) -> Answer:
-        """Call the program under test; raises a `StageError` when there is no answer."""
+        """Call the program under test, once or often; raises a `StageError` when there is no answer."""
         ...
 
-    async def grade(self, case: Case, answer: Answer, judge: str) -> Scored[Detail]:
-        """Have one of the judges grade an answer; raises a `StageError` when there is no grade."""
+    async def grade(self, case: Case, answer: Answer, judge: str | None) -> Scored[Detail_co]:
+        """Have one of the judges grade an answer, or grade it oneself where judge is None.
+
+        Raises:
+            StageError: There is no grade.
+        """
         ...
+
+    def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
+        """What `answer` will ask, without repairs; None where that cannot be told."""
+        return None
+
+    def grade_calls(self, case: Case, answer: Answer | None) -> Sequence[ExpectedCall] | None:
+        """What `grade` will ask of each judge, likewise; for an answer that is None one of an assumed length stands."""
+        return None

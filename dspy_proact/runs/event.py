@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, FiniteFloat
 
 from dspy_proact.calls import Call
 from dspy_proact.types import Frozen
@@ -25,6 +25,8 @@ class GradeRecord(Frozen):
     """Higher is better."""
     label: str
     verified: bool | None
+    parts: dict[str, FiniteFloat] = Field(default_factory=dict[str, FiniteFloat])
+    """Named numbers beside the score, of which a benchmark's measures are made."""
     detail: dict[str, Any]
     """The benchmark's own model, as JSON."""
 
@@ -37,7 +39,7 @@ class StageKey(Frozen):
     """Counted from 1."""
     stage: Stage
     judge: str | None = None
-    """The judge's model for a verdict."""
+    """Who gave a verdict; None for the benchmark itself, and for a response."""
     judge_epoch: int = 1
     """Which of this judge's verdicts on the response, counted from 1."""
 

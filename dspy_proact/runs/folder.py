@@ -111,7 +111,7 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     """The manifest of a run that goes on, by what is asked for now; raises `RunError` where control cases differ."""
     if before.controls and now.controls and before.controls != now.controls:
         raise RunError(
-            f"{path}: its control turns were graded in other words, by another version; "
+            f"{path}: its {now.nouns.controls} were graded in other words, by another version; "
             "leave --controls out, or name another folder with --out"
         )
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}

@@ -21,7 +21,7 @@ class Grading:
     """Who grades every response, and how often."""
 
     judges: Sequence[str]
-    """Names under which verdicts are kept."""
+    """Names under which verdicts are kept; none where the benchmark grades by itself, which it does once."""
     epochs: int = 1
     """Verdicts of each judge on a response."""
 
@@ -29,8 +29,8 @@ class Grading:
         """The verdicts on the response of one case in one epoch: every judge once, then every judge again."""
         return [
             StageKey(case=case, epoch=epoch, stage="verdict", judge=judge, judge_epoch=again)
-            for again in range(1, self.epochs + 1)
-            for judge in self.judges
+            for again in range(1, self.epochs + 1 if self.judges else 2)
+            for judge in self.judges or (None,)
         ]
 
 

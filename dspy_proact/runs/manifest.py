@@ -6,6 +6,8 @@ from pydantic import Field
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
+from dspy_proact.runs.measure import Measure
+from dspy_proact.runs.nouns import Nouns
 from dspy_proact.types import Frozen
 
 
@@ -33,7 +35,9 @@ class Identity(Identified):
     benchmark: str
     assistant: RoleIdentity
     judges: tuple[RoleIdentity, ...]
-    """One, or those of a jury, in the order in which they were named; no two have one model."""
+    """None, one, or those of a jury, in the order in which they were named; no two have one model."""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """The benchmark's own, as JSON."""
     corpus: str
     """sha256 of the validated cases."""
     parent: str | None = None
@@ -58,8 +62,9 @@ class CorpusRecord(Frozen):
 
     name: str
     revision: str | None
-    dialogues: int
-    triggers: int
+    rows: int
+    cases: int
+    """Control cases not counted."""
     ignored_fields: dict[str, int]
 
 
@@ -70,6 +75,8 @@ class Manifest(Claimed[Identity]):
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""
+    nouns: Nouns = Nouns()
+    measures: tuple[Measure, ...] = ()
     control_labels: tuple[str, ...] = ()
     """Of control cases, from best to worst."""
     controls: str | None = None
@@ -77,7 +84,7 @@ class Manifest(Claimed[Identity]):
     system_prompt: str | None = None
     """What the assistant was told beside the conversation; None for nothing."""
     learned_on: int = 0
-    """Dialogues of the corpus that the assistant's program was compiled on: on them it is not tested."""
+    """Rows of the corpus that the assistant's program was compiled on: on them it is not tested."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     epochs: int

@@ -17,6 +17,7 @@ from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
 from dspy_proact.runs.border import attempted
+from dspy_proact.runs.collector import rare_collections
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
@@ -55,6 +56,11 @@ class Runner:
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
+        with rare_collections():
+            await self._work(queue, concurrency)
+        self.switch.check()
+
+    async def _work(self, queue: deque[Work], concurrency: int) -> None:
         workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
         try:
             await asyncio.gather(*workers)
@@ -62,7 +68,6 @@ class Runner:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        self.switch.check()
 
     async def _work_off(self, queue: deque[Work]) -> None:
         try:
@@ -87,7 +92,7 @@ class Runner:
         self.observer.ended(event, not any(map(self.ledger.is_open, self.ledger.stages(work))))
 
     async def _outcome(self, work: Work, key: StageKey) -> dict[str, Any]:
-        outcome = await attempted(self._graded(work, key.judge) if key.judge else self._answered(work))
+        outcome = await attempted(self._graded(work, key.judge) if key.stage == "verdict" else self._answered(work))
         return {"failure": outcome} if isinstance(outcome, Failure) else outcome
 
     def _keep(self, key: StageKey, calls: Sequence[Call], outcome: dict[str, Any]) -> Event:
@@ -100,7 +105,7 @@ class Runner:
         answer = await self.benchmark.answer(work.case)
         return {"answer": _as_kept(answer)}
 
-    async def _graded(self, work: Work, judge: str) -> dict[str, Any]:
+    async def _graded(self, work: Work, judge: str | None) -> dict[str, Any]:
         kept = self.ledger.response(work)
         assert kept is not None, "a verdict is open only after its response"
         answer = self.benchmark.answer_type.model_validate(kept.answer)
@@ -109,7 +114,9 @@ class Runner:
         if scored.label not in labels:
             raise ValueError(f"the label {scored.label!r} is none of {self.benchmark.name}")
         detail = _as_kept(scored.detail)
-        grade = GradeRecord(score=scored.score, label=scored.label, verified=scored.verified, detail=detail)
+        grade = GradeRecord(
+            score=scored.score, label=scored.label, verified=scored.verified, parts=dict(scored.parts), detail=detail
+        )
         return {"grade": grade}
 
 

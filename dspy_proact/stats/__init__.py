@@ -1,10 +1,16 @@
-"""Estimates with honest intervals: functions of scores and their scenarios, without I/O."""
+"""Estimates with honest intervals: functions of scores and their groups, without I/O."""
 
-from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate
+from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import Improvement, Improvements, improvement
-from dspy_proact.stats.cluster import cluster_mean, macro_mean
+from dspy_proact.stats.classification import (
+    Classification,
+    classification,
+    classification_difference,
+    classification_estimate,
+)
+from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
 from dspy_proact.stats.disagreement import Weight
@@ -17,11 +23,10 @@ from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
-from dspy_proact.stats.published_rule import PublishedRule, published_rule
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
-from dspy_proact.stats.simulate import Cuts, Effects, SimulatedPair, SimulatedRun, simulate_pair, simulate_run
+from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -31,13 +36,14 @@ from dspy_proact.stats.soft_kappa import (
 from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labels
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.tally import cross_tables, tally
 
 __all__ = [
     "Advantage",
     "AlphaMetric",
     "AltTest",
+    "Classification",
     "Counted",
-    "Cuts",
     "Discordant",
     "Effects",
     "Estimate",
@@ -48,12 +54,12 @@ __all__ = [
     "KeptCuts",
     "LengthChange",
     "Paired",
-    "PublishedRule",
     "Repeats",
     "ScoreChange",
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
+    "Thresholds",
     "Weight",
     "ac",
     "ac_estimate",
@@ -61,9 +67,15 @@ __all__ = [
     "alpha_estimate",
     "alt_test",
     "apply_cuts",
+    "classification",
+    "classification_difference",
+    "classification_estimate",
     "cluster_mean",
+    "coincidences",
     "competition_ranks",
     "correlation_p",
+    "cross_tables",
+    "disagreements",
     "discordant",
     "fit_cuts",
     "holm",
@@ -79,8 +91,8 @@ __all__ = [
     "majority",
     "ordinal_agreement",
     "paired_difference",
+    "part_mean",
     "pearson",
-    "published_rule",
     "rank_ranges",
     "recall",
     "repeats",
@@ -93,6 +105,7 @@ __all__ = [
     "spearman",
     "standings",
     "t_quantile",
+    "tally",
     "whole_points",
     "within_strata_kappa",
     "within_strata_kappa_estimate",

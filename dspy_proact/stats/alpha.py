@@ -41,11 +41,11 @@ def alpha_estimate(
     ratings: Sequence[Sequence[Hashable]],
     labels: Sequence[Hashable],
     metric: AlphaMetric,
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
 ) -> Estimate:
     """Alpha of ratings, with its jackknife interval, clipped to [-1, 1].
 
-    One scenario at a time is left out where there are at least ten, else one item; those that pair with nothing
+    One group at a time is left out where there are at least ten, else one item; those that pair with nothing
     are left out of this. Silence and ties are decided as follows. No item with two ratings, or all that pair
     equal (0 / 0): no value. Undefined without one unit, or the same without any: no bounds.
 
@@ -53,18 +53,18 @@ def alpha_estimate(
         ratings: The labels that each item was given, in any order.
         labels: All labels in rising order, each once, whether they occur or not.
         metric: How disagreement grows with the distance of the labels.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a rating is not in `labels`.
     """
-    if len(ratings) != len(clusters):
-        raise ValueError(f"one scenario an item: {len(ratings)} and {len(clusters)} differ")
+    if len(ratings) != len(groups):
+        raise ValueError(f"one group an item: {len(ratings)} and {len(groups)} differ")
     counts = tally(ratings, labels)
     pairing = counts.sum(axis=1) >= 2
     if not pairing.any():
         return Estimate(None, reason="no item with two ratings")
-    units = Units.of([key for key, pairs in zip(clusters, pairing, strict=True) if pairs])
+    units = Units.of([key for key, pairs in zip(groups, pairing, strict=True) if pairs])
     tables = coincidences(counts[pairing])
     return units.estimate(tables, lambda table: _alpha(table, metric), undefined="all ratings equal")
 

@@ -71,14 +71,14 @@ def alt_test(
     raters: Sequence[Sequence[Hashable]],
     judge: Sequence[Hashable],
     labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     *,
     epsilon: float,
 ) -> AltTest:
     """Test the judge against each person who shares at least 30 items with others.
 
     Fewer than three such people: no test, with the reason; the advantage is given all the same, with a jackknife
-    interval that leaves out one scenario at a time where there are at least ten, else one item. Nobody with five
+    interval that leaves out one group at a time where there are at least ten, else one item. Nobody with five
     shared items: no advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
 
     Args:
@@ -86,7 +86,7 @@ def alt_test(
         raters: Who gave them, aligned with `ratings`.
         judge: The judge's label, one an item.
         labels: All labels in rising order, each once: distances are steps.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
         epsilon: By how much a person may be better and yet lose, in [0, 1): 0.2 for experts, 0.15 for skilled
             people, 0.1 for a crowd.
 
@@ -94,8 +94,8 @@ def alt_test(
         ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, a grading is not in
             `labels`, or epsilon is outside [0, 1).
     """
-    if not len(ratings) == len(raters) == len(judge) == len(clusters):
-        raise ValueError("raters, a judge's grade and a scenario for each item: the lengths differ")
+    if not len(ratings) == len(raters) == len(judge) == len(groups):
+        raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
     if not 0 <= epsilon < 1:
         raise ValueError(f"epsilon is in [0, 1), not {epsilon!r}")
     grades = tally([[label] for label in judge], labels)
@@ -105,7 +105,7 @@ def alt_test(
     enough = len(tested) >= ENOUGH_RATERS
     won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True)) if enough else {}
     rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, _refusal(len(tested)))
-    advantage, ties = (_mean_share(duels, which, clusters) for which in (0, 1))
+    advantage, ties = (_mean_share(duels, which, groups) for which in (0, 1))
     return AltTest(
         winning_rate=rate,
         passed=None if rate.value is None else rate.value >= PASSING,
@@ -178,16 +178,16 @@ def _refusal(tested: int) -> str:
     )
 
 
-def _mean_share(duels: Sequence[_Duel], which: int, clusters: Sequence[Hashable]) -> Estimate:
+def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable]) -> Estimate:
     """Mean over people of the share of items that the judge has (0), or that are ties (1)."""
     if not duels:
         return Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
-    parts = np.zeros((len(clusters), len(duels), 2))
+    parts = np.zeros((len(groups), len(duels), 2))
     for place, duel in enumerate(duels):
         parts[duel.items, place, 0] = duel.judge if which == 0 else duel.judge & duel.person
         parts[duel.items, place, 1] = 1
     used = np.count_nonzero(parts, axis=(1, 2)) > 0
-    units = Units.of([key for key, use in zip(clusters, used, strict=True) if use])
+    units = Units.of([key for key, use in zip(groups, used, strict=True) if use])
     return units.estimate(parts[used], _mean_of_shares, undefined="no items", bounds=(0, 1))
 
 

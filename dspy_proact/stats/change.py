@@ -1,4 +1,4 @@
-"""What changed between two programs on the same turns: scores, rates and lengths."""
+"""What changed between two programs on the same cases: scores, rates and lengths."""
 
 import math
 from collections.abc import Hashable, Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.claim import ENOUGH_LABELS, ENOUGH_SCENARIOS
+from dspy_proact.stats.claim import ENOUGH_GROUPS, ENOUGH_LABELS
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.paired import paired_difference
@@ -16,11 +16,11 @@ from dspy_proact.stats.units import Units
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """A mean score or a rate before and after, on the same turns."""
+    """A mean score or a rate before and after, on the same cases."""
 
     count: int
-    """Turns."""
-    scenarios: int
+    """Cases."""
+    groups: int
     before: Estimate
     """In [0, 1], with its 95 % interval."""
     after: Estimate
@@ -30,16 +30,16 @@ class ScoreChange:
     low98: float | None
     """Lower end of the 98 % interval of the difference, which decides; None where there is none."""
     p: float | None
-    """Two-sided p value of flipping whole scenarios."""
+    """Two-sided p value of flipping whole groups."""
     shown: bool
-    """Whether a rise may be claimed: the 98 % interval lies above 0, with at least 60 turns in 10 scenarios."""
+    """Whether a rise may be claimed: the 98 % interval lies above 0, with at least 60 cases in 10 groups."""
     reason: str
     """Why not, as a sentence without its full stop; empty where it may."""
 
 
 @dataclass(frozen=True)
 class LengthChange:
-    """A mean length before and after, on the same turns."""
+    """A mean length before and after, on the same cases."""
 
     count: int
     before: Estimate
@@ -51,30 +51,30 @@ class LengthChange:
 
 
 def score_change(
-    before: Sequence[float], after: Sequence[float], clusters: Sequence[Hashable], *, seed: int = 0
+    before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable], *, seed: int = 0
 ) -> ScoreChange:
-    """Compare two programs on the same turns.
+    """Compare two programs on the same cases.
 
-    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife, over scenarios
+    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife, over groups
     where there are at least ten; where it cannot be given nothing is claimed.
 
     Args:
         before: Scores of the first program in [0, 1], shape (n,).
-        after: Scores of the second on the same turns, aligned.
-        clusters: Key of the scenario of each turn.
+        after: Scores of the second on the same cases, aligned.
+        groups: Key of the group of each case.
         seed: Of the random flips.
 
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    paired = paired_difference(before, after, clusters, seed=seed)
-    low98 = _low98(np.asarray(after, dtype=float) - np.asarray(before, dtype=float), clusters)
-    reason = _reason(paired.count, paired.clusters, low98)
+    paired = paired_difference(before, after, groups, seed=seed)
+    low98 = _low98(np.asarray(after, dtype=float) - np.asarray(before, dtype=float), groups)
+    reason = _reason(paired.count, paired.groups, low98)
     return ScoreChange(
         count=paired.count,
-        scenarios=paired.clusters,
-        before=cluster_mean(before, clusters),
-        after=cluster_mean(after, clusters),
+        groups=paired.groups,
+        before=cluster_mean(before, groups),
+        after=cluster_mean(after, groups),
         difference=paired.difference,
         low98=low98,
         p=paired.p,
@@ -83,20 +83,20 @@ def score_change(
     )
 
 
-def length_change(before: Sequence[float], after: Sequence[float], clusters: Sequence[Hashable]) -> LengthChange:
-    """Compare the lengths of two programs' responses on the same turns; intervals are jackknives.
+def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
+    """Compare the lengths of two programs' responses on the same cases; intervals are jackknives.
 
     Args:
         before: Lengths of the first program's responses, none below 0, shape (n,).
         after: Of the second's, aligned.
-        clusters: Key of the scenario of each turn.
+        groups: Key of the group of each case.
 
     Raises:
         ValueError: The lengths differ.
     """
-    if not len(before) == len(after) == len(clusters):
-        raise ValueError(f"one scenario and two lengths a turn: {len(before)}, {len(after)}, {len(clusters)} differ")
-    units = Units.of(clusters)
+    if not len(before) == len(after) == len(groups):
+        raise ValueError(f"one group and two lengths a case: {len(before)}, {len(after)}, {len(groups)} differ")
+    units = Units.of(groups)
     parts = np.array([before, after, [1.0] * len(before)], dtype=float).T.reshape(-1, 3)
 
     def estimate(top: int, bottom: int) -> Estimate:
@@ -108,7 +108,7 @@ def length_change(before: Sequence[float], after: Sequence[float], clusters: Seq
     return LengthChange(len(before), estimate(0, 2), estimate(1, 2), estimate(1, 0))
 
 
-def _low98(differences: NDArray[np.float64], clusters: Sequence[Hashable]) -> float | None:
+def _low98(differences: NDArray[np.float64], groups: Sequence[Hashable]) -> float | None:
     parts = np.column_stack([differences, np.ones_like(differences)])
     if not len(parts):
         return None
@@ -116,13 +116,13 @@ def _low98(differences: NDArray[np.float64], clusters: Sequence[Hashable]) -> fl
     def mean(sums: NDArray[np.float64]) -> float | None:
         return float(sums[0] / sums[1]) if sums[1] else None
 
-    return Units.of(clusters).claim_bounds(parts, mean, bounds=(-1, 1))[0]
+    return Units.of(groups).claim_bounds(parts, mean, bounds=(-1, 1))[0]
 
 
-def _reason(count: int, scenarios: int, low98: float | None) -> str:
-    if count < ENOUGH_LABELS or scenarios < ENOUGH_SCENARIOS:
-        least = f"{ENOUGH_LABELS} in {ENOUGH_SCENARIOS}"
-        return f"{count} triggers in {scenarios} scenarios are too few for a claim, which takes {least}"
+def _reason(count: int, groups: int, low98: float | None) -> str:
+    if count < ENOUGH_LABELS or groups < ENOUGH_GROUPS:
+        least = f"{ENOUGH_LABELS} in {ENOUGH_GROUPS}"
+        return f"{count} cases in {groups} groups are too few for a claim, which takes {least}"
     if low98 is None:
         return "the difference has no interval"
     return "" if low98 > 0 else "the 98 % interval of the difference does not lie above 0"

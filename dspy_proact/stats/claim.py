@@ -21,8 +21,8 @@ from dspy_proact.stats.units import Units
 
 ENOUGH_LABELS = 60
 """With fewer labels nothing is claimed."""
-ENOUGH_SCENARIOS = 10
-"""With labels in fewer scenarios nothing is claimed."""
+ENOUGH_GROUPS = 10
+"""With labels in fewer groups nothing is claimed."""
 LEVEL = 0.05
 """Chance of any false claim among the strata."""
 BOTH = (-2.0, 2.0)
@@ -47,16 +47,16 @@ class Improvement:
     high98: float | None
     """Upper end."""
     p: float | None
-    """Two-sided p value of swapping before and after within whole scenarios, in (0, 1]; None without a value."""
+    """Two-sided p value of swapping before and after within whole groups, in (0, 1]; None without a value."""
     adjusted: float | None
     """p adjusted for being read together with the other strata's (Holm). The overall one is read alone: its p."""
     labels: int
     """Labelled items."""
-    scenarios: int
-    """Scenarios of these items."""
+    groups: int
+    """Groups of these items."""
     shown: bool
     """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 labels in at least
-    10 scenarios; of a stratum also an adjusted p of at most 5 %."""
+    10 groups; of a stratum also an adjusted p of at most 5 %."""
     reason: str
     """What may be said, as a sentence without its full stop."""
 
@@ -76,15 +76,15 @@ def improvement(
     after: ArrayLike,
     soft: ArrayLike,
     strata: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     *,
     order: Sequence[Hashable],
     seed: int = 0,
 ) -> Improvements:
     """Compare two judges on the same labels.
 
-    Intervals leave out one scenario at a time where there are at least ten, else one item. The p value swaps
-    before and after in whole scenarios and takes both kappas anew. Silence and ties are decided as follows. No
+    Intervals leave out one group at a time where there are at least ten, else one item. The p value swaps
+    before and after in whole groups and takes both kappas anew. Silence and ties are decided as follows. No
     labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade: not part of the
     average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown.
 
@@ -92,18 +92,18 @@ def improvement(
         before: Level of each item as the first judge graded it, 0, 1 or 2: shape (n,).
         after: Level of each item as the second judge graded it, aligned with `before`.
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        strata: Stratum (say, phase) of each item.
-        clusters: Key of the scenario of each item.
+        strata: Stratum of each item.
+        groups: Key of the group of each item.
         order: The strata to tell about, each once.
         seed: Seed of the random swaps. Same levels and seed give the same p, in whatever order the items come,
-            whatever the scenarios are called, and with before and after exchanged.
+            whatever the groups are called, and with before and after exchanged.
 
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
             does not name every stratum once.
     """
-    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, clusters)
-    checked_clusters(clusters, items.soft)
+    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, groups)
+    checked_clusters(groups, items.soft)
     overall = _improvement(items, order, seed)
     single = [_improvement(items.of(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in single])
@@ -121,20 +121,20 @@ class _Items:
     after: NDArray[np.float64]
     """Shape (n, 3, 3)."""
     strata: Sequence[Hashable]
-    clusters: Sequence[Hashable]
+    groups: Sequence[Hashable]
 
     def of(self, stratum: Hashable) -> "_Items":
         """Those of one stratum."""
         at = [place for place, name in enumerate(self.strata) if name == stratum]
-        strata, clusters = ([keys[place] for place in at] for keys in (self.strata, self.clusters))
-        return _Items(self.soft[at], self.before[at], self.after[at], strata, clusters)
+        strata, groups = ([keys[place] for place in at] for keys in (self.strata, self.groups))
+        return _Items(self.soft[at], self.before[at], self.after[at], strata, groups)
 
 
 def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
     strata = Strata.of(items.soft, items.strata, order)
     if not len(strata.weights):
         return _silent("all labels equal" if len(items.soft) else "no labels", items)
-    units = Units.of(items.clusters)
+    units = Units.of(items.groups)
     before, after = strata.tables(items.before), strata.tables(items.after)
     both = np.stack([before, after], axis=1)
 
@@ -144,10 +144,10 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
 
     difference = units.estimate(both, gained, undefined="all labels equal", bounds=BOTH)
     low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
-    labels, scenarios = len(items.soft), len(set(items.clusters))
+    labels, groups = len(items.soft), len(set(items.groups))
     alike = np.array_equal(before, after)
-    claim = _too_few(labels, scenarios) or (ALIKE if alike else _claim(difference, low98))
-    p = swap_p(before, after, items.clusters, strata.averages, seed)
+    claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, low98))
+    p = swap_p(before, after, items.groups, strata.averages, seed)
     return Improvement(
         before=units.estimate(before, strata.average, undefined="all labels equal"),
         after=units.estimate(after, strata.average, undefined="all labels equal"),
@@ -157,7 +157,7 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         p=p,
         adjusted=p,
         labels=labels,
-        scenarios=scenarios,
+        groups=groups,
         shown=claim == SHOWN,
         reason="; ".join(filter(None, [claim, strata.warning])),
     )
@@ -175,15 +175,15 @@ def _silent(why: str, items: _Items) -> Improvement:
         p=None,
         adjusted=None,
         labels=len(items.soft),
-        scenarios=len(set(items.clusters)),
+        groups=len(set(items.groups)),
         shown=False,
         reason=f"no claim: {why}",
     )
 
 
-def _too_few(labels: int, scenarios: int) -> str | None:
-    """Why nothing may be claimed of so many labels and scenarios; None where it may."""
-    counts = ((labels, ENOUGH_LABELS, "labels"), (scenarios, ENOUGH_SCENARIOS, "scenarios"))
+def _too_few(labels: int, groups: int) -> str | None:
+    """Why nothing may be claimed of so many labels and groups; None where it may."""
+    counts = ((labels, ENOUGH_LABELS, "labels"), (groups, ENOUGH_GROUPS, "groups"))
     few = [f"fewer than {enough} {name}" for count, enough, name in counts if count < enough]
     return f"no claim: {' and '.join(few)}" if few else None
 

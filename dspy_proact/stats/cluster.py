@@ -1,12 +1,12 @@
-"""Means of scores whose triggers share scenarios, with intervals that allow for it.
+"""Means of scores whose cases share groups, with intervals that allow for it.
 
-Triggers of one scenario resemble each other: what was drawn is the scenario, and its share w_g of
-the triggers is its weight. Each mean is moved by scenario g by its influence z_g. From influences and
+Cases of one group resemble each other: what was drawn is the group, and its share w_g of
+the cases is its weight. Each mean is moved by group g by its influence z_g. From influences and
 shares follow the standard error and its degrees of freedom (CR2 with those of Bell & McCaffrey 2002,
 as in Pustejovsky & Tipton 2018; for a mean both have a closed form), and from these the interval, on
 the logit scale, where it cannot leave [0, 1].
 
-The estimand is the mean over a population of scenarios like these.
+The estimand is the mean over a population of groups like these.
 """
 
 import math
@@ -25,17 +25,17 @@ ROUNDING = 1e-12
 """A standard error of a score below this is rounding, not spread."""
 
 
-def cluster_mean(scores: Sequence[float] | NDArray[np.float64], clusters: Sequence[Hashable]) -> Estimate:
-    """Mean of the scores, every trigger weighted equally.
+def cluster_mean(scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable]) -> Estimate:
+    """Mean of the scores, every case weighted equally.
 
-    Silence and ties are decided as follows. No scores: no value. One scenario: no bounds. Two to
-    four: bounds with a warning. All scores 0, or all 1: one scenario counts as one trial, and the
-    bound away from the value is the exact binomial one. Scenarios that do not differ at another mean:
+    Silence and ties are decided as follows. No scores: no value. One group: no bounds. Two to
+    four: bounds with a warning. All scores 0, or all 1: one group counts as one trial, and the
+    bound away from the value is the exact binomial one. Groups that do not differ at another mean:
     no bounds, for their spread cannot be estimated.
 
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
-        clusters: Key of the scenario of each score; equal keys mean one scenario.
+        groups: Key of the group of each score; equal keys mean one group.
 
     Returns:
         The mean in [0, 1], higher is better, with its 95 % interval.
@@ -43,27 +43,27 @@ def cluster_mean(scores: Sequence[float] | NDArray[np.float64], clusters: Sequen
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    if len(scores) == len(clusters) == 0:
+    if len(scores) == len(groups) == 0:
         return Estimate(None, reason="no scores")
-    return macro_mean(scores, clusters, strata=[None] * len(clusters), order=[None])
+    return macro_mean(scores, groups, strata=[None] * len(groups), order=[None])
 
 
 def macro_mean(
     scores: Sequence[float] | NDArray[np.float64],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
 ) -> Estimate:
     """Mean of the strata's means, every stratum weighted equally.
 
     Silence and ties are decided as in `cluster_mean`, and besides for each stratum, since the shares do
-    not show that one stratum rests on few scenarios. A stratum without scores: no value. With one
-    scenario: no bounds. With two to four: bounds with the warning that they are too narrow.
+    not show that one stratum rests on few groups. A stratum without scores: no value. With one
+    group: no bounds. With two to four: bounds with the warning that they are too narrow.
 
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
-        clusters: Key of the scenario of each score; a scenario may have scores in several strata.
-        strata: Stratum (say, phase) of each score.
+        groups: Key of the group of each score; a group may have scores in several strata.
+        strata: Stratum of each score.
         order: The strata to average over, each once; at least one.
 
     Returns:
@@ -73,8 +73,8 @@ def macro_mean(
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    scores = checked_scores(scores, clusters, strata, order)
-    table = tabulate(scores, clusters, strata, order)
+    scores = checked_scores(scores, groups, strata, order)
+    table = tabulate(scores, groups, strata, order)
     if table.empty:
         return Estimate(None, reason=f"no scores in {table.empty}")
     theta = float(table.means.mean())
@@ -83,12 +83,46 @@ def macro_mean(
     return _estimate(theta, table.influence, table.shares, table.warning)
 
 
+def part_mean(
+    values: Sequence[float] | NDArray[np.float64],
+    groups: Sequence[Hashable],
+    *,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Mean of numbers of any range, every case weighted equally; its interval is on the plain scale.
+
+    Silence is decided as in `cluster_mean`; equal numbers have no spread, and so no bounds.
+
+    Args:
+        values: Array of shape (n,), each finite, in a unit of their own.
+        groups: Key of the group of each number.
+        bounds: The least and the greatest value that the mean can have: the interval ends there.
+
+    Raises:
+        ValueError: A number is not finite, or the lengths differ.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (len(groups),) or not np.isfinite(numbers).all():
+        raise ValueError(f"one finite number and group a case: {numbers.tolist()!r} for {len(groups)}")
+    if not len(numbers):
+        return Estimate(None, reason="no scores")
+    table = tabulate(numbers, groups, [None] * len(numbers), [None])
+    mean = float(table.means[0])
+    if table.lonely:
+        return Estimate(mean, reason=table.lonely)
+    error = standard_error(table.influence, table.shares)
+    if error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
+        return Estimate(mean, reason="groups do not differ")
+    reach = t_quantile(UPPER, degrees_of_freedom(table.shares)) * error
+    return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), table.warning)
+
+
 def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
     """CR2 standard error of a mean, in the unit of its influences.
 
     Args:
-        influence: Array of shape (G,), G at least 2: how far each scenario moves the mean; sums to 0.
-        shares: Array of shape (G,): each scenario's share of the triggers, in (0, 1); sums to 1.
+        influence: Array of shape (G,), G at least 2: how far each group moves the mean; sums to 0.
+        shares: Array of shape (G,): each group's share of the cases, in (0, 1); sums to 1.
     """
     return math.sqrt(np.sum(influence**2 / (1 - shares)))
 
@@ -97,7 +131,7 @@ def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
     """Bell-McCaffrey degrees of freedom of `standard_error`, in [1, G - 1]; G - 1 when sizes are equal.
 
     Args:
-        shares: Array of shape (G,), G at least 2: each scenario's share of the triggers, in (0, 1); sums to 1.
+        shares: Array of shape (G,), G at least 2: each group's share of the cases, in (0, 1); sums to 1.
     """
     q = shares**2 / (1 - shares)
     return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
@@ -112,13 +146,13 @@ def _estimate(
         return Estimate(theta, *_trial_bounds(theta, len(shares)), reason)
     error = standard_error(influence, shares)
     if error < ROUNDING:
-        return Estimate(theta, reason="scenarios do not differ")
+        return Estimate(theta, reason="groups do not differ")
     return Estimate(theta, *_logit_bounds(theta, error, degrees_of_freedom(shares)), warning)
 
 
-def _trial_bounds(theta: float, scenarios: int) -> tuple[float, float]:
-    """Exact binomial (Clopper-Pearson) bounds of one trial a scenario, all of them 0 or all 1."""
-    reach = 1 - (1 - UPPER) ** (1 / scenarios)
+def _trial_bounds(theta: float, groups: int) -> tuple[float, float]:
+    """Exact binomial (Clopper-Pearson) bounds of one trial a group, all of them 0 or all 1."""
+    reach = 1 - (1 - UPPER) ** (1 / groups)
     return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
 
 

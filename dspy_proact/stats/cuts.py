@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.soft_labels import GRADES, checked_soft, ordinal_agreement
+from dspy_proact.stats.soft_labels import LEVELS, checked_soft, ordinal_agreement
 from dspy_proact.stats.units import Units
 
 START = (0.5, 1.5)
@@ -42,7 +42,7 @@ def apply_cuts(levels_mean: ArrayLike, cuts: tuple[float, float]) -> NDArray[np.
 
     Args:
         levels_mean: Mean level of each item's verdicts, in [0, 2]: shape (n,).
-        cuts: The least mean level of a PARTIAL and of a PASS, in rising order.
+        cuts: From where on the mean level makes the middle label, and the best, in rising order.
 
     Returns:
         Levels of 0, 1 or 2: shape (n,).
@@ -52,7 +52,7 @@ def apply_cuts(levels_mean: ArrayLike, cuts: tuple[float, float]) -> NDArray[np.
     """
     means = _checked_means(levels_mean)
     if not cuts[0] < cuts[1]:
-        raise ValueError(f"the cuts rise from FAIL to PASS, not {cuts!r}")
+        raise ValueError(f"the cuts rise from the worst label to the best, not {cuts!r}")
     return np.count_nonzero(means[:, None] >= np.array(cuts), axis=1)
 
 
@@ -73,7 +73,7 @@ def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike, start: tuple[float, float]
     """
     means, labels = _checked(levels_mean, soft)
     if not start[0] < start[1]:
-        raise ValueError(f"the cuts rise from FAIL to PASS, not {start!r}")
+        raise ValueError(f"the cuts rise from the worst label to the best, not {start!r}")
     values = np.unique(means)
     places = np.unique([*((values[1:] + values[:-1]) / 2), *start])
     gains = _gains(means, labels, places)
@@ -88,37 +88,37 @@ def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike, start: tuple[float, float]
 def keep_cuts(
     levels_mean: ArrayLike,
     soft: ArrayLike,
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     folds: Sequence[Hashable],
     start: tuple[float, float] = START,
 ) -> KeptCuts:
     """Fit cuts to all items, and keep them only if cuts fitted out of fold beat the start by more than chance.
 
     Each fold's items are graded with cuts that were fitted to the other folds. The gain in ordinal agreement over
-    the start, item by item, is averaged; its 98 % jackknife interval leaves out one scenario at a time where
+    the start, item by item, is averaged; its 98 % jackknife interval leaves out one group at a time where
     there are at least ten, else one item. Silence is decided as follows. No items: the start, and no gain.
     One fold, or cuts that change no level: gain 0, and the start.
 
     Args:
         levels_mean: Mean level of each item's verdicts, in [0, 2]: shape (n,).
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        clusters: Key of the scenario of each item.
-        folds: Fold of each item; a scenario is in one fold.
+        groups: Key of the group of each item.
+        folds: Fold of each item; a group is in one fold.
         start: The cuts to begin with, in rising order.
 
     Raises:
-        ValueError: The lengths differ, a scenario is in two folds, a mean level is outside [0, 2], a soft label is
+        ValueError: The lengths differ, a group is in two folds, a mean level is outside [0, 2], a soft label is
             not a distribution, or the start does not rise.
     """
     means, labels = _checked(levels_mean, soft)
-    if not len(means) == len(clusters) == len(folds):
-        raise ValueError(f"one scenario and fold an item: {len(means)}, {len(clusters)} and {len(folds)} differ")
-    if len(set(zip(clusters, folds, strict=True))) > len(set(clusters)):
-        raise ValueError("a scenario is in one fold, or its items would be graded with cuts that saw it")
+    if not len(means) == len(groups) == len(folds):
+        raise ValueError(f"one group and fold an item: {len(means)}, {len(groups)} and {len(folds)} differ")
+    if len(set(zip(groups, folds, strict=True))) > len(set(groups)):
+        raise ValueError("a group is in one fold, or its items would be graded with cuts that saw it")
     fitted = fit_cuts(means, labels, start)
     levels = apply_cuts(means, start)
     gains = ordinal_agreement(_out_of_fold(means, labels, folds, start), labels) - ordinal_agreement(levels, labels)
-    units = Units.of(clusters)
+    units = Units.of(groups)
     parts = np.stack([gains, np.ones(len(gains))], axis=1)
     gain = units.estimate(parts, _mean, undefined="no items")
     low98, high98 = units.claim_bounds(parts, _mean, bounds=(-1, 1))
@@ -132,7 +132,7 @@ def _gains(means: NDArray[np.float64], labels: NDArray[np.float64], places: NDAr
     To reach a cut lifts an item by one level, whatever the other cut: from 0 to 1, or from 1 to 2. The agreement
     of two cuts is then a sum of one term of each.
     """
-    agreement = np.stack([ordinal_agreement(np.full(len(means), level), labels) for level in range(GRADES)])
+    agreement = np.stack([ordinal_agreement(np.full(len(means), level), labels) for level in range(LEVELS)])
     return np.diff(agreement, axis=0) @ (means[:, None] >= places)
 
 
@@ -161,6 +161,6 @@ def _checked(levels_mean: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.float6
 
 def _checked_means(levels_mean: ArrayLike) -> NDArray[np.float64]:
     means = np.asarray(levels_mean, dtype=np.float64)
-    if means.ndim != 1 or not np.all((means >= 0) & (means <= GRADES - 1)):
+    if means.ndim != 1 or not np.all((means >= 0) & (means <= LEVELS - 1)):
         raise ValueError(f"mean levels are in [0, 2], not {means.tolist()!r}")
     return means

@@ -42,12 +42,12 @@ def ac_estimate(
     first: Sequence[Hashable],
     second: Sequence[Hashable],
     labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
     """AC1 (weight "none") or AC2 of two gradings, with its jackknife interval, clipped at 1.
 
-    One scenario at a time is left out where there are at least ten, else one item. Silence and ties are
+    One group at a time is left out where there are at least ten, else one item. Silence and ties are
     decided as follows. No items, or fewer than two labels: no value. One unit, or the same without any (as
     when all agree): no bounds.
 
@@ -55,16 +55,16 @@ def ac_estimate(
         first: The first grading's labels, one an item.
         second: The second grading's labels, aligned with `first`.
         labels: All labels in rising order, each once, whether they occur or not: their number matters.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
         weight: How disagreement grows with the distance of the labels.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
     tables = cross_tables(first, second, labels)
-    if len(tables) != len(clusters):
-        raise ValueError(f"one scenario an item: {len(tables)} and {len(clusters)} differ")
-    units, bounds = Units.of(clusters), (-np.inf, 1)
+    if len(tables) != len(groups):
+        raise ValueError(f"one group an item: {len(tables)} and {len(groups)} differ")
+    units, bounds = Units.of(groups), (-np.inf, 1)
     return units.estimate(tables, lambda table: _ac(table, weight), undefined="fewer than two labels", bounds=bounds)
 
 

@@ -54,12 +54,12 @@ def human_reference(
     ratings: Sequence[Sequence[Hashable]],
     judge: Sequence[Hashable],
     labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> HumanReference:
     """Compare the judge with people by leave-one-out references.
 
-    Intervals of kappas are jackknives: one scenario at a time is left out where there are at least ten, else one
+    Intervals of kappas are jackknives: one group at a time is left out where there are at least ten, else one
     item; shares of equal grades are clustered means. Silence is decided as follows. No item with two ratings,
     or all gradings equal (0 / 0): no value, and then no difference. The best attainable kappa is only known for
     quadratic weights.
@@ -68,17 +68,17 @@ def human_reference(
         ratings: The labels that people gave each item, in any order.
         judge: The judge's label, one an item.
         labels: All labels in rising order, each once, whether they occur or not.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
         weight: How disagreement grows with the distance of the labels.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
-    if not len(ratings) == len(judge) == len(clusters):
-        raise ValueError(f"one grade and scenario an item: {len(ratings)}, {len(judge)} and {len(clusters)} differ")
+    if not len(ratings) == len(judge) == len(groups):
+        raise ValueError(f"one grade and group an item: {len(ratings)}, {len(judge)} and {len(groups)} differ")
     counts, grades = tally(ratings, labels), tally([[grade] for grade in judge], labels)
     shared = counts.sum(axis=1) >= 2
-    keys = [key for key, shares in zip(clusters, shared, strict=True) if shares]
+    keys = [key for key, shares in zip(groups, shared, strict=True) if shares]
     tables = _tables(counts[shared], grades[shared])
     one_human, judged, difference = (
         _estimate(tables, _Kappas(weight, which), keys) for which in ((1, 0), (0, 1), (-1, 1))

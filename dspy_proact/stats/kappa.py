@@ -44,12 +44,12 @@ def kappa_estimate(
     first: Sequence[Hashable],
     second: Sequence[Hashable],
     labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
     """Kappa of two gradings, with its jackknife interval, clipped to [-1, 1].
 
-    One scenario at a time is left out where there are at least ten, else one item. Silence and ties are
+    One group at a time is left out where there are at least ten, else one item. Silence and ties are
     decided as follows. No items, or all gradings of both equal (0 / 0): no value. Undefined without one
     unit, or the same without any (as when all agree): no bounds.
 
@@ -57,16 +57,16 @@ def kappa_estimate(
         first: The first grading's labels, one an item.
         second: The second grading's labels, aligned with `first`.
         labels: All labels in rising order, each once, whether they occur or not.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
         weight: How disagreement grows with the distance of the labels.
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
-    if not len(first) == len(second) == len(clusters):
-        raise ValueError(f"one scenario and two gradings an item: {len(first)}, {len(second)}, {len(clusters)} differ")
+    if not len(first) == len(second) == len(groups):
+        raise ValueError(f"one group and two gradings an item: {len(first)}, {len(second)}, {len(groups)} differ")
     given = {*first, *second}
     if len(set(labels)) < len(labels) or not given <= set(labels):
         raise ValueError(f"labels must name every grading once: {labels!r} for {given!r}")
     tables = cross_tables(first, second, labels)
-    return Units.of(clusters).estimate(tables, lambda table: kappa(table, weight), undefined="all gradings equal")
+    return Units.of(groups).estimate(tables, lambda table: kappa(table, weight), undefined="all gradings equal")

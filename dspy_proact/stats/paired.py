@@ -1,10 +1,10 @@
-"""Differences of two runs on the same triggers, with the scenario as the unit of chance.
+"""Differences of two runs on the same cases, with the group as the unit of chance.
 
-A pair is one trigger that both runs have a score for. The interval is that of a clustered mean of the
+A pair is one case that both runs have a score for. The interval is that of a clustered mean of the
 differences, on the plain scale. The p value is a permutation: were the runs alike, b - a could as well
-have been a - b in any scenario, so the sign of whole scenarios is flipped and the studentised mean
-recomputed (Canay, Romano & Shaikh 2017). Flipping single triggers would claim a difference that is not
-there far too often, since triggers of one scenario move together.
+have been a - b in any group, so the sign of whole groups is flipped and the studentised mean
+recomputed (Canay, Romano & Shaikh 2017). Flipping single cases would claim a difference that is not
+there far too often, since cases of one group move together.
 """
 
 import math
@@ -25,9 +25,9 @@ POWER = 0.80
 FLIPS = 9_999
 """Random flips, where there are too many to take all."""
 ALL_FLIPS = 13
-"""Up to so many scenarios that differ, all their flips are taken: 8,192."""
+"""Up to so many groups that differ, all their flips are taken: 8,192."""
 FEWEST = 6
-"""With fewer scenarios the smallest two-sided p, 2 / 2^G, is above 5 %."""
+"""With fewer groups the smallest two-sided p, 2 / 2^G, is above 5 %."""
 TIE = 1e-9
 """Statistics within this of each other, or this share, are equal but for rounding."""
 
@@ -37,45 +37,45 @@ class Paired:
     """The difference of two runs, b - a: above 0 where b scores higher."""
 
     count: int
-    """Pairs: triggers with a score in both runs."""
-    clusters: int
-    """Scenarios of the pairs."""
+    """Pairs: cases with a score in both runs."""
+    groups: int
+    """Groups of the pairs."""
     difference: Estimate
     """Mean of b - a in [-1, 1], with its 95 % interval, clipped to [-1, 1]."""
     p: float | None
-    """Two-sided p value of the flips of whole scenarios, in (0, 1]; None without pairs or with one scenario."""
+    """Two-sided p value of the flips of whole groups, in (0, 1]; None without pairs or with one group."""
     reason: str | None
     """Why p is missing, or that it cannot be significant; None where p can carry a claim."""
     detectable: float | None
     """Smallest true difference detected at 5 % with 80 % power, as a score, not rounded; above 1 where none
-    could be. None where the spread of the scenarios is 0 or cannot be estimated."""
+    could be. None where the spread of the groups is 0 or cannot be estimated."""
 
 
 def paired_difference(
     a: Sequence[float] | NDArray[np.float64],
     b: Sequence[float] | NDArray[np.float64],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     *,
     seed: int = 0,
 ) -> Paired:
-    """Mean difference of two runs on the same triggers, every trigger weighted equally.
+    """Mean difference of two runs on the same cases, every case weighted equally.
 
-    Silence and ties are decided as follows. No pairs: no value. One scenario: no bounds and no p. Two to
-    four: bounds with a warning. No pair differs, or all scenarios shift alike: no bounds and no smallest
+    Silence and ties are decided as follows. No pairs: no value. One group: no bounds and no p. Two to
+    four: bounds with a warning. No pair differs, or all groups shift alike: no bounds and no smallest
     detectable difference, for their spread cannot be estimated; p stands, and is 1 where nothing shifts.
 
     Args:
         a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
-        b: Scores of the second run on the same triggers, likewise.
-        clusters: Key of the scenario of each pair.
+        b: Scores of the second run on the same cases, likewise.
+        groups: Key of the group of each pair.
         seed: Seed of the random flips. Same scores and seed give the same p, in whatever order the pairs come,
-            whatever the scenarios are called, and with a and b exchanged.
+            whatever the groups are called, and with a and b exchanged.
 
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    alone = [None] * len(clusters)
-    paired = macro_paired_difference(a, b, clusters, alone, order=[None], seed=seed)
+    alone = [None] * len(groups)
+    paired = macro_paired_difference(a, b, groups, alone, order=[None], seed=seed)
     if paired.count:
         return paired
     return replace(paired, difference=Estimate(None, reason="no pairs"), reason="no pairs")
@@ -84,7 +84,7 @@ def paired_difference(
 def macro_paired_difference(
     a: Sequence[float] | NDArray[np.float64],
     b: Sequence[float] | NDArray[np.float64],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
     *,
@@ -93,14 +93,14 @@ def macro_paired_difference(
     """Mean of the strata's mean differences, every stratum weighted equally.
 
     Silence and ties are decided as in `paired_difference`, and besides for each stratum. A stratum without
-    pairs: no value. With one scenario: no bounds. With two to four: bounds with the warning that they are
-    too narrow. A flip turns all of a scenario's pairs, in every stratum.
+    pairs: no value. With one group: no bounds. With two to four: bounds with the warning that they are
+    too narrow. A flip turns all of a group's pairs, in every stratum.
 
     Args:
         a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
-        b: Scores of the second run on the same triggers, likewise.
-        clusters: Key of the scenario of each pair; a scenario may have pairs in several strata.
-        strata: Stratum (say, phase) of each pair.
+        b: Scores of the second run on the same cases, likewise.
+        groups: Key of the group of each pair; a group may have pairs in several strata.
+        strata: Stratum of each pair.
         order: The strata to average over, each once; at least one.
         seed: As in `paired_difference`.
 
@@ -108,18 +108,18 @@ def macro_paired_difference(
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    first, second = (checked_scores(scores, clusters, strata, order) for scores in (a, b))
-    table = tabulate(second - first, clusters, strata, order)
-    # What cancels within a scenario must cancel to 0, or the flips would take rounding for a shift.
+    first, second = (checked_scores(scores, groups, strata, order) for scores in (a, b))
+    table = tabulate(second - first, groups, strata, order)
+    # What cancels within a group must cancel to 0, or the flips would take rounding for a shift.
     table = replace(table, sums=np.where(np.abs(table.sums) < ROUNDING, 0, table.sums))
     if table.empty:
         reason = f"no pairs in {table.empty}"
-        return Paired(len(first), table.scenarios, Estimate(None, reason=reason), None, reason, None)
+        return Paired(len(first), table.groups, Estimate(None, reason=reason), None, reason, None)
     difference, detectable = _difference(table, differ=bool(np.any(first != second)))
-    if table.scenarios == 1:
-        return Paired(len(first), 1, difference, None, "one scenario", detectable)
-    few = f"cannot be significant with {table.scenarios} scenarios" if table.scenarios < FEWEST else None
-    return Paired(len(first), table.scenarios, difference, _flip_p(table, seed), few, detectable)
+    if table.groups == 1:
+        return Paired(len(first), 1, difference, None, "one group", detectable)
+    few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
+    return Paired(len(first), table.groups, difference, _flip_p(table, seed), few, detectable)
 
 
 def whole_points(difference: float) -> int:
@@ -137,7 +137,7 @@ def _difference(table: Table, differ: bool) -> tuple[Estimate, float | None]:
         return Estimate(mean, reason=table.lonely), None
     error = standard_error(table.influence, table.shares)
     if error < ROUNDING:
-        return Estimate(mean, reason="all scenarios shift alike" if differ else "no pair differs"), None
+        return Estimate(mean, reason="all groups shift alike" if differ else "no pair differs"), None
     df = degrees_of_freedom(table.shares)
     reach = t_quantile(UPPER, df) * error
     estimate = Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), table.warning)
@@ -147,22 +147,22 @@ def _difference(table: Table, differ: bool) -> tuple[Estimate, float | None]:
 def _flip_p(table: Table, seed: int) -> float:
     """Share of the flips whose statistic is at least the observed one: all flips, or random ones and it."""
     table, observed = _canonical(table)
-    # To flip a scenario whose sums are 0 changes nothing, so that only the others need to be gone through.
+    # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
     moving = np.any(table.sums != 0, axis=1)
     count = int(moving.sum())
     exact = count <= ALL_FLIPS
     chosen = _all_signs(count) if exact else _random_signs(count, seed)
-    signs = np.ones((len(chosen), table.scenarios))
+    signs = np.ones((len(chosen), table.groups))
     signs[:, moving] = chosen
     larger = np.count_nonzero(_at_least(_statistics(table, signs), _statistics(table, observed)))
     return float(larger / len(signs) if exact else (1 + larger) / (1 + len(signs)))
 
 
 def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
-    """The scenarios sorted by their numbers, each turned so that its first sum is not below 0, and the turns.
+    """The groups sorted by their numbers, each turned so that its first sum is not below 0, and the turns.
 
     Of the same differences the random flips then see the same, whatever the order and names of the
-    scenarios, and whichever run comes first. The turns have shape (1, G): the flip that was observed.
+    groups, and whichever run comes first. The turns have shape (1, G): the flip that was observed.
     """
     first = np.argmax(table.sums != 0, axis=1)
     turns = np.where(np.take_along_axis(table.sums, first[:, None], axis=1) < 0, -1.0, 1.0)
@@ -172,13 +172,13 @@ def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
     return replace(table, sums=sums[place], counts=table.counts[place]), turns[place].T
 
 
-def _all_signs(scenarios: int) -> NDArray[np.float64]:
-    """Every row of +1 and -1: shape (2^scenarios, scenarios)."""
-    return np.array(list(product((1.0, -1.0), repeat=scenarios)))
+def _all_signs(groups: int) -> NDArray[np.float64]:
+    """Every row of +1 and -1: shape (2^groups, groups)."""
+    return np.array(list(product((1.0, -1.0), repeat=groups)))
 
 
-def _random_signs(scenarios: int, seed: int) -> NDArray[np.float64]:
-    bits = np.random.default_rng(seed).integers(0, 2, size=(FLIPS, scenarios))
+def _random_signs(groups: int, seed: int) -> NDArray[np.float64]:
+    bits = np.random.default_rng(seed).integers(0, 2, size=(FLIPS, groups))
     return 1 - 2 * bits.astype(np.float64)
 
 
@@ -186,11 +186,11 @@ def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.fl
     """Studentised and plain |mean| after each flip: each of shape (B,).
 
     The mean and every influence, and so the standard error, are those of the flipped table. Where all
-    scenarios shift alike the standard error is 0: the statistic is inf, or 0 where nothing shifts.
+    groups shift alike the standard error is 0: the statistic is inf, or 0 where nothing shifts.
 
     Args:
         table: Sums of differences and counts, of shape (G, P).
-        signs: +1 or -1 for each scenario in each flip: shape (B, G).
+        signs: +1 or -1 for each group in each flip: shape (B, G).
     """
     weights = table.counts / table.totals / len(table.order)
     pulls = table.sums / table.totals / len(table.order)

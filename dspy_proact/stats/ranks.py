@@ -1,7 +1,7 @@
 """Which models can be told apart, from counts alone.
 
-Published tables give counts without triggers or scenarios, so that nothing can be paired and the
-likeness of a scenario's triggers must be assumed: the design effect, by how much it widens a variance.
+Published tables give counts without cases or groups, so that nothing can be paired and the
+likeness of a group's cases must be assumed: the design effect, by how much it widens a variance.
 "Cannot be told apart" is not transitive, so that models fall into no groups; each has a range of ranks.
 """
 
@@ -21,32 +21,32 @@ class Counted:
     """A model's score as counts tell it.
 
     Raises:
-        ValueError: There is no trigger, or the variance is below 0.
+        ValueError: There is no case, or the variance is below 0.
     """
 
     mean: float
     """Mean score in [0, 1], higher is better."""
     variance: float
-    """Variance of one trigger's score, in [0, 0.25]."""
+    """Variance of one case's score, in [0, 0.25]."""
     count: int
-    """Triggers, at least 1."""
+    """Cases, at least 1."""
 
     def __post_init__(self):
         if self.count < 1 or not self.variance >= 0 or not math.isfinite(self.mean):
-            raise ValueError(f"a counted score has a mean, a variance of at least 0 and a trigger: {self!r}")
+            raise ValueError(f"a counted score has a mean, a variance of at least 0 and a case: {self!r}")
 
     @classmethod
-    def of_grades(cls, full: int, partial: int, none: int) -> "Counted":
-        """From the number of triggers that scored 1, 0.5 and 0.
+    def of_scores(cls, full: int, half: int, none: int) -> "Counted":
+        """From the number of cases that scored 1, 0.5 and 0.
 
         Raises:
-            ValueError: There is no trigger, or a number is below 0.
+            ValueError: There is no case, or a number is below 0.
         """
-        count = full + partial + none
-        if count < 1 or min(full, partial, none) < 0:
-            raise ValueError(f"grades are counted from 0, one of them at least: {full!r}, {partial!r}, {none!r}")
-        mean = (full + partial / 2) / count
-        squares = full * (1 - mean) ** 2 + partial * (0.5 - mean) ** 2 + none * mean**2
+        count = full + half + none
+        if count < 1 or min(full, half, none) < 0:
+            raise ValueError(f"scores are counted from 0, one of them at least: {full!r}, {half!r}, {none!r}")
+        mean = (full + half / 2) / count
+        squares = full * (1 - mean) ** 2 + half * (0.5 - mean) ** 2 + none * mean**2
         return cls(mean, squares / count, count)
 
 
@@ -57,13 +57,13 @@ def rank_ranges(models: Sequence[Counted], design_effect: float = 2.0) -> list[t
     adjusts over all pairs. A model's best rank is one below those significantly better than it, its worst
     one above those significantly worse (as in Mogstad, Romano, Shaikh & Wilhelm 2024, with Holm).
 
-    A model whose triggers all score alike shows no variance, yet one trigger proves nothing: its pairs are
-    tested with the variance of both models' triggers put together, which is what they would share if alike.
+    A model whose cases all score alike shows no variance, yet one case proves nothing: its pairs are
+    tested with the variance of both models' cases put together, which is what they would share if alike.
 
     Args:
         models: The models, in any order.
-        design_effect: Factor by which the triggers' likeness within scenarios widens a variance, above 0;
-            1 would be independent triggers. 2 is an assumption, inside the 1.1 to 3.3 seen in simulations.
+        design_effect: Factor by which the cases' likeness within groups widens a variance, above 0;
+            1 would be independent cases. 2 is an assumption, inside the 1.1 to 3.3 seen in simulations.
 
     Returns:
         (best, worst) for each model, in the same order; 1 is the highest mean.
@@ -101,7 +101,7 @@ def _pair_p(one: Counted, other: Counted, design_effect: float) -> float:
 
 
 def _pooled(one: Counted, other: Counted) -> float:
-    """Variance of the triggers of both models put together."""
+    """Variance of the cases of both models put together."""
     count = one.count + other.count
     within = (one.count * one.variance + other.count * other.variance) / count
     return within + one.count * other.count * ((one.mean - other.mean) / count) ** 2

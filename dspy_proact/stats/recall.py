@@ -5,7 +5,7 @@ from dspy_proact.stats.estimate import Estimate
 
 
 def recall(
-    label: Hashable, grading: Sequence[Hashable], reference: Sequence[Hashable], clusters: Sequence[Hashable]
+    label: Hashable, grading: Sequence[Hashable], reference: Sequence[Hashable], groups: Sequence[Hashable]
 ) -> Estimate:
     """Share of the items with a label in the reference that have it in the grading too.
 
@@ -16,7 +16,7 @@ def recall(
         label: The label whose recall is asked for.
         grading: The labels of the grading under test, one an item.
         reference: The labels of the reference, aligned with `grading`.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
 
     Returns:
         The share in [0, 1], higher is better, with its 95 % interval.
@@ -24,11 +24,11 @@ def recall(
     Raises:
         ValueError: The lengths differ.
     """
-    if not len(grading) == len(reference) == len(clusters):
-        raise ValueError(f"one scenario and two gradings an item: {len(grading)}, {len(reference)}, {len(clusters)}")
+    if not len(grading) == len(reference) == len(groups):
+        raise ValueError(f"one group and two gradings an item: {len(grading)}, {len(reference)}, {len(groups)}")
     found = [
         (float(given == label), key)
-        for given, wanted, key in zip(grading, reference, clusters, strict=True)
+        for given, wanted, key in zip(grading, reference, groups, strict=True)
         if wanted == label
     ]
     if not found:

@@ -1,6 +1,6 @@
-"""What repeating is worth: how the variance of scores divides over triggers, responses and verdicts.
+"""What repeating is worth: how the variance of scores divides over cases, responses and verdicts.
 
-A trigger's score is its own level, plus what this response happened to be (epochs repeat it), plus what
+A case's score is its own level, plus what this response happened to be (epochs repeat it), plus what
 this verdict happened to be (judge epochs repeat it). The variances of the three are nested components,
 estimated by the method of moments for unbalanced data (Henderson's method 1; Searle, Casella & McCulloch
 1992, 5.3), each floored at 0. Nothing is assumed of the numbers of responses and verdicts, so that missing
@@ -26,140 +26,121 @@ NOISE = 0.1
 class Repeats:
     """Variances of scores by their source, each at least 0, and the repeats that they call for."""
 
-    trigger_variance: Figure[float]
-    """Variance between triggers: of their expected scores."""
+    case_variance: Figure[float]
+    """Variance between cases: of their expected scores."""
     within_variance: Figure[float]
-    """Variance within a trigger of one verdict on one response: the next two together."""
+    """Variance within a case of one verdict on one response: the next two together."""
     response_variance: Figure[float]
-    """Variance between responses to one trigger: of their expected verdicts."""
+    """Variance between responses to one case: of their expected verdicts."""
     judge_variance: Figure[float]
     """Variance between verdicts on one response."""
     design_effect: Figure[float]
-    """Factor by which the triggers' likeness within scenarios widens the variance of their mean; floored at 1."""
+    """Factor by which the cases' likeness within groups widens the variance of their mean; floored at 1."""
     epochs_worth: Figure[int]
-    """Smallest K with within / K <= 0.1 (design effect * trigger + within / K): more epochs than that buy at
+    """Smallest K with within / K <= 0.1 (design effect * case + within / K): more epochs than that buy at
     most a tenth of the variance of the mean score."""
     judge_epochs_worth: Figure[int]
-    """Smallest J, at one epoch, with judge / J <= 0.1 (design effect * trigger + response + judge / J): more
+    """Smallest J, at one epoch, with judge / J <= 0.1 (design effect * case + response + judge / J): more
     verdicts on each response than that buy at most a tenth of the variance of the mean score."""
-
-    def epochs_by_cost(self, cost_of_trigger: float, cost_of_repeat: float) -> Figure[float]:
-        """Number of epochs, at least 1 and not whole, that gives the narrowest interval for a budget.
-
-        K* = sqrt(cost_of_trigger / cost_of_repeat * within / (design effect * trigger)).
-
-        Args:
-            cost_of_trigger: What one more trigger costs apart from its repeats, above 0.
-            cost_of_repeat: What one response and its verdict cost, above 0 and in the same unit.
-
-        Raises:
-            ValueError: A cost is not above 0.
-        """
-        if not (0 < cost_of_trigger < math.inf and 0 < cost_of_repeat < math.inf):
-            raise ValueError(f"costs must be above 0, not {cost_of_trigger!r} and {cost_of_repeat!r}")
-        ratio = _noise_ratio(self.within_variance, self.design_effect, self.trigger_variance)
-        if ratio.value is None:
-            return ratio
-        return Figure(max(1.0, math.sqrt(cost_of_trigger / cost_of_repeat * ratio.value)))
 
 
 def repeats(
     scores: Sequence[float] | NDArray[np.float64],
-    triggers: Sequence[Hashable],
+    cases: Sequence[Hashable],
     responses: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
 ) -> Repeats:
-    """Divide the variance of the scores of verdicts over triggers, responses and verdicts.
+    """Divide the variance of the scores of verdicts over cases, responses and verdicts.
 
-    Silence is decided as follows. No trigger with two responses: only the judge's variance can be told, and
+    Silence is decided as follows. No case with two responses: only the judge's variance can be told, and
     that needs a response with two verdicts. None with two verdicts: the responses' and the judge's variance
-    are told together, as the variance within. One trigger: no variance between. One scenario, or triggers
+    are told together, as the variance within. One case: no variance between. One group, or cases
     that do not differ: no design effect. What rests on a missing figure is missing for the same reason.
 
     Args:
         scores: Array of shape (n,), one a verdict, each in [0, 1].
-        triggers: Key of the trigger of each verdict.
-        responses: Key of the response (trigger and epoch) of each verdict; unique over all triggers or within its own.
-        clusters: Key of the scenario of each verdict.
+        cases: Key of the case of each verdict.
+        responses: Key of the response (case and epoch) of each verdict; unique over all cases or within its own.
+        groups: Key of the group of each verdict.
 
     Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, or a trigger is in two scenarios.
+        ValueError: A score is outside [0, 1], the lengths differ, or a case is in two groups.
     """
-    checked = checked_scores(scores, clusters, strata=[None] * len(triggers), order=[None])
+    checked = checked_scores(scores, groups, strata=[None] * len(cases), order=[None])
     if len(responses) != len(checked):
         raise ValueError(f"one response a score: {len(checked)} and {len(responses)} differ")
-    scenario_of = dict(zip(triggers, clusters, strict=True))
-    if any(scenario_of[trigger] != cluster for trigger, cluster in zip(triggers, clusters, strict=True)):
-        raise ValueError("a trigger is in one scenario, and here one is in two")
-    nested = _Nested.of(checked, triggers, list(zip(triggers, responses, strict=True)))
-    effect = _design_effect(nested.trigger_means, list(scenario_of.values()))
-    trigger, within, response, judge = nested.components()
+    group_of = dict(zip(cases, groups, strict=True))
+    if any(group_of[case] != group for case, group in zip(cases, groups, strict=True)):
+        raise ValueError("a case is in one group, and here one is in two")
+    nested = _Nested.of(checked, cases, list(zip(cases, responses, strict=True)))
+    effect = _design_effect(nested.case_means, list(group_of.values()))
+    case, within, response, judge = nested.components()
     return Repeats(
-        trigger,
+        case,
         within,
         response,
         judge,
         effect,
-        epochs_worth=_repeats_worth(_noise_ratio(within, effect, trigger)),
-        judge_epochs_worth=_repeats_worth(_noise_ratio(judge, effect, trigger, response)),
+        epochs_worth=_repeats_worth(_noise_ratio(within, effect, case)),
+        judge_epochs_worth=_repeats_worth(_noise_ratio(judge, effect, case, response)),
     )
 
 
 @dataclass(frozen=True)
 class _Nested:
-    """Sums of squares of scores nested in responses nested in triggers."""
+    """Sums of squares of scores nested in responses nested in cases."""
 
     sizes: NDArray[np.float64]
-    """Verdicts of each trigger: shape (triggers,)."""
+    """Verdicts of each case: shape (cases,)."""
     response_sizes: NDArray[np.float64]
     """Verdicts of each response: shape (responses,)."""
     spread: float
-    """Sum over the triggers of the squares of its responses' sizes, over its own size."""
-    trigger_means: NDArray[np.float64]
-    """Mean score of each trigger: shape (triggers,)."""
-    between_triggers: float
+    """Sum over the cases of the squares of its responses' sizes, over its own size."""
+    case_means: NDArray[np.float64]
+    """Mean score of each case: shape (cases,)."""
+    between_cases: float
     between_responses: float
     between_verdicts: float
     """The sums of squares, weighted by verdicts."""
 
     @classmethod
-    def of(cls, scores: NDArray[np.float64], triggers: Sequence[Hashable], responses: Sequence[Hashable]) -> "_Nested":
-        by_trigger, sizes = _places(triggers)
+    def of(cls, scores: NDArray[np.float64], cases: Sequence[Hashable], responses: Sequence[Hashable]) -> "_Nested":
+        by_case, sizes = _places(cases)
         by_response, response_sizes = _places(responses)
-        means = np.bincount(by_trigger, scores, len(sizes)) / sizes
+        means = np.bincount(by_case, scores, len(sizes)) / sizes
         response_means = np.bincount(by_response, scores, len(response_sizes)) / response_sizes
         return cls(
             sizes,
             response_sizes,
-            float(np.sum(response_sizes[by_response] / sizes[by_trigger])),
+            float(np.sum(response_sizes[by_response] / sizes[by_case])),
             means,
-            float(np.sum((means[by_trigger] - scores.mean()) ** 2)) if len(scores) else 0.0,
-            float(np.sum((response_means[by_response] - means[by_trigger]) ** 2)),
+            float(np.sum((means[by_case] - scores.mean()) ** 2)) if len(scores) else 0.0,
+            float(np.sum((response_means[by_response] - means[by_case]) ** 2)),
             float(np.sum((scores - response_means[by_response]) ** 2)),
         )
 
     def components(self) -> tuple[Figure[float], Figure[float], Figure[float], Figure[float]]:
-        """Variances of triggers, of single verdicts within a trigger, of responses, and of verdicts on one."""
-        verdicts, responses, triggers = float(self.sizes.sum()), len(self.response_sizes), len(self.sizes)
-        if not triggers:
+        """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one."""
+        verdicts, responses, cases = float(self.sizes.sum()), len(self.response_sizes), len(self.sizes)
+        if not cases:
             missing = Figure[float](None, "no scores")
             return missing, missing, missing, missing
         repeated = Figure[float](None, "no repeated verdicts")
         judge = repeated if verdicts == responses else Figure(_floored(self.between_verdicts / (verdicts - responses)))
-        if responses == triggers:
+        if responses == cases:
             missing = Figure[float](None, "no repeated responses")
             return missing, missing, missing, judge
         # Without repeated verdicts the judge's part cannot be told from the responses' and stays in it.
         judged = judge.value or 0.0
-        reply = _floored((self.between_responses - (responses - triggers) * judged) / (verdicts - self.spread))
+        reply = _floored((self.between_responses - (responses - cases) * judged) / (verdicts - self.spread))
         within = Figure(reply + judged)
         response = repeated if judge.value is None else Figure(reply)
-        if triggers == 1:
-            return Figure(None, "one trigger"), within, response, judge
+        if cases == 1:
+            return Figure(None, "one case"), within, response, judge
         of_replies = self.spread - np.sum(self.response_sizes**2) / verdicts
-        of_triggers = verdicts - np.sum(self.sizes**2) / verdicts
-        trigger = (self.between_triggers - (triggers - 1) * judged - of_replies * reply) / of_triggers
-        return Figure(_floored(float(trigger))), within, response, judge
+        of_cases = verdicts - np.sum(self.sizes**2) / verdicts
+        case = (self.between_cases - (cases - 1) * judged - of_replies * reply) / of_cases
+        return Figure(_floored(float(case))), within, response, judge
 
 
 def _floored(variance: float) -> float:
@@ -174,33 +155,33 @@ def _places(keys: Sequence[Hashable]) -> tuple[NDArray[np.intp], NDArray[np.floa
     return places, np.bincount(places, minlength=len(number)).astype(np.float64)
 
 
-def _design_effect(means: NDArray[np.float64], clusters: Sequence[Hashable]) -> Figure[float]:
-    """Clustered variance (CR2) of the mean of the triggers' means over that of independent triggers."""
+def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Figure[float]:
+    """Clustered variance (CR2) of the mean of the cases' means over that of independent cases."""
     if not len(means):
         return Figure(None, "no scores")
-    table = tabulate(means, clusters, [None] * len(means), [None])
+    table = tabulate(means, groups, [None] * len(means), [None])
     if table.lonely:
         return Figure(None, table.lonely)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
-        return Figure(None, "triggers do not differ")
+        return Figure(None, "cases do not differ")
     return Figure(max(1.0, (standard_error(table.influence, table.shares) / alone) ** 2))
 
 
 def _noise_ratio(
-    noise: Figure[float], effect: Figure[float], trigger: Figure[float], other: Figure[float] | None = None
+    noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] | None = None
 ) -> Figure[float]:
-    """Variance of the noise over what is left without it: design effect * trigger, and another variance."""
+    """Variance of the noise over what is left without it: design effect * case, and another variance."""
     other = other or Figure(0.0)
-    for figure in (noise, trigger, effect, other):
+    for figure in (noise, case, effect, other):
         if figure.value is None:
             return figure
     assert noise.value is not None and effect.value is not None  # noqa: PT018
-    assert trigger.value is not None and other.value is not None  # noqa: PT018
-    left = effect.value * trigger.value + other.value
+    assert case.value is not None and other.value is not None  # noqa: PT018
+    left = effect.value * case.value + other.value
     if noise.value == 0:
         return Figure(0.0)
-    return Figure(noise.value / left) if left > 0 else Figure(None, "triggers do not differ")
+    return Figure(noise.value / left) if left > 0 else Figure(None, "cases do not differ")
 
 
 def _repeats_worth(ratio: Figure[float]) -> Figure[int]:

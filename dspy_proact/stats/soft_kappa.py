@@ -1,8 +1,8 @@
 """Quadratic kappa of a judge's levels against soft labels, within strata: the headline of a compile.
 
-Each item counts once: its column is the judge's level, its rows the shares of people's grades. Pooled over phases
-a judge that only learned how strict each phase is would seem to agree better, so kappa is taken within each and
-averaged, each phase weighted by its labels.
+Each item counts once: its column is the judge's level, its rows the shares of people's grades. Pooled over strata
+a judge that only learned how strict each stratum is would seem to agree better, so kappa is taken within each and
+averaged, each stratum weighted by its labels.
 """
 
 from collections.abc import Hashable, Sequence, Sized
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.kappa import kappa
-from dspy_proact.stats.soft_labels import GRADES, checked_levels, checked_soft
+from dspy_proact.stats.soft_labels import LEVELS, checked_levels, checked_soft
 from dspy_proact.stats.strata import Strata
 from dspy_proact.stats.units import Units
 
@@ -29,29 +29,29 @@ def soft_kappa(levels: ArrayLike, soft: ArrayLike) -> float | None:
         None where it is undefined (0 / 0): no items, or all levels and labels are one grade.
 
     Raises:
-        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three grades.
+        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three levels.
     """
     return kappa(soft_tables(levels, soft).sum(axis=0), "quadratic")
 
 
-def soft_kappa_estimate(levels: ArrayLike, soft: ArrayLike, clusters: Sequence[Hashable]) -> Estimate:
+def soft_kappa_estimate(levels: ArrayLike, soft: ArrayLike, groups: Sequence[Hashable]) -> Estimate:
     """Quadratic kappa of levels against soft labels, with its jackknife interval, clipped to [-1, 1].
 
-    One scenario at a time is left out where there are at least ten, else one item. Silence and ties are decided
+    One group at a time is left out where there are at least ten, else one item. Silence and ties are decided
     as follows. No items, or levels and labels all one grade (0 / 0): no value. Undefined without one unit, or the
     same without any: no bounds.
 
     Args:
         levels: The judge's level of each item, 0, 1 or 2: shape (n,).
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
 
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
     """
     tables = soft_tables(levels, soft)
-    checked_clusters(clusters, tables)
-    return Units.of(clusters).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
+    checked_clusters(groups, tables)
+    return Units.of(groups).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
 
 
 def within_strata_kappa(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> float | None:
@@ -63,7 +63,7 @@ def within_strata_kappa(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Has
     Args:
         levels: The judge's level of each item, 0, 1 or 2: shape (n,).
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        strata: Stratum (say, phase) of each item.
+        strata: Stratum of each item.
 
     Returns:
         The average in [-1, 1], higher is better; None where no stratum is left.
@@ -76,7 +76,7 @@ def within_strata_kappa(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Has
 
 
 def within_strata_kappa_estimate(
-    levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable], clusters: Sequence[Hashable]
+    levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable], groups: Sequence[Hashable]
 ) -> Estimate:
     """Quadratic kappa within strata, averaged, with its jackknife interval, clipped to [-1, 1].
 
@@ -86,15 +86,15 @@ def within_strata_kappa_estimate(
     Args:
         levels: The judge's level of each item, 0, 1 or 2: shape (n,).
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        strata: Stratum (say, phase) of each item.
-        clusters: Key of the scenario of each item.
+        strata: Stratum of each item.
+        groups: Key of the group of each item.
 
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
     """
     tables, parts = _parts(levels, soft, strata)
-    checked_clusters(clusters, tables)
-    estimate = Units.of(clusters).estimate(parts.tables(tables), parts.average, undefined="all labels equal")
+    checked_clusters(groups, tables)
+    estimate = Units.of(groups).estimate(parts.tables(tables), parts.average, undefined="all labels equal")
     reason = "; ".join(filter(None, [estimate.reason, parts.warning if estimate.value is not None else None]))
     return replace(estimate, reason=reason or None)
 
@@ -103,20 +103,20 @@ def soft_tables(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]:
     """One table an item, its soft label in the column of the level: shape (n, 3, 3).
 
     Raises:
-        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three grades.
+        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three levels.
     """
     given, labels = checked_levels(levels, soft)
-    return labels[:, :, None] * np.eye(GRADES)[given][:, None, :]
+    return labels[:, :, None] * np.eye(LEVELS)[given][:, None, :]
 
 
-def checked_clusters(clusters: Sequence[Hashable], items: Sized) -> None:
-    """Check that there is one scenario an item.
+def checked_clusters(groups: Sequence[Hashable], items: Sized) -> None:
+    """Check that there is one group an item.
 
     Raises:
         ValueError: The lengths differ.
     """
-    if len(clusters) != len(items):
-        raise ValueError(f"one scenario an item: {len(clusters)} and {len(items)} differ")
+    if len(groups) != len(items):
+        raise ValueError(f"one group an item: {len(groups)} and {len(items)} differ")
 
 
 def _parts(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> tuple[NDArray[np.float64], Strata]:

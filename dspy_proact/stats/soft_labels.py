@@ -8,8 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.tally import tally
 
-GRADES = 3
-"""A soft label is a distribution over FAIL, PARTIAL and PASS: levels 0, 1 and 2."""
+LEVELS = 3
+"""A soft label is a distribution over three labels, from the worst to the best: levels 0, 1 and 2."""
 
 
 def soft_labels(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -56,11 +56,11 @@ def ordinal_agreement(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]
         Shape (n,), each in [0, 1], higher is better.
 
     Raises:
-        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three grades.
+        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three levels.
     """
     given, labels = checked_levels(levels, soft)
-    distance = np.abs(given[:, None] - np.arange(GRADES))
-    return 1 - np.sum(distance * labels, axis=1) / (GRADES - 1)
+    distance = np.abs(given[:, None] - np.arange(LEVELS))
+    return 1 - np.sum(distance * labels, axis=1) / (LEVELS - 1)
 
 
 def checked_levels(levels: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -68,11 +68,11 @@ def checked_levels(levels: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.intp]
 
     Raises:
         ValueError: A level is not 0, 1 or 2, or the lengths differ, or a soft label is not a distribution over
-            three grades.
+            three levels.
     """
     labels = checked_soft(soft)
     given = np.asarray(levels, dtype=np.float64)
-    if given.shape != labels.shape[:1] or not np.isin(given, np.arange(GRADES)).all():
+    if given.shape != labels.shape[:1] or not np.isin(given, np.arange(LEVELS)).all():
         raise ValueError(f"one level of 0, 1 or 2 a soft label, not {given.tolist()!r} for {len(labels)}")
     return given.astype(np.intp), labels
 
@@ -81,12 +81,12 @@ def checked_soft(soft: ArrayLike) -> NDArray[np.float64]:
     """Soft labels as an array of shape (n, 3).
 
     Raises:
-        ValueError: One is not a distribution over three grades.
+        ValueError: One is not a distribution over three levels.
     """
     labels = np.asarray(soft, dtype=np.float64)
-    labels = labels.reshape(0, GRADES) if labels.size == 0 else labels
-    if labels.ndim != 2 or labels.shape[1] != GRADES:
-        raise ValueError(f"a soft label is a distribution over three grades: shape (n, 3), not {labels.shape}")
+    labels = labels.reshape(0, LEVELS) if labels.size == 0 else labels
+    if labels.ndim != 2 or labels.shape[1] != LEVELS:
+        raise ValueError(f"a soft label is a distribution over three levels: shape (n, 3), not {labels.shape}")
     sound = (labels >= 0).all(axis=1) & (np.abs(labels.sum(axis=1) - 1) < 1e-9)
     if not sound.all():
         raise ValueError(f"a soft label sums to 1 and has no share below 0, not {labels[~sound].tolist()!r}")

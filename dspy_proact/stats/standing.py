@@ -10,11 +10,6 @@ from dspy_proact.stats.slates import slates
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units
 
-LEAST_KAPPA = 0.10
-"""Below this against the judge the published study leaves a person out."""
-LEAST_RATINGS = 5
-"""With fewer ratings it leaves nobody out."""
-
 
 @dataclass(frozen=True)
 class Standing:
@@ -29,9 +24,6 @@ class Standing:
     """Quadratic kappa against the distribution of the others' ratings of the shared items, in [-1, 1]."""
     against_judge: Estimate
     """Quadratic kappa against the judge, in [-1, 1]."""
-    excluded: bool
-    """Whether the published rule leaves the person out. It does so for disagreeing with the judge, and so raises the
-    agreement of people with the judge: to reproduce a study, never to clean one."""
 
 
 def standings(
@@ -39,20 +31,20 @@ def standings(
     raters: Sequence[Sequence[Hashable]],
     judge: Sequence[Hashable],
     labels: Sequence[Hashable],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
 ) -> list[Standing]:
     """Compare each person with the others and with the judge.
 
-    Intervals leave out one scenario at a time where there are at least ten, else one item. Silence and ties are
+    Intervals leave out one group at a time where there are at least ten, else one item. Silence and ties are
     decided as follows. No shared items, or gradings that are all equal (0 / 0): no value. Undefined without one
-    unit, or the same without any: no bounds. A person without a kappa against the judge is not excluded.
+    unit, or the same without any: no bounds.
 
     Args:
         ratings: The labels that people gave each item.
         raters: Who gave them, aligned with `ratings`.
         judge: The judge's label, one an item.
         labels: All labels in rising order, each once, whether they occur or not.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
 
     Returns:
         One for each person, in the order in which they first appear.
@@ -61,19 +53,17 @@ def standings(
         ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, or a grading is not in
             `labels`.
     """
-    if not len(ratings) == len(raters) == len(judge) == len(clusters):
-        raise ValueError("raters, a judge's grade and a scenario for each item: the lengths differ")
+    if not len(ratings) == len(raters) == len(judge) == len(groups):
+        raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
     grades = tally([[label] for label in judge], labels)
     told: list[Standing] = []
     for slate in slates(ratings, raters, labels):
-        keys = [clusters[place] for place in slate.items]
+        keys = [groups[place] for place in slate.items]
         shared = [key for key, shares in zip(keys, slate.shared, strict=True) if shares]
         others = slate.others[slate.shared]
         against_others = _kappa(others / others.sum(axis=1, keepdims=True), slate.own[slate.shared], shared)
         against_judge = _kappa(grades[slate.items], slate.own, keys)
-        low = against_judge.value is not None and against_judge.value < LEAST_KAPPA
-        excluded = low and len(keys) >= LEAST_RATINGS
-        told.append(Standing(slate.rater, len(keys), len(shared), against_others, against_judge, excluded))
+        told.append(Standing(slate.rater, len(keys), len(shared), against_others, against_judge))
     return told
 
 

@@ -43,10 +43,10 @@ class Strata:
             raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
         member = np.array([[float(stratum == name) for name in order] for stratum in strata])
         member = member.reshape(len(soft), len(order))
-        grades = np.count_nonzero(member.T @ soft, axis=1)
-        labels = member[:, grades > 1].sum(axis=0)
-        without = tuple(name for name, count in zip(order, grades, strict=True) if count == 1)
-        return cls(member[:, grades > 1], labels / max(1.0, labels.sum()), without)
+        levels = np.count_nonzero(member.T @ soft, axis=1)
+        labels = member[:, levels > 1].sum(axis=0)
+        without = tuple(name for name, count in zip(order, levels, strict=True) if count == 1)
+        return cls(member[:, levels > 1], labels / max(1.0, labels.sum()), without)
 
     @property
     def warning(self) -> str | None:

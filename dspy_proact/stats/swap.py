@@ -9,7 +9,7 @@ from dspy_proact.stats.cluster import ROUNDING
 SWAPS = 9_999
 """Random swaps, where there are too many to take all."""
 ALL_SWAPS = 13
-"""Up to so many scenarios that differ, all their swaps are taken: 8,192."""
+"""Up to so many groups that differ, all their swaps are taken: 8,192."""
 TIE = 1e-9
 """Differences within this of each other are equal but for rounding."""
 
@@ -20,27 +20,27 @@ Statistics = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 def swap_p(
     before: NDArray[np.float64],
     after: NDArray[np.float64],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     statistics: Statistics,
     seed: int,
 ) -> float:
-    """Two-sided p value of a statistic's difference, by exchanging before and after within whole scenarios.
+    """Two-sided p value of a statistic's difference, by exchanging before and after within whole groups.
 
     Args:
         before: What each item adds to the sum that the first statistic is of: shape (n, ...), n at least 1.
         after: Likewise for the second statistic, aligned with `before`.
-        clusters: Key of the scenario of each item.
+        groups: Key of the group of each item.
         statistics: The statistic, of many sums at a time.
         seed: Seed of the random swaps. Same numbers and seed give the same p, in whatever order the items come,
-            whatever the scenarios are called, and with before and after exchanged.
+            whatever the groups are called, and with before and after exchanged.
 
     Returns:
         The share of swaps whose difference is at least as far from 0, in (0, 1]: of all, or of random ones and the
         data.
     """
-    pairs, observed = _canonical(_by_scenario(np.stack([before, after], axis=1), clusters))
+    pairs, observed = _canonical(_by_group(np.stack([before, after], axis=1), groups))
     shift = pairs[:, 1] - pairs[:, 0]
-    # To swap what is equal changes nothing, so that only the other scenarios need to be gone through.
+    # To swap what is equal changes nothing, so that only the other groups need to be gone through.
     moving = np.any(np.abs(shift) > ROUNDING, axis=1)
     count = int(moving.sum())
     exact = count <= ALL_SWAPS
@@ -58,19 +58,19 @@ def swap_p(
     return float(larger / len(chosen) if exact else (1 + larger) / (1 + len(chosen)))
 
 
-def _by_scenario(pairs: NDArray[np.float64], clusters: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Items' numbers, shape (n, 2, ...), added up within each scenario and laid flat: shape (G, 2, m)."""
-    number = {key: index for index, key in enumerate(dict.fromkeys(clusters))}
+def _by_group(pairs: NDArray[np.float64], groups: Sequence[Hashable]) -> NDArray[np.float64]:
+    """Items' numbers, shape (n, 2, ...), added up within each group and laid flat: shape (G, 2, m)."""
+    number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
     sums = np.zeros((len(number), *pairs.shape[1:]))
-    np.add.at(sums, [number[key] for key in clusters], pairs)
+    np.add.at(sums, [number[key] for key in groups], pairs)
     return sums.reshape(len(number), 2, -1)
 
 
 def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """The scenarios turned and sorted by their numbers alone, and which of them were turned: 1, else 0.
+    """The groups turned and sorted by their numbers alone, and which of them were turned: 1, else 0.
 
     Turned is swapped so that the first number that differs is larger after than before. Of the same data the
-    random swaps then see the same, whatever the order and names of scenarios, and whichever comes first.
+    random swaps then see the same, whatever the order and names of groups, and whichever comes first.
     """
     shift = (pairs[:, 1] - pairs[:, 0]).round(9)
     first = np.take_along_axis(shift, np.argmax(shift != 0, axis=1)[:, None], axis=1)
@@ -80,6 +80,6 @@ def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     return oriented[place], turned[place].astype(np.intp)
 
 
-def _all_swaps(scenarios: int) -> NDArray[np.intp]:
-    """Every row of 0 and 1: shape (2^scenarios, scenarios)."""
-    return np.array(list(product((0, 1), repeat=scenarios)), dtype=np.intp)
+def _all_swaps(groups: int) -> NDArray[np.intp]:
+    """Every row of 0 and 1: shape (2^groups, groups)."""
+    return np.array(list(product((0, 1), repeat=groups)), dtype=np.intp)

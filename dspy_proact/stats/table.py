@@ -4,33 +4,34 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-ENOUGH_SCENARIOS = 5
+ENOUGH_GROUPS = 5
 """From here on an interval may carry a claim; with fewer it is marked."""
+VERY_WIDE = "too few groups: very wide"
 
 
 @dataclass(frozen=True)
 class Table:
-    """Values summed by scenario and stratum: what every clustered mean is made of.
+    """Values summed by group and stratum: what every clustered mean is made of.
 
     The mean of a table is the mean of its strata's means, every stratum weighted equally; with one
-    stratum it is the mean over all triggers.
+    stratum it is the mean over all cases.
     """
 
     sums: NDArray[np.float64]
-    """Sum of the values of each scenario in each stratum: shape (G, P)."""
+    """Sum of the values of each group in each stratum: shape (G, P)."""
     counts: NDArray[np.float64]
-    """Number of values, likewise: shape (G, P); no scenario is empty."""
+    """Number of values, likewise: shape (G, P); no group is empty."""
     order: tuple[Hashable, ...]
     """The P strata."""
 
     @property
-    def scenarios(self) -> int:
-        """The number of scenarios, G."""
+    def groups(self) -> int:
+        """The number of groups, G."""
         return len(self.counts)
 
     @property
     def held(self) -> NDArray[np.intp]:
-        """How many scenarios have values in each stratum: shape (P,)."""
+        """How many groups have values in each stratum: shape (P,)."""
         return np.count_nonzero(self.counts, axis=0)
 
     @property
@@ -40,7 +41,7 @@ class Table:
 
     @property
     def shares(self) -> NDArray[np.float64]:
-        """Each scenario's share of all values: shape (G,), sums to 1."""
+        """Each group's share of all values: shape (G,), sums to 1."""
         return self.counts.sum(axis=1) / self.counts.sum()
 
     @property
@@ -50,7 +51,7 @@ class Table:
 
     @property
     def influence(self) -> NDArray[np.float64]:
-        """How far each scenario moves the mean of the strata's means: shape (G,), sums to 0."""
+        """How far each group moves the mean of the strata's means: shape (G,), sums to 0."""
         return ((self.sums - self.counts * self.means) / self.totals).mean(axis=1)
 
     @property
@@ -60,19 +61,19 @@ class Table:
 
     @property
     def lonely(self) -> str | None:
-        """Why no spread can be seen, "one scenario" and in which strata; None where it can."""
-        if self.scenarios == 1:
-            return "one scenario"
+        """Why no spread can be seen, "one group" and in which strata; None where it can."""
+        if self.groups == 1:
+            return "one group"
         names = self._names(self.held == 1)
-        return f"one scenario in {names}" if names else None
+        return f"one group in {names}" if names else None
 
     @property
     def warning(self) -> str | None:
-        """What is wrong with bounds that rest on few scenarios; None from five on, in every stratum."""
-        if self.scenarios < ENOUGH_SCENARIOS:
-            return "too few scenarios: very wide"
-        names = self._names(self.held < ENOUGH_SCENARIOS)
-        return f"too few scenarios in {names}: too narrow" if names else None
+        """What is wrong with bounds that rest on few groups; None from five on, in every stratum."""
+        if self.groups < ENOUGH_GROUPS:
+            return VERY_WIDE
+        names = self._names(self.held < ENOUGH_GROUPS)
+        return f"too few groups in {names}: too narrow" if names else None
 
     def _names(self, chosen: NDArray[np.bool_]) -> str | None:
         names = [str(stratum) for stratum, choose in zip(self.order, chosen, strict=True) if choose]
@@ -80,19 +81,19 @@ class Table:
 
 
 def tabulate(
-    values: NDArray[np.float64], clusters: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
+    values: NDArray[np.float64], groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
 ) -> Table:
-    """Sum the values by scenario, as they first appear, and stratum, in `order`.
+    """Sum the values by group, as they first appear, and stratum, in `order`.
 
     Args:
         values: Array of shape (n,).
-        clusters: Key of the scenario of each value.
+        groups: Key of the group of each value.
         strata: Stratum of each value, one of `order`.
         order: The strata, each once.
     """
-    row = {cluster: index for index, cluster in enumerate(dict.fromkeys(clusters))}
+    row = {group: index for index, group in enumerate(dict.fromkeys(groups))}
     column = {stratum: index for index, stratum in enumerate(order)}
-    cells = [row[cluster] for cluster in clusters], [column[stratum] for stratum in strata]
+    cells = [row[group] for group in groups], [column[stratum] for stratum in strata]
     sums, counts = np.zeros((2, len(row), len(column)))
     np.add.at(sums, cells, values)
     np.add.at(counts, cells, 1)
@@ -101,19 +102,19 @@ def tabulate(
 
 def checked_scores(
     scores: Sequence[float] | NDArray[np.float64],
-    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
 ) -> NDArray[np.float64]:
-    """The scores as an array of shape (n,), with one scenario and one known stratum for each.
+    """The scores as an array of shape (n,), with one group and one known stratum for each.
 
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
     scores = np.asarray(scores, dtype=np.float64)
-    if not scores.shape == (len(clusters),) == (len(strata),):
-        raise ValueError(f"one cluster and stratum a score: {scores.shape}, {len(clusters)} and {len(strata)} differ")
+    if not scores.shape == (len(groups),) == (len(strata),):
+        raise ValueError(f"one group and stratum a score: {scores.shape}, {len(groups)} and {len(strata)} differ")
     inside = (scores >= 0) & (scores <= 1)
     if not inside.all():
         raise ValueError(f"scores must be in [0, 1], not {scores[~inside].tolist()!r}")

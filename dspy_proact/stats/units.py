@@ -6,7 +6,7 @@ same function of the sum over all others.
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from dspy_proact.stats.cluster import UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.table import ENOUGH_GROUPS as ENOUGH_FOR_A_CLAIM
+from dspy_proact.stats.table import VERY_WIDE
 
-ENOUGH_SCENARIOS = 10
-"""From here on whole scenarios are left out and not single items."""
+ENOUGH_GROUPS = 10
+"""From here on whole groups are left out and not single items."""
 CLAIM = 0.99
 """Probability below the upper end of a two-sided 98 % interval. Folds share training data, so that a 95 % interval
 of what was chosen in them claims too often; one of 98 % was measured to claim falsely in at most 3 % of data sets."""
@@ -28,24 +30,33 @@ Statistic = Callable[[NDArray[np.float64]], float | None]
 
 @dataclass(frozen=True)
 class Units:
-    """The units that are left out one at a time: whole scenarios where there are at least ten, else single items."""
+    """The units that are left out one at a time: whole groups where there are at least ten, else single items."""
 
     name: str
-    """What a unit is called in reasons: scenario or item."""
+    """What a unit is called in reasons: group or item."""
     place: NDArray[np.intp]
     """Unit of each item, counted from 0 without a gap: shape (n,)."""
 
     @classmethod
-    def of(cls, clusters: Sequence[Hashable]) -> "Units":
-        """The units of items with these scenarios.
+    def of(cls, groups: Sequence[Hashable]) -> "Units":
+        """The units of items with these groups.
 
         Args:
-            clusters: Key of the scenario of each item.
+            groups: Key of the group of each item.
         """
-        number = {key: index for index, key in enumerate(dict.fromkeys(clusters))}
-        if len(number) < ENOUGH_SCENARIOS:
-            return cls("item", np.arange(len(clusters)))
-        return cls("scenario", np.array([number[key] for key in clusters]))
+        if len(set(groups)) < ENOUGH_GROUPS:
+            return cls("item", np.arange(len(groups)))
+        return cls.whole(groups)
+
+    @classmethod
+    def whole(cls, groups: Sequence[Hashable]) -> "Units":
+        """The units of items that are never left out singly: whole groups, however few there are.
+
+        Args:
+            groups: Key of the group of each item.
+        """
+        number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
+        return cls("group", np.array([number[key] for key in groups], dtype=np.intp))
 
     @property
     def df(self) -> float:
@@ -64,7 +75,7 @@ class Units:
         """A statistic of all items, with its jackknife interval clipped to the statistic's range.
 
         Silence is decided as follows. No items, or a statistic that is undefined: no value. Otherwise as in
-        `jackknife`.
+        `jackknife`; bounds that rest on two to four groups carry a warning.
 
         Args:
             parts: What each item adds to the sum: shape (n, ...).
@@ -81,7 +92,9 @@ class Units:
         left_out = [statistic(others) for others in _others(sums)]
         # Rounding can carry a value a little past its range, where no bounds would enclose it.
         value = min(bounds[1], max(bounds[0], value))
-        return jackknife(value, left_out, self.df, unit=self.name, bounds=bounds)
+        told = jackknife(value, left_out, self.df, unit=self.name, bounds=bounds)
+        few = self.name == "group" and told.low is not None and len(left_out) < ENOUGH_FOR_A_CLAIM
+        return replace(told, reason=VERY_WIDE) if few else told
 
     def claim_bounds(
         self, parts: NDArray[np.float64], statistic: Statistic, *, bounds: tuple[float, float]

@@ -13,13 +13,21 @@ from server import Answer, Sent, Server, error, healthy, is_about_offers, offers
 from specs import spec, specs
 from tuning import artefact
 
-from dspy_proact.benchmarks import Evaluation, Rejudging, Responses, cases_of, controls_of
+from dspy_proact.benchmarks import Responses
+from dspy_proact.benchmarks.proactbench import (
+    Evaluation,
+    ProactBench,
+    Rejudging,
+    cases_of,
+    controls_of,
+    responses_of_results,
+)
 from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import JudgeArtefact, OfferDetector
-from dspy_proact.report import Summary, document, export_results, summarize
-from dspy_proact.runs import CONTROL, RunFolder
+from dspy_proact.report import Summary, export_results, summarize, summary_document
+from dspy_proact.runs import CONTROL, RunFolder, Scope
 from dspy_proact.views import ControlView
 
 KIND, STRICT = "openai/kind", "openai/strict"
@@ -73,7 +81,7 @@ def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(serv
         assistant=lambda sent: Answer("one\ntwo"),
         judge=lambda sent: Answer(offers("two") if is_about_offers(sent) else verdict("PASS", ["one"])),
     )
-    evaluation(server, read).run(tmp_path / "run", controls=True)
+    evaluation(server, read).run(tmp_path / "run", Scope(controls=True))
     sent = max(server.of("assistant"), key=lambda sent: len(sent.messages))
     curated = [(f"Question {turn}: which path leads to the lighthouse?", f"Answer {turn}: ") for turn in range(1, 5)]
     assert [message["role"] for message in sent.messages] == ["user", "assistant"] * 3 + ["user"]
@@ -106,7 +114,7 @@ def test_at_a_control_turn_nobody_sees_a_rubric_the_curated_response_or_what_com
     read = corpus(folder, fresh)
     turns = {int(case.meta["turn"]) for case in controls_of(read)}
     with Server() as server:
-        evaluation(server, read).run(folder / "run", controls=True)
+        evaluation(server, read).run(folder / "run", Scope(controls=True))
         sent = [each for each in server.of("judge") if is_about_offers(each)]
     found: list[int] = []
     for each in sent:
@@ -126,17 +134,17 @@ def test_a_run_is_widened_by_control_turns_which_alone_are_paid_for(server: Serv
     evaluation(server, read).run(path)
     assert asked(server) == (3, 3, 0)
     assert RunFolder(path).manifest().controls is None
-    finished = evaluation(server, read).run(path, controls=True)
+    finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.stages) == ((6, 3, 3), 6)
     assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
-    finished = evaluation(server, read).run(path, controls=True)
+    finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.stages) == ((6, 3, 3), 0)
     assert [record.stratum == CONTROL for record in RunFolder(path).cases()] == [False] * 3 + [True] * 3
 
 
 def test_without_being_asked_for_again_control_turns_stay_and_are_not_asked_for(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path), tmp_path / "run"
-    evaluation(server, read).run(path, controls=True, limit=1)
+    evaluation(server, read).run(path, Scope(controls=True, limit=1))
     evaluation(server, read).run(path)
     assert asked(server) == (4, 3, 1)
     assert RunFolder(path).manifest().controls == OfferDetector().fingerprint()
@@ -146,8 +154,8 @@ def test_without_being_asked_for_again_control_turns_stay_and_are_not_asked_for(
 def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_path: Path):
     read = corpus(tmp_path)
     evaluation(server, read).run(tmp_path / "without" / "run")
-    evaluation(server, read).run(tmp_path / "with" / "run", controls=True)
-    without, with_ = (document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
+    evaluation(server, read).run(tmp_path / "with" / "run", Scope(controls=True))
+    without, with_ = (summary_document(summary_of(tmp_path / name / "run")) for name in ("without", "with"))
     assert with_.pop("controls")["total"] == 3
     assert without.pop("controls") is None
     del without["controls_reason"]
@@ -159,40 +167,40 @@ def test_with_control_turns_everything_else_is_as_without(server: Server, tmp_pa
 
 def test_other_words_of_the_detector_are_refused_before_a_call(server: Server, tmp_path: Path, monkeypatch):
     read, path = corpus(tmp_path), tmp_path / "run"
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     before = asked(server)
     monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
     with pytest.raises(RunError, match="graded in other words, by another version; leave --controls out"):
-        evaluation(server, read).run(path, controls=True)
+        evaluation(server, read).run(path, Scope(controls=True))
     evaluation(server, read).run(path)
     assert asked(server) == before
 
 
 def test_a_limit_allows_as_many_control_turns_as_triggers_and_a_larger_one_goes_on(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path, *map(dialogue, range(5))), tmp_path / "run"
-    evaluation(server, read).run(path, limit=2, controls=True)
+    evaluation(server, read).run(path, Scope(limit=2, controls=True))
     assert asked(server) == (4, 2, 2)
-    evaluation(server, read).run(path, limit=3, controls=True)
+    evaluation(server, read).run(path, Scope(limit=3, controls=True))
     assert asked(server) == (6, 3, 3)
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     assert asked(server) == (10, 5, 5)
 
 
 def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_path: Path):
     each = [dialogue(0), dialogue(1, trigger_points=[trigger_point(2, "CRITICAL")])]
-    evaluation(server, corpus(tmp_path, *each)).run(tmp_path / "run", phases=["CRITICAL"], controls=True)
+    evaluation(server, corpus(tmp_path, *each)).run(tmp_path / "run", Scope(strata=("CRITICAL",), controls=True))
     assert asked(server) == (3, 1, 2)
 
 
 def test_control_is_no_phase(server: Server, tmp_path: Path):
     with pytest.raises(UsageError, match="phases among EMERGENT, CRITICAL, RECOVERY"):
-        evaluation(server, corpus(tmp_path)).run(tmp_path / "run", phases=[CONTROL], controls=True)
+        evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 
 def test_epochs_and_judge_epochs_multiply_control_turns_too(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", epochs=2, judge_epochs=3, controls=True)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=3, controls=True))
     assert asked(server) == (12, 18, 18)  # 6 turns x 2 epochs; 3 of each kind x 2 epochs x 3 verdicts
-    found = document(summary_of(tmp_path / "run"))
+    found = summary_document(summary_of(tmp_path / "run"))
     assert (found["controls"]["total"], found["triggers"]["total"], found["complete"]) == (6, 6, True)
 
 
@@ -200,9 +208,9 @@ def test_of_a_jury_that_is_divided_the_worse_holds(server: Server, tmp_path: Pat
     scripts = {"kind": finding(unwanted=False), "strict": finding(unwanted=True), "third": finding(unwanted=False)}
     server.script_roles(judge=lambda sent: scripts[sent.body["model"]](sent))
     read = corpus(tmp_path)
-    evaluation(server, read, (KIND, STRICT)).run(tmp_path / "two", controls=True)
+    evaluation(server, read, (KIND, STRICT)).run(tmp_path / "two", Scope(controls=True))
     assert labels(tmp_path / "two") == ["UNWANTED"] * 3
-    evaluation(server, read, (KIND, STRICT, "openai/third")).run(tmp_path / "three", controls=True)
+    evaluation(server, read, (KIND, STRICT, "openai/third")).run(tmp_path / "three", Scope(controls=True))
     assert labels(tmp_path / "three") == ["HELD_BACK"] * 3
 
 
@@ -220,7 +228,7 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
 
     server.script_roles(judge=script)
     program = artefact(votes=3, cuts=(0.2, 0.5))
-    evaluation(server, corpus(tmp_path, dialogue()), program=program).run(tmp_path / "run", controls=True)
+    evaluation(server, corpus(tmp_path, dialogue()), program=program).run(tmp_path / "run", Scope(controls=True))
     assert asked(server) == (2, 3, 3)
     summary = summary_of(tmp_path / "run")
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
@@ -234,40 +242,40 @@ def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when
 ):
     read, path = corpus(tmp_path), tmp_path / "run"
     server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
-    finished = evaluation(server, read).run(path, controls=True)
+    finished = evaluation(server, read).run(path, Scope(controls=True))
     assert (asked(server), finished.unscored) == ((6, 3, 6), 3)  # each asked for once more
-    assert document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
+    assert summary_document(summary_of(path))["controls"]["unscored_reasons"] == {"verdict: unreadable": 3}
     server.script = healthy
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     assert asked(server) == (6, 3, 6)
-    finished = evaluation(server, read).run(path, controls=True, retry_unscored=True)
+    finished = evaluation(server, read).run(path, Scope(controls=True, retry_unscored=True))
     assert (asked(server), finished.unscored) == ((6, 3, 9), 0)
 
 
 def test_what_the_provider_failed_is_mended_by_the_same_call(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path), tmp_path / "run"
     server.script_roles(judge=lambda sent: error(500) if is_about_offers(sent) else healthy(sent))
-    assert evaluation(server, read).run(path, controls=True).unscored == 3
+    assert evaluation(server, read).run(path, Scope(controls=True)).unscored == 3
     server.script = healthy
-    assert evaluation(server, read).run(path, controls=True).unscored == 0
+    assert evaluation(server, read).run(path, Scope(controls=True)).unscored == 0
     assert asked(server) == (6, 3, 6)
 
 
 def test_half_a_surrogate_pair_in_a_quote_loses_no_control_turn(server: Server, tmp_path: Path):
     answer = offers("\ud800zebra")
     server.script_roles(judge=lambda sent: Answer(answer) if is_about_offers(sent) else healthy(sent))
-    evaluation(server, corpus(tmp_path, dialogue())).run(tmp_path / "run", controls=True)
+    evaluation(server, corpus(tmp_path, dialogue())).run(tmp_path / "run", Scope(controls=True))
     assert labels(tmp_path / "run") == ["HELD_BACK"]
 
 
 def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path), tmp_path / "run"
     with pytest.raises(LimitReached):
-        evaluation(server, read, limits=Limits(9), concurrency=1).run(path, controls=True)
+        evaluation(server, read, limits=Limits(9), concurrency=1).run(path, Scope(controls=True))
     assert asked(server) == (5, 3, 1)
     summary = summary_of(path)
     assert (summary.complete, summary.count("pending"), summary.controls.count("pending")) == (False, 0, 2)
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     assert asked(server) == (6, 3, 3)
     assert summary_of(path).complete
 
@@ -275,22 +283,22 @@ def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Ser
 def test_a_corpus_without_control_turns_is_run_and_said_to_have_none(server: Server, tmp_path: Path):
     read = corpus(tmp_path, row())  # triggers at 2, 3 and 5 of 5, the last a RECOVERY
     assert not controls_of(read)
-    evaluation(server, read).run(tmp_path / "run", controls=True)
+    evaluation(server, read).run(tmp_path / "run", Scope(controls=True))
     assert asked(server) == (3, 3, 0)
-    found = document(summary_of(tmp_path / "run"))
+    found = summary_document(summary_of(tmp_path / "run"))
     assert (found["controls"], found["controls_reason"]) == (None, "the corpus has no control turns")
 
 
 def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):
     embedded, path = Evaluation(corpus(tmp_path)), tmp_path / "run"
-    plan = embedded.plan(path, controls=True, epochs=2, judge_epochs=3)
+    plan = embedded.forecast(path, Scope(controls=True, epochs=2, judge_epochs=3))
     assert (plan.assistant.calls, plan.judge.calls) == (12, 36)  # 6 turns x 2; 12 responses x 3
-    assert embedded.plan(path, controls=True, limit=1).calls == 4
+    assert embedded.forecast(path, Scope(controls=True, limit=1)).calls == 4
     embedded.run(path)
-    plan = embedded.plan(path, controls=True)
+    plan = embedded.forecast(path, Scope(controls=True))
     assert (plan.assistant.calls, plan.judge.calls, plan.assistant.prompt_tokens > 0) == (3, 3, True)
-    embedded.run(path, controls=True)
-    assert (embedded.plan(path, controls=True).calls, embedded.plan(path).calls) == (0, 0)
+    embedded.run(path, Scope(controls=True))
+    assert (embedded.forecast(path, Scope(controls=True)).calls, embedded.forecast(path).calls) == (0, 0)
 
 
 def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_path: Path):
@@ -303,7 +311,7 @@ def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_p
 
 
 def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
-    responses = Responses.of_run(RunFolder(path))
+    responses = Responses.of_run(RunFolder(path), ProactBench)
     return Rejudging(responses, spec(judge, server.judge), gate=Gate(retries=0))
 
 
@@ -311,14 +319,14 @@ def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
 def parent(server: Server, tmp_path: Path) -> Path:
     """A run of three triggers and three control turns, in none of which something unwanted was found."""
     server.script_roles(judge=finding(unwanted=False))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", controls=True)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", Scope(controls=True))
     server.sent.clear()
     return tmp_path / "parent"
 
 
 def test_control_turns_are_copied_and_looked_at_anew(server: Server, tmp_path: Path, parent: Path):
     server.script_roles(judge=finding(unwanted=True))
-    rejudging(server, parent).run(tmp_path / "child", controls=True)
+    rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
     assert asked(server) == (0, 3, 3)
     assert labels(parent) == ["HELD_BACK"] * 3
     assert labels(tmp_path / "child") == ["UNWANTED"] * 3
@@ -329,19 +337,19 @@ def test_control_turns_are_copied_and_looked_at_anew(server: Server, tmp_path: P
 def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Server, tmp_path: Path, parent: Path):
     rejudging(server, parent).run(tmp_path / "child")
     assert asked(server) == (0, 3, 0)
-    assert "were not asked for" in document(summary_of(tmp_path / "child"))["controls_reason"]
-    rejudging(server, parent).run(tmp_path / "child", controls=True)
+    assert "were not asked for" in summary_document(summary_of(tmp_path / "child"))["controls_reason"]
+    rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
     assert asked(server) == (0, 3, 3)
-    assert rejudging(server, parent).plan(tmp_path / "child", controls=True).calls == 0
+    assert rejudging(server, parent).forecast(tmp_path / "child", Scope(controls=True)).calls == 0
 
 
 def test_control_turns_that_the_parent_got_later_are_judged_then(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path), tmp_path / "parent"
     evaluation(server, read).run(path)
     rejudging(server, path).run(tmp_path / "child")
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     server.sent.clear()
-    rejudging(server, path).run(tmp_path / "child", controls=True)
+    rejudging(server, path).run(tmp_path / "child", Scope(controls=True))
     assert asked(server) == (0, 0, 3)
     assert summary_of(tmp_path / "child").complete
 
@@ -350,29 +358,29 @@ def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, t
     evaluation(server, corpus(tmp_path)).run(tmp_path / "parent")
     server.sent.clear()
     again = rejudging(server, tmp_path / "parent")
-    for refused in (again.run, again.plan):
+    for refused in (again.run, again.forecast):
         with pytest.raises(UsageError, match="--controls: among these responses is none at"):
-            refused(tmp_path / "child", controls=True)
+            refused(tmp_path / "child", Scope(controls=True))
     assert not server.sent
     assert not (tmp_path / "child").exists()
 
 
 def test_a_results_file_has_none_to_judge(server: Server, tmp_path: Path):
     read, path = corpus(tmp_path), tmp_path / "run"
-    evaluation(server, read).run(path, controls=True)
+    evaluation(server, read).run(path, Scope(controls=True))
     export_results(RunFolder(path), summary_of(path), tmp_path / "results.jsonl")
     results = read_results(tmp_path / "results.jsonl")
     assert len(results.triggers) == 3
-    again = Rejudging(Responses.of_results(results, read), spec(STRICT, server.judge), gate=Gate(retries=0))
+    again = Rejudging(responses_of_results(results, read), spec(STRICT, server.judge), gate=Gate(retries=0))
     with pytest.raises(UsageError, match="among these responses is none at a control turn"):
-        again.run(tmp_path / "child", controls=True)
+        again.run(tmp_path / "child", Scope(controls=True))
 
 
 def test_a_control_turn_without_a_response_stays_unscored_when_it_is_judged_again(server: Server, tmp_path: Path):
     empty = {7: Answer("")}  # by the number of messages: the control turn 4
     server.script_roles(assistant=lambda sent: empty.get(len(sent.messages)) or healthy(sent))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", controls=True)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "parent", Scope(controls=True))
     server.script = healthy
-    finished = rejudging(server, tmp_path / "parent").run(tmp_path / "child", controls=True)
+    finished = rejudging(server, tmp_path / "parent").run(tmp_path / "child", Scope(controls=True))
     assert finished.unscored == 3
-    assert document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}
+    assert summary_document(summary_of(tmp_path / "child"))["controls"]["unscored_reasons"] == {"response: empty": 3}

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 from specs import spec
 
-from dspy_proact.benchmarks import Evaluation, Finished, folder_name
+from dspy_proact.benchmarks import Finished, folder_name
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import assistant, judge
 from dspy_proact.report import summarize
-from dspy_proact.runs import Event, Observer, RunFolder
+from dspy_proact.runs import Event, Observer, RunFolder, Scope
 from dspy_proact.types import Phase
 
 HERE = "http://127.0.0.1:9/v1"
@@ -147,7 +148,7 @@ def test_the_manifest_says_what_is_measured_with_what(here: Path):
     assert manifest.identity.benchmark == "proactbench"
     assert manifest.strata == ("EMERGENT", "CRITICAL", "RECOVERY")
     assert manifest.labels == ("PASS", "PARTIAL", "FAIL")
-    assert (manifest.corpus.dialogues, manifest.corpus.triggers) == (1, 3)
+    assert (manifest.corpus.rows, manifest.corpus.cases) == (1, 3)
     assert manifest.corpus.ignored_fields == {"colour": 1}
     free = Price(prompt=0.0, completion=0.0, cached=None, reason="the embedded model costs nothing")
     assert (manifest.assistant_price, manifest.judge_prices) == (free, {"embedded": free})
@@ -177,28 +178,32 @@ def test_running_twice_does_nothing_the_second_time(here: Path):
 
 def test_one_evaluation_can_be_run_again(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(epochs=2).stages] == [12, 0, 12]
+    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(scope=Scope(epochs=2)).stages] == [
+        12,
+        0,
+        12,
+    ]
 
 
 def test_a_run_is_widened_by_limit_and_epochs_and_only_what_is_new_is_done(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert evaluation.run(limit=1).stages == 2
-    assert evaluation.run(limit=4).stages == 6  # 3 more triggers
+    assert evaluation.run(scope=Scope(limit=1)).stages == 2
+    assert evaluation.run(scope=Scope(limit=4)).stages == 6  # 3 more triggers
     assert evaluation.run().stages == 4  # the last 2 of 6
-    assert evaluation.run(epochs=2).stages == 12
+    assert evaluation.run(scope=Scope(epochs=2)).stages == 12
     summary = summarize(RunFolder(evaluation.default_folder))
     assert (summary.case_count, summary.group_count, summary.count("scored"), summary.complete) == (6, 2, 12, True)
 
 
 def test_a_run_is_widened_by_phases(here: Path):
     evaluation = Evaluation(corpus(here))
-    assert evaluation.run(phases=["RECOVERY"]).stages == 4  # one trigger in each of two dialogues
+    assert evaluation.run(scope=Scope(strata=("RECOVERY",))).stages == 4  # one trigger in each of two dialogues
     assert evaluation.run().stages == 8
 
 
 def test_phases_choose_the_triggers(here: Path):
     evaluation = Evaluation(corpus(here))
-    evaluation.run(phases=[Phase.CRITICAL, Phase.RECOVERY])
+    evaluation.run(scope=Scope(strata=(Phase.CRITICAL, Phase.RECOVERY)))
     assert {case.stratum for case in RunFolder(evaluation.default_folder).cases()} == {"CRITICAL", "RECOVERY"}
 
 
@@ -210,7 +215,7 @@ def test_a_folder_of_another_evaluation_is_refused(here: Path):
 
 def test_cases_hold_what_grouping_and_export_read_and_views_do_not(here: Path):
     evaluation = Evaluation(corpus(here, row()))
-    evaluation.run(phases=["RECOVERY"])
+    evaluation.run(scope=Scope(strata=("RECOVERY",)))
     (case,) = RunFolder(evaluation.default_folder).cases()
     assert case.key == "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef__t5"
     assert case.group == "0123456789abcdef0123456789abcdef/TRAVEL_07"

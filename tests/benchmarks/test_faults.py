@@ -4,7 +4,7 @@ import pytest
 from rows import jsonl, row
 from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.models import Gate
 from dspy_proact.models.simulated import FAULTS, SimulatedProvider

@@ -14,13 +14,14 @@ from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
-from dspy_proact.benchmarks import Evaluation, folder_name
+from dspy_proact.benchmarks import folder_name
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.report import document, summarize
-from dspy_proact.runs import Event, GradeRecord, RunFolder, StageKey, latest
+from dspy_proact.report import summarize, summary_document
+from dspy_proact.runs import Event, GradeRecord, RunFolder, Scope, StageKey, latest
 
 KIND, STRICT = "openai/kind", "openai/strict"
 JURY = (KIND, STRICT)
@@ -73,7 +74,7 @@ def grades(path: Path) -> dict[StageKey, GradeRecord]:
 
 
 def test_every_judge_grades_every_response_as_often_as_asked(server: Server, tmp_path: Path):
-    finished = evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    finished = evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(judge_epochs=2))
     assert (finished.stages, finished.unscored) == (15, 0)  # 3 triggers x (1 response + 2 judges x 2 verdicts)
     assert len(server.of("assistant")) == 3
     assert asked(server) == {KIND: 6, STRICT: 6}
@@ -87,7 +88,7 @@ def test_every_judge_grades_every_response_as_often_as_asked(server: Server, tmp
 
 
 def test_the_same_question_is_asked_of_each_judge_each_time_and_answered_anew(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=3)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(judge_epochs=3))
     questions = Counter(json.dumps(sent.messages) for sent in server.of("judge"))
     # 3 responses, each put to 2 judges 3 times: nothing is answered from a cache, nobody is asked otherwise.
     assert sorted(questions.values()) == [6, 6, 6]
@@ -105,7 +106,7 @@ def test_each_verdict_is_kept_under_its_judge_and_judge_epoch(server: Server, tm
         return script
 
     server.script_roles(judge=judges(kind=numbered("PASS"), strict=numbered("FAIL")))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(judge_epochs=2))
     kept = grades(tmp_path / "run")
     assert len(kept) == 12
     for key, grade in kept.items():
@@ -116,7 +117,7 @@ def test_each_verdict_is_kept_under_its_judge_and_judge_epoch(server: Server, tm
 
 def test_the_grade_is_the_majoritys_with_ties_to_the_lower_and_the_score_is_the_mean(server: Server, tmp_path: Path):
     server.script_roles(judge=judges(kind=grading("PASS"), strict=grading("PARTIAL")))
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", judge_epochs=2)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(judge_epochs=2))
     (outcome, *_) = outcomes = summarize(RunFolder(tmp_path / "run")).outcomes
     # Two PASS and two PARTIAL tie; (1 + 1 + 0.5 + 0.5) / 4.
     assert {(each.state, each.label, each.score) for each in outcomes} == {("scored", "PARTIAL", 0.75)}
@@ -126,10 +127,10 @@ def test_the_grade_is_the_majoritys_with_ties_to_the_lower_and_the_score_is_the_
 
 def test_a_finished_jury_is_paid_for_nothing_again(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path))
-    jury.run(tmp_path / "run", judge_epochs=2)
+    jury.run(tmp_path / "run", Scope(judge_epochs=2))
     before, calls = (tmp_path / "run" / "events.jsonl").read_bytes(), len(server.sent)
-    assert jury.run(tmp_path / "run", judge_epochs=2).stages == 0
-    assert jury.run(tmp_path / "run", judge_epochs=1).stages == 0
+    assert jury.run(tmp_path / "run", Scope(judge_epochs=2)).stages == 0
+    assert jury.run(tmp_path / "run", Scope(judge_epochs=1)).stages == 0
     assert len(server.sent) == calls
     assert (tmp_path / "run" / "events.jsonl").read_bytes() == before
 
@@ -138,7 +139,7 @@ def test_more_judge_epochs_are_paid_for_by_the_new_verdicts_alone(server: Server
     jury = evaluation(server, corpus(tmp_path))
     jury.run(tmp_path / "run")
     server.sent.clear()
-    jury.run(tmp_path / "run", judge_epochs=3)
+    jury.run(tmp_path / "run", Scope(judge_epochs=3))
     assert server.of("assistant") == []
     assert asked(server) == {KIND: 6, STRICT: 6}  # 3 responses x 2 more
     summary = summarize(RunFolder(tmp_path / "run"))
@@ -146,10 +147,10 @@ def test_more_judge_epochs_are_paid_for_by_the_new_verdicts_alone(server: Server
 
 
 def test_epochs_and_judge_epochs_multiply(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", epochs=2, judge_epochs=2)
+    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=2))
     assert len(server.of("assistant")) == 6  # 3 triggers x 2 epochs
     assert asked(server) == {KIND: 12, STRICT: 12}  # 6 responses x 2
-    found = document(summarize(RunFolder(tmp_path / "run")))
+    found = summary_document(summarize(RunFolder(tmp_path / "run")))
     assert (found["triggers"]["total"], found["run"]["triggers"]) == (6, 3)
     assert (found["run"]["epochs"], found["run"]["judge_epochs"]) == (2, 2)
 
@@ -175,10 +176,10 @@ def test_a_judge_that_fails_leaves_the_others_verdict_and_the_trigger_is_scored(
 def test_a_judges_failure_of_the_provider_is_mended_without_asking_anybody_else_again(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path))
     server.script_roles(judge=judges(strict=broken))
-    jury.run(tmp_path / "run", judge_epochs=2)
+    jury.run(tmp_path / "run", Scope(judge_epochs=2))
     server.script = healthy
     server.sent.clear()
-    jury.run(tmp_path / "run", judge_epochs=2)
+    jury.run(tmp_path / "run", Scope(judge_epochs=2))
     assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 6})
     assert len(summarize(RunFolder(tmp_path / "run")).verdicts) == 12
 
@@ -190,7 +191,7 @@ def test_a_judges_unreadable_verdict_is_asked_for_again_only_when_that_is_said(s
     server.script = healthy
     server.sent.clear()
     assert jury.run(tmp_path / "run").stages == 0
-    jury.run(tmp_path / "run", retry_unscored=True)
+    jury.run(tmp_path / "run", Scope(retry_unscored=True))
     assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 3})
     summary = summarize(RunFolder(tmp_path / "run"))
     assert (len(summary.verdicts), summary.tried_again) == (6, 3)
@@ -202,7 +203,7 @@ def test_a_trigger_that_no_judge_could_grade_is_unscored_and_never_a_fail(server
     summary = summarize(RunFolder(tmp_path / "run"))
     assert (finished.unscored, summary.count("unscored"), summary.complete) == (3, 3, True)
     assert summary.unscored_reasons == {"verdict: unreadable": 3}  # the first judge's
-    found = document(summary)
+    found = summary_document(summary)
     assert [found["phases"][phase]["fail"] for phase in found["phases"]] == [0, 0, 0]
     assert found["overall"]["micro"]["weighted"]["value"] is None
     assert found["overall"]["micro"]["strict_weighted"]["value"] == 0.0
@@ -213,27 +214,27 @@ def test_a_jury_that_a_limit_stopped_goes_on_and_ends_like_an_uninterrupted_one(
     server: Server, tmp_path: Path, calls: int
 ):
     read = corpus(tmp_path)
-    evaluation(server, read).run(tmp_path / "whole", judge_epochs=2)
+    evaluation(server, read).run(tmp_path / "whole", Scope(judge_epochs=2))
     server.sent.clear()
     with pytest.raises(LimitReached, match=f"--max-calls {calls}"):
-        evaluation(server, read, calls={"limits": Limits(calls=calls)}).run(tmp_path / "pieces", judge_epochs=2)
+        evaluation(server, read, calls={"limits": Limits(calls=calls)}).run(tmp_path / "pieces", Scope(judge_epochs=2))
     assert len(server.sent) == calls
     assert not summarize(RunFolder(tmp_path / "pieces")).complete
-    evaluation(server, read).run(tmp_path / "pieces", judge_epochs=2)
+    evaluation(server, read).run(tmp_path / "pieces", Scope(judge_epochs=2))
     assert len(server.sent) == 15  # 3 x (1 + 2 x 2), as if it had not been stopped
     assert ends(tmp_path / "pieces") == ends(tmp_path / "whole")
 
 
 def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path), calls={"concurrency": 1})
-    jury.run(tmp_path / "run", judge_epochs=2)
+    jury.run(tmp_path / "run", Scope(judge_epochs=2))
     whole, events = ends(tmp_path / "run"), (tmp_path / "run" / "events.jsonl").read_bytes()
     lines = events.splitlines(keepends=True)
     for kept in (1, 2, 4, 8, 14):
         # The killed writer was in the middle of the next line.
         (tmp_path / "run" / "events.jsonl").write_bytes(b"".join(lines[:kept]) + lines[kept][:30])
         server.sent.clear()
-        jury.run(tmp_path / "run", judge_epochs=2)
+        jury.run(tmp_path / "run", Scope(judge_epochs=2))
         assert len(server.sent) == 15 - kept
         assert ends(tmp_path / "run") == whole
 
@@ -313,7 +314,7 @@ def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp
 
 def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path), (KIND, "openai/gpt-5.4"), params={"seed": 7, "max_tokens": 20_000})
-    jury.run(tmp_path / "run", limit=1)
+    jury.run(tmp_path / "run", Scope(limit=1))
     bodies = {sent.body["model"]: sent.body for sent in server.of("judge")}
     assert [bodies[name]["seed"] for name in ("kind", "gpt-5.4")] == [7, 7]
     assert [bodies[name]["temperature"] for name in ("kind", "gpt-5.4")] == [0.7, 1.0]
@@ -324,8 +325,8 @@ def test_parameters_hold_for_every_judge_and_each_has_its_preset_besides(server:
 
 def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: Path):
     jury = evaluation(server, corpus(tmp_path), price=Price(prompt=1e-6, completion=1e-5, reason="given"))
-    jury.run(tmp_path / "run", judge_epochs=2)
-    found = document(summarize(RunFolder(tmp_path / "run")))
+    jury.run(tmp_path / "run", Scope(judge_epochs=2))
+    found = summary_document(summarize(RunFolder(tmp_path / "run")))
     # The server counts 11 tokens in and 7 out: 6 x (11 x 1e-6 + 7 x 1e-5) = 6 x 8.1e-5
     used = {"calls": 6, "prompt_tokens": 66, "completion_tokens": 42, "cached_tokens": 0, "usd": pytest.approx(4.86e-4)}
     assert [each["usage"] for each in found["several_verdicts"]["judges"].values()] == [used, used]
@@ -344,25 +345,25 @@ def test_a_stand_in_among_the_judges_marks_the_run(server: Server, tmp_path: Pat
 def test_the_plan_of_a_jury_counts_every_call_and_what_is_left_of_them(
     server: Server, tmp_path: Path, epochs: int, judge_epochs: int
 ):
-    jury, times = evaluation(server, corpus(tmp_path)), {"epochs": epochs, "judge_epochs": judge_epochs}
-    plan = jury.plan(tmp_path / "run", **times)
+    jury, scope = evaluation(server, corpus(tmp_path)), Scope(epochs=epochs, judge_epochs=judge_epochs)
+    plan = jury.forecast(tmp_path / "run", scope)
     assert (plan.assistant.calls, plan.judge.calls) == (3 * epochs, 3 * epochs * 2 * judge_epochs)
-    jury.run(tmp_path / "run", limit=1)
+    jury.run(tmp_path / "run", Scope(limit=1))
     calls = len(server.sent)
-    left = jury.plan(tmp_path / "run", **times)
+    left = jury.forecast(tmp_path / "run", scope)
     assert left.calls == plan.calls - 3  # one response and its two verdicts are there
-    jury.run(tmp_path / "run", **times)
+    jury.run(tmp_path / "run", scope)
     assert len(server.sent) - calls == left.calls
-    assert jury.plan(tmp_path / "run", **times).calls == 0
+    assert jury.forecast(tmp_path / "run", scope).calls == 0
 
 
 def test_the_plan_of_a_jury_knows_its_price_where_it_knows_every_judges(server: Server, tmp_path: Path):
     read, price = corpus(tmp_path), Price(prompt=1e-6, completion=1e-5, reason="given")
-    one, jury = (evaluation(server, read, judge, price=price).plan() for judge in (KIND, JURY))
+    one, jury = (evaluation(server, read, judge, price=price).forecast() for judge in (KIND, JURY))
     assert jury.judge.prompt_tokens == 2 * one.judge.prompt_tokens
     assert jury.judge.usd == pytest.approx([2 * usd for usd in one.judge.usd])
-    assert evaluation(server, read, (KIND, "openai/gpt-4o")).plan().judge.usd is None  # `kind` has no list price
-    assert evaluation(server, read, "openai/gpt-4o").plan().judge.usd is not None
+    assert evaluation(server, read, (KIND, "openai/gpt-4o")).forecast().judge.usd is None  # `kind` has no list price
+    assert evaluation(server, read, "openai/gpt-4o").forecast().judge.usd is not None
 
 
 def test_nothing_of_one_judges_verdict_reaches_another(server: Server, tmp_path: Path):
@@ -370,7 +371,7 @@ def test_nothing_of_one_judges_verdict_reaches_another(server: Server, tmp_path:
         return Answer(verdict("PASS", [QUOTE], f"canary of {sent.body['model']}"))
 
     server.script_roles(judge=telling)
-    evaluation(server, corpus(tmp_path), calls={"concurrency": 1}).run(tmp_path / "run", judge_epochs=2)
+    evaluation(server, corpus(tmp_path), calls={"concurrency": 1}).run(tmp_path / "run", Scope(judge_epochs=2))
     assert not [sent for sent in server.sent if "canary" in sent.text]
 
 

@@ -4,7 +4,7 @@ import pytest
 from rows import jsonl, row
 from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
@@ -13,7 +13,7 @@ from dspy_proact.models.route import import_litellm
 from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
 from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, Scope
 
 FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Reply(cut=60), 0.05)]
 SHARES = {"assistant": [*FAULTS, (Reply(""), 0.03)], "judge": [*FAULTS, (Reply("prose"), 0.1)]}
@@ -115,7 +115,7 @@ def test_rate_limits_and_errors_now_and_then_do_not_end_a_run(provider, tmp_path
 def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, request, name):
     spec = "sample" if name == "sample" else str(request.getfixturevalue("data") / "proactbench_dialogue.jsonl")
     run = evaluation(provider, load_corpus(spec))
-    plan = run.plan(tmp_path / "run")
+    plan = run.forecast(tmp_path / "run")
     assert provider.received.total() == 0
     assert not (tmp_path / "run").exists()
     sent = []
@@ -131,12 +131,12 @@ def test_a_dry_run_predicts_calls_and_prompt_tokens_exactly(provider, tmp_path, 
     asked = [received.body["messages"] for received in sent if received.role == "assistant"]
     counted = sum(import_litellm().token_counter(model="hosted_vllm/any", messages=messages) for messages in asked)
     assert plan.assistant.prompt_tokens == counted
-    assert run.plan(tmp_path / "run").calls == 0
+    assert run.forecast(tmp_path / "run").calls == 0
 
 
 def test_a_dry_run_of_a_begun_run_counts_what_is_left(provider, tmp_path):
     provider.script = healthy
     run = evaluation(provider, load_corpus("sample"))
-    run.run(tmp_path / "run", limit=10)
-    assert run.plan(tmp_path / "run", limit=12).calls == 4
-    assert run.plan(tmp_path / "run", limit=10, epochs=2).calls == 20
+    run.run(tmp_path / "run", Scope(limit=10))
+    assert run.forecast(tmp_path / "run", Scope(limit=12)).calls == 4
+    assert run.forecast(tmp_path / "run", Scope(limit=10, epochs=2)).calls == 20

@@ -10,12 +10,12 @@ from rows import jsonl, plant_canaries, row, rows, trigger_point
 from server import Answer, Server, error, healthy, verdict
 from specs import spec
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import RunFolder, Scope
 
 ROUTES = [
     ("hosted_vllm/any", "auto"),
@@ -269,7 +269,7 @@ def test_an_invented_quote_is_marked_and_the_grade_is_kept(server, tmp_path):
     server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["never said"])))
     summary, events = run(server, tmp_path, read)
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
-    assert (summary.evidence_checked, summary.evidence_verified) == (1, 0)
+    assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)
     assert events[-1].grade.verified is False
     assert len(server.of("judge")) == 2  # the verdict, and the quote once more
 
@@ -292,7 +292,7 @@ def test_a_truncated_response_is_judged_and_flagged(server, tmp_path):
 
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 def test_epochs_multiply_the_calls(server, tmp_path, backend):
-    evaluation(server, corpus(tmp_path), backend=backend).run(tmp_path / "run", epochs=3)
+    evaluation(server, corpus(tmp_path), backend=backend).run(tmp_path / "run", Scope(epochs=3))
     assert (len(server.of("assistant")), len(server.of("judge"))) == (9, 9)  # 3 triggers x 3 epochs
 
 

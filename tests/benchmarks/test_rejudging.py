@@ -14,12 +14,13 @@ from server import Answer, Sent, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
-from dspy_proact.benchmarks import Evaluation, Rejudging, Responses
+from dspy_proact.benchmarks import Responses
+from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging, responses_of_results
 from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.report import Summary, summarize
-from dspy_proact.runs import Event, RunFolder
+from dspy_proact.runs import Event, RunFolder, Scope
 from dspy_proact.types import Phase
 
 D1, D2 = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef", "second"
@@ -41,20 +42,20 @@ def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None,
     """A run whose responses and verdicts came from the server; its requests are forgotten."""
     model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/first", server.judge)
     evaluation = Evaluation(of or corpus(folder), model, judge, gate=Gate(retries=0))
-    evaluation.run(folder / name, **asked)
+    evaluation.run(folder / name, Scope(**asked))
     server.sent.clear()
     return RunFolder(folder / name)
 
 
 def rejudge(folder: Path, server, of: RunFolder | Responses, name: str = "child", **given: Any) -> RunFolder:
     """The responses judged by another judge; arguments of `run`, of `Rejudging`, its judge and its gate together."""
-    responses = of if isinstance(of, Responses) else Responses.of_run(of)
-    asked = {key: given.pop(key) for key in ("limit", "phases", "judge_epochs", "retry_unscored") if key in given}
+    responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench)
+    asked = {key: given.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in given}
     said = {key: given.pop(key) for key in ("params",) if key in given}
     judges = specs(given.pop("judge", "hosted_vllm/second"), server.judge, **said)
     prompt = given.pop("judge_prompt", "default")
     rejudging = Rejudging(responses, judges, judge_prompt=prompt, gate=Gate(retries=0, **given))
-    rejudging.run(folder / name, **asked)
+    rejudging.run(folder / name, Scope(**asked))
     return RunFolder(folder / name)
 
 
@@ -170,7 +171,7 @@ def test_another_judge_is_another_run(tmp_path, server, change, named):
 
 
 def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
-    responses = Responses.of_run(parent(tmp_path, server))
+    responses = Responses.of_run(parent(tmp_path, server), ProactBench)
     one, other = (Rejudging(responses, spec(judge, server.judge)) for judge in ("openai/a", "openai/b"))
     assert one.default_folder.name.startswith("hosted_vllm_any--openai_a--")
     assert one.default_folder != other.default_folder
@@ -186,7 +187,7 @@ def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
 )
 def test_a_stand_in_in_either_role_is_said(tmp_path, server, model, judge, embedded):
     first = written(tmp_path / "parent", manifest(model=model), [trigger()], [answered(trigger())])
-    made = Rejudging(Responses.of_run(first), spec(judge, server.judge)).manifest
+    made = Rejudging(Responses.of_run(first, ProactBench), spec(judge, server.judge)).manifest
     assert made.embedded is embedded
 
 
@@ -337,7 +338,7 @@ def test_a_limit_judges_a_part_and_without_it_the_rest_is_judged(tmp_path, serve
     first = parent(tmp_path, server)
     second = rejudge(tmp_path, server, first, limit=2)
     assert (len(server.sent), len(list(second.cases())), len(responses_of(second))) == (2, 2, 2)
-    rejudge(tmp_path, server, first, phases=["CRITICAL"])
+    rejudge(tmp_path, server, first, strata=["CRITICAL"])
     rejudge(tmp_path, server, first)
     assert (len(server.sent), summarize(second).count("scored")) == (6, 6)
 
@@ -345,9 +346,9 @@ def test_a_limit_judges_a_part_and_without_it_the_rest_is_judged(tmp_path, serve
 def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody(tmp_path, server):
     cases = [trigger(name) for name in "abcd"]
     events = [answered(cases[0]), graded(cases[0]), answered(cases[1]), failed(cases[2], "empty")]
-    responses = Responses.of_run(written(tmp_path / "parent", manifest(), cases, events))
+    responses = Responses.of_run(written(tmp_path / "parent", manifest(), cases, events), ProactBench)
     made = Rejudging(responses, specs(["hosted_vllm/one", "hosted_vllm/two"], server.judge))
-    plan = made.plan(tmp_path / "child", judge_epochs=3)
+    plan = made.forecast(tmp_path / "child", Scope(judge_epochs=3))
     assert (plan.assistant.calls, plan.judge.calls) == (0, 12)  # 2 responses x 2 judges x 3; d is pending, c failed
     assert not (tmp_path / "child").exists()
     assert not server.sent
@@ -358,17 +359,17 @@ def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody
 
 def test_a_run_of_another_benchmark_is_refused(tmp_path):
     with pytest.raises(RunError, match="a run of 'riddles'"):
-        Responses.of_run(written(tmp_path / "run", manifest_of_riddles()))
+        Responses.of_run(written(tmp_path / "run", manifest_of_riddles()), ProactBench)
 
 
 def test_a_run_without_a_response_is_refused(tmp_path):
     with pytest.raises(RunError, match="no response in it yet"):
-        Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]))
+        Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]), ProactBench)
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(RunError, match="no run here"):
-        Responses.of_run(RunFolder(tmp_path))
+        Responses.of_run(RunFolder(tmp_path), ProactBench)
 
 
 # Results files.
@@ -377,7 +378,7 @@ def test_a_folder_without_a_run_is_refused(tmp_path):
 def results(folder: Path, *rows: dict[str, Any], of: Corpus | None = None) -> Responses:
     """The responses of a file with these rows; it answers one dialogue unless a corpus is given."""
     (folder / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
-    return Responses.of_results(read_results(folder / "results.jsonl"), of or corpus(folder, row()))
+    return responses_of_results(read_results(folder / "results.jsonl"), of or corpus(folder, row()))
 
 
 def test_a_results_file_is_judged_with_the_conversations_of_its_corpus(tmp_path, server):
@@ -410,7 +411,7 @@ def test_the_parent_of_a_results_file_is_the_hash_of_its_bytes(tmp_path, server)
     second = rejudge(tmp_path, server, results(tmp_path, result_row())).manifest()
     assert second.identity.parent == hashlib.sha256((tmp_path / "results.jsonl").read_bytes()).hexdigest()
     assert second.identity.assistant.model == "vendor/model-1"
-    assert (second.corpus.triggers, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
+    assert (second.corpus.cases, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
 
 
 def test_a_file_that_has_changed_is_another_parent(tmp_path, server):

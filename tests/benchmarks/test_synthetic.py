@@ -6,8 +6,8 @@ from collections import Counter
 import dspy
 import pytest
 
-from dspy_proact.benchmarks import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.benchmarks.synthetic import LADDER, LEVELS
+from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
+from dspy_proact.benchmarks.proactbench.synthetic import LADDER, LEVELS
 from dspy_proact.compile import labelled
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import JUDGE, Judge

@@ -10,7 +10,7 @@ import pytest
 from results_rows import result_row
 from rows import jsonl, row
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import load_corpus, read_jsonl, read_results
 from dspy_proact.report import summarize, summarize_results
 from dspy_proact.runs import RunFolder

@@ -6,7 +6,7 @@ import pytest
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.benchmarks import Evaluation
+from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}

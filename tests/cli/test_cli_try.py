@@ -13,9 +13,9 @@ import pytest
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
-from dspy_proact.benchmarks import Pair, Side, conversation_case
-from dspy_proact.cli import triggers
-from dspy_proact.cli.side_by_side import SideBySide
+from dspy_proact.benchmarks.proactbench import Pair, Side, conversation_case
+from dspy_proact.cli.options import triggers
+from dspy_proact.cli.views.trial_text import SideBySide
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.programs import assistant
 from dspy_proact.types import Response, Turn
@@ -89,7 +89,7 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
-    from dspy_proact.cli import prompting
+    from dspy_proact.cli.options import prompt as prompting
 
     monkeypatch.setattr(
         prompting, "assistant_of", lambda text, program: assistant.Assistant(f"compiled from {program}")

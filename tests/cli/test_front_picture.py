@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dspy_proact.cli.assistant_cards import draw_front, front_svg
+from dspy_proact.cli.views.assistant_card_text import draw_front, front_svg
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import CandidateCard, read_assistant
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, record, row, trigger_point
 
-from dspy_proact.benchmarks import controls_of
+from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.corpus import (
     control_turns,
     load_corpus,

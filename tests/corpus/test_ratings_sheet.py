@@ -263,7 +263,7 @@ _GIVEN = st.tuples(
 
 
 @given(rows=st.dictionaries(_NAMES, _GIVEN, min_size=1, max_size=5), annotator=_NAMES, as_json=st.booleans())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=30)
 def test_a_template_that_is_filled_in_gives_back_what_was_filled_in(
     tmp_path_factory: pytest.TempPathFactory, rows: dict[str, Any], annotator: str, as_json: bool
 ):

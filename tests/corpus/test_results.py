@@ -597,7 +597,7 @@ def test_triggers_of_a_dialogue_go_into_one_row_where_the_first_stands(tmp_path:
     assert results.usage == {"assistant": TokenUsage(), "judge": TokenUsage(calls=2)}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(result_triggers())
 def test_what_is_written_is_read_back(triggers: list[ResultTrigger]):
     with tempfile.TemporaryDirectory() as folder:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from dspy_proact.benchmarks import case_key
+from dspy_proact.benchmarks.proactbench import case_key
 from dspy_proact.corpus import load_corpus, sample_path, sample_ratings, sample_responses
 from dspy_proact.types import Phase
 

@@ -1,19 +1,12 @@
 """The programs in eval/ run, on the embedded model."""
 
 import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 from rows import jsonl, row
+from script import ROOT, run
 
-PROGRAMS = Path(__file__).parents[2] / "eval"
-
-
-def program(name, *arguments, folder):
-    command = [sys.executable, PROGRAMS / name, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+PROGRAMS = ROOT / "eval"
 
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.py")), ids=lambda path: path.name)
@@ -24,7 +17,7 @@ def test_a_program_is_at_most_a_hundred_lines(path):
 def test_proactbench_scores_a_corpus(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
     arguments = ["embedded", "--judge", "embedded", "--corpus", "corpus.jsonl", "--out", "run"]
-    done = program("proactbench.py", *arguments, folder=tmp_path)
+    done = run(PROGRAMS / "proactbench.py", *arguments, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "3/3" in done.stdout
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["embedded"] is True
@@ -32,7 +25,7 @@ def test_proactbench_scores_a_corpus(tmp_path):
 
 def test_proactbench_says_what_is_missing(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    done = program("proactbench.py", "openai/gpt-4o", "--corpus", "corpus.jsonl", folder=tmp_path)
+    done = run(PROGRAMS / "proactbench.py", "openai/gpt-4o", "--corpus", "corpus.jsonl", folder=tmp_path)
     assert done.returncode == 2
     assert "OPENAI_API_KEY" in done.stderr
     assert "Traceback" not in done.stderr

@@ -1,13 +1,11 @@
 """eval/human_study.py prints the published human study, reproduced, with our numbers beside it."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from script import ROOT, run
 
-PROGRAM = Path(__file__).parents[2] / "eval" / "human_study.py"
+PROGRAM = ROOT / "eval" / "human_study.py"
 PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
 NUMBER = re.compile(r"-?\d\.\d+")
 
@@ -15,8 +13,7 @@ NUMBER = re.compile(r"-?\d\.\d+")
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
     """The cells of each table's rows, without heading and rule."""
-    folder = tmp_path_factory.mktemp("eval")
-    done = subprocess.run([sys.executable, PROGRAM], cwd=folder, capture_output=True, text=True, check=False)
+    done = run(PROGRAM, folder=tmp_path_factory.mktemp("eval"))
     assert done.returncode == 0, done.stderr
     blocks = [block.splitlines() for block in done.stdout.strip().split("\n\n")]
     assert all(len({line.count("|") for line in block}) == 1 for block in blocks)

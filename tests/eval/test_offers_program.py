@@ -1,14 +1,10 @@
 """eval/offers.py sets the detector of offers beside the sample's raters."""
 
-import importlib.util
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from script import ROOT, run
 from server import Answer, Server, offers
 
-PROGRAM = Path(__file__).parents[2] / "eval" / "offers.py"
+PROGRAM = ROOT / "eval" / "offers.py"
 
 
 def tables(printed: str) -> list[list[list[str]]]:
@@ -21,8 +17,7 @@ def tables(printed: str) -> list[list[list[str]]]:
 @pytest.fixture(scope="module")
 def embedded(tmp_path_factory: pytest.TempPathFactory) -> str:
     """What it prints of the stand-in."""
-    folder = tmp_path_factory.mktemp("eval")
-    done = subprocess.run([sys.executable, PROGRAM], cwd=folder, capture_output=True, text=True, check=False)
+    done = run(PROGRAM, folder=tmp_path_factory.mktemp("eval"))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -58,27 +53,10 @@ def test_the_tables_agree_with_each_other(embedded: str):
     assert embedded.endswith("embedded: 45 of 45 responses could be read by the detector.\n")
 
 
-@pytest.fixture
-def program(monkeypatch: pytest.MonkeyPatch):
-    """The program's `main` with arguments, in this process."""
-    spec = importlib.util.spec_from_file_location("offers_program", PROGRAM)
-    assert spec is not None
-    assert spec.loader is not None
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-
-    def main(*arguments: str) -> None:
-        monkeypatch.setattr(sys, "argv", [str(PROGRAM), *arguments])
-        loaded.main()
-
-    return main
-
-
-def test_a_judge_at_an_endpoint_is_asked_and_what_it_does_not_answer_is_left_out(program, capsys, server: Server):
+def test_a_judge_at_an_endpoint_is_asked_and_what_it_does_not_answer_is_left_out(tmp_path, server: Server):
     # Finds nothing anywhere, and one of the responses cannot be read.
     server.script = lambda sent: Answer("prose" if "Piano tuning from 1 June" in sent.text else offers())
-    program("--judge", "hosted_vllm/any", "--judge-api-base", server.judge)
-    printed = capsys.readouterr().out
+    printed = run(PROGRAM, "--judge", "hosted_vllm/any", "--judge-api-base", server.judge, folder=tmp_path).stdout
     _, confusion, rates = tables(printed)
     assert "hosted_vllm/any: 44 of 45 responses could be read by the detector." in printed
     assert [row[2] for row in confusion] == ["0", "0"]
@@ -87,8 +65,7 @@ def test_a_judge_at_an_endpoint_is_asked_and_what_it_does_not_answer_is_left_out
     assert len(server.sent) == 46  # that one is asked once more
 
 
-def test_a_missing_key_is_said(program, capsys):
-    with pytest.raises(SystemExit) as end:
-        program("--judge", "openai/gpt-4o")
-    assert end.value.code == 2
-    assert "OPENAI_API_KEY" in capsys.readouterr().err
+def test_a_missing_key_is_said(tmp_path):
+    done = run(PROGRAM, "--judge", "openai/gpt-4o", folder=tmp_path)
+    assert done.returncode == 2
+    assert "OPENAI_API_KEY" in done.stderr

@@ -1,21 +1,18 @@
 """eval/recovery.py sets the bare model, three prompts and a compiled program side by side."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from script import ROOT, run
 
-PROGRAM = Path(__file__).parents[2] / "eval" / "recovery.py"
+PROGRAM = ROOT / "eval" / "recovery.py"
 NAMES = ["bare", "closing", "joined-facts", "look-ahead", "compiled"]
 SHARE = re.compile(r"\d+\.\d( \[\d+\.\d–\d+\.\d\])?$")
 
 
 def program(folder, *arguments):
-    command = [sys.executable, PROGRAM, "--out", "runs", "--svg", "recovery.svg", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return run(PROGRAM, "--out", "runs", "--svg", "recovery.svg", *arguments, folder=folder)
 
 
 @pytest.fixture(scope="module")

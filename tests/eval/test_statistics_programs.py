@@ -1,26 +1,16 @@
 """The programs of eval/ on statistics: what they print, and that they can fail."""
 
-import importlib.util
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
+from script import ROOT, ended, loaded, run
 
-PROGRAMS = Path(__file__).parents[2] / "eval"
-
-
-def program(name, *arguments, folder):
-    command = [sys.executable, PROGRAMS / name, *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, encoding="utf-8", check=False)
+COVERAGE = ROOT / "eval" / "interval_coverage.py"
+CORRELATION = ROOT / "eval" / "benchmark_correlation.py"
 
 
-def module(name):
-    spec = importlib.util.spec_from_file_location(name, PROGRAMS / f"{name}.py")
-    loaded = importlib.util.module_from_spec(spec)
-    sys.modules[name] = loaded  # its dataclasses look it up
-    spec.loader.exec_module(loaded)
-    return loaded
+@pytest.fixture
+def coverage():
+    with loaded(COVERAGE) as program:
+        yield program
 
 
 def rows(text):
@@ -28,7 +18,7 @@ def rows(text):
 
 
 def test_coverage_and_power_hold_in_a_small_part(tmp_path):
-    done = program("interval_coverage.py", "--quick", folder=tmp_path)
+    done = run(COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     # Two tables of heads, a rule, and a row with 25 and with 8 scenarios.
     assert [row[0] for row in rows(done.stdout)] == ["scenarios", "---", "25", "8"] * 2
@@ -37,8 +27,7 @@ def test_coverage_and_power_hold_in_a_small_part(tmp_path):
     assert "0 out of band" in done.stdout
 
 
-def test_a_cell_that_is_out_of_its_band_is_said_to_be():
-    coverage = module("interval_coverage")
+def test_a_cell_that_is_out_of_its_band_is_said_to_be(coverage):
     cell = coverage.Cell(25, 0.5, 0.05, data_sets=2000, slack=0.0, seed=(1, 1))
     assert cell.judged(0.95, coverage.COVERAGE) == "95.0 within"
     assert cell.judged(0.929, coverage.COVERAGE) == "92.9 OUT"
@@ -48,22 +37,18 @@ def test_a_cell_that_is_out_of_its_band_is_said_to_be():
     assert few.judged(0.40, coverage.POWER) == "40.0"
 
 
-def test_an_interval_that_is_too_narrow_ends_in_failure(monkeypatch, capsys):
+def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, tmp_path):
     """Triggers taken for scenarios: the intervals of a grid of 25 scenarios no longer cover."""
-    coverage = module("interval_coverage")
     honest = coverage.cluster_mean
     monkeypatch.setattr(coverage, "cluster_mean", lambda scores, clusters: honest(scores, range(len(scores))))
-    monkeypatch.setattr(coverage, "table", lambda row, cells, heads: "".join(map(row, cells)))
     monkeypatch.setattr(coverage, "pair_row", lambda cell: "")
-    monkeypatch.setattr(sys, "argv", ["interval_coverage.py", "--quick"])
-    with pytest.raises(SystemExit) as end:
-        coverage.main()
-    assert end.value.code == 1
-    assert "OUT" in capsys.readouterr().out
+    done = ended(coverage.main, COVERAGE, "--quick", folder=tmp_path)
+    assert done.returncode == 1
+    assert "OUT" in done.stdout
 
 
 def test_phases_correlate_as_published(tmp_path):
-    done = program("benchmark_correlation.py", folder=tmp_path)
+    done = run(CORRELATION, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     heads, _, *found = rows(done.stdout)
     assert heads == ["pair", "models", "Spearman [95 %]", "p", "Pearson [95 %], assumes normal", "p"]
@@ -81,7 +66,7 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
         "model,MMLU,Arena\ngpt-4o,70,1200\nunheard-of,99,1\nkimi-k2.6,80,\ngpt-5.5,90,1400\no4-mini-2025-04-16,85,1\n"
     )
     (tmp_path / "scores.csv").write_text("\ufeff" + text, encoding="utf-8")
-    done = program("benchmark_correlation.py", "--scores", "scores.csv", folder=tmp_path)
+    done = run(CORRELATION, "--scores", "scores.csv", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     found = {row[0]: row[1:] for row in rows(done.stdout)}
     # 3 phases and 2 benchmarks: 10 pairs.
@@ -116,7 +101,7 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
 def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, said):
     if text is not None:
         (tmp_path / "scores.csv").write_text(text, encoding="utf-8")
-    done = program("benchmark_correlation.py", "--scores", "scores.csv", folder=tmp_path)
+    done = run(CORRELATION, "--scores", "scores.csv", folder=tmp_path)
     assert done.returncode == 2
     assert said in done.stderr
     assert "Traceback" not in done.stderr

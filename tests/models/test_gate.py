@@ -101,7 +101,7 @@ def test_a_retry_heals(server, name, backend, way, status):
 
 @ROUTES
 @WAYS
-@pytest.mark.parametrize("status", WORDS)
+@pytest.mark.parametrize("status", [429, 500])  # each of the words was heard where a retry heals
 def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend, way, status):
     answers(server, error(status, "come back later"))
     outcome = ask(assistant(server, name, gate(backend, retries=3)), way)
@@ -114,7 +114,7 @@ def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend,
 
 @ROUTES
 @WAYS
-@pytest.mark.parametrize("status", [400, 401, 404, 408, 409, 429, 500, 503, 529])
+@pytest.mark.parametrize("status", [401, 408, 409, 429, 503])  # a refusal, and what the vendors' clients try again
 def test_no_client_tries_again_by_itself(server, name, backend, way, status):
     answers(server, error(status, **{"Retry-After": "0", "x-should-retry": "true"}))
     outcome = ask(assistant(server, name, gate(backend, retries=0)), way)

@@ -1,15 +1,13 @@
 """The recipe of the assistant, its artefact, and the hand-written prompts."""
 
-import subprocess
-import sys
 from itertools import combinations
-from pathlib import Path
 
 import pytest
+from script import ROOT, run
 
 from dspy_proact.programs import Assistant, load_assistant, read_assistant
 
-OPTIMIZE = Path(__file__).parents[2] / "optimize"
+OPTIMIZE = ROOT / "optimize"
 ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"
 PROMPTS = sorted((OPTIMIZE / "prompts").glob("*.txt"))
 GRADING = ("grade", "judge", "rubric", "score", "benchmark")
@@ -52,16 +50,15 @@ def test_each_prompt_is_worded_in_its_own_way():
         assert len(words[one] & words[other]) < min(len(words[one]), len(words[other])) / 2
 
 
-def test_the_recipe_says_what_it_takes():
-    command = [sys.executable, OPTIMIZE / "assistant.py", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_the_recipe_says_what_it_takes(tmp_path):
+    done = run(OPTIMIZE / "assistant.py", "--help", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     for option in ("--model", "--judge", "--report-judge", "--out", "--programs"):
         assert option in done.stdout
 
 
-def test_the_recipe_refuses_to_have_a_real_model_graded_by_the_stand_in():
-    command = [sys.executable, OPTIMIZE / "assistant.py", "--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def test_the_recipe_refuses_to_have_a_real_model_graded_by_the_stand_in(tmp_path):
+    real = ["--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4"]
+    done = run(OPTIMIZE / "assistant.py", *real, folder=tmp_path)
     assert done.returncode == 2
     assert "--report-judge" in done.stderr.splitlines()[-1]

@@ -14,7 +14,7 @@ from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, error, offers
 
 from dspy_proact import evidence
-from dspy_proact.benchmarks import controls_of
+from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.corpus import read_jsonl
 from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault

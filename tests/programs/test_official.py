@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
 from server import Answer
 
-from dspy_proact.benchmarks.jury import open_jury
+from dspy_proact.benchmarks.proactbench import open_jury
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
@@ -327,7 +327,7 @@ SCHEMAS = {
 )
 def test_a_package_that_is_not_as_it_was_is_refused_before_the_first_call(tmp_path, server, runtime, types):
     with installed(tmp_path, runtime, types), pytest.raises(UsageError) as caught:
-        open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").identities  # noqa: B018
+        _ = open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").participants
     assert str(caught.value).startswith("--judge-prompt official: ")
     assert "not the one known here" in str(caught.value)
     assert not server.sent

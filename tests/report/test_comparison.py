@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
+from proact_run import JUDGE, NOUNS, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from results_rows import result_point, result_record, result_row
 from rich.console import Console
 from rows import jsonl
@@ -68,7 +68,14 @@ def outcome(
 
 
 def summary(*outcomes: Outcome, **changes: Any) -> Summary:
-    fields = {"path": "run", "benchmark": "proactbench", "model": "m", "judges": ("j",), "embedded": False}
+    fields = {
+        "path": "run",
+        "benchmark": "proactbench",
+        "model": "m",
+        "judges": ("j",),
+        "embedded": False,
+        "nouns": NOUNS,
+    }
     return Summary(**(fields | {"strata": PHASES, "labels": GRADES, "outcomes": outcomes} | changes))
 
 
@@ -173,7 +180,7 @@ def test_a_run_compared_with_itself_does_not_differ(both: tuple[Summary, Summary
     assert same.changed == []
     assert same.farthest == []
     assert sum(same.flips[grade][grade] for grade in GRADES) == len(same.pairs)
-    assert same.micro.weighted.p == 1 or same.micro.weighted.clusters < 2
+    assert same.micro.weighted.p == 1 or same.micro.weighted.groups < 2
 
 
 @settings(max_examples=30)

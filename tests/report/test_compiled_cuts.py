@@ -142,7 +142,7 @@ def test_a_run_of_before_there_were_cuts_is_read(tmp_path: Path):
 
 def test_two_judges_are_compared_by_the_labels_that_the_cuts_give(tmp_path: Path):
     of = cut(3, sphinx={"RHYME": (0.5, 1.8)}, oracle={})
-    outcomes = summarized(tmp_path, of, cases("a"), sphinx="SSC", oracle="CCC").outcomes
+    summary = summarized(tmp_path, of, cases("a"), sphinx="SSC", oracle="CCC")
     # Sphinx: 1.67 is CLOSE by its cuts, as the oracle says.
-    agreement = agree_within(outcomes, SPHINX, ORACLE, LABELS)
+    agreement = agree_within(summary, SPHINX, ORACLE)
     assert agreement.table["CLOSE"]["CLOSE"] == 1

@@ -29,9 +29,32 @@ from dspy_proact.report import (
     summarize,
     summarize_results,
 )
-from dspy_proact.report.export import COLUMNS, rows
+from dspy_proact.report.export import columns, rows
 from dspy_proact.runs import Case, Event, RunFolder
 
+COLUMNS = {
+    "key": "string",
+    "scenario": "string",
+    "phase": "string",
+    "dialogue": "string",
+    "life_domain": "string",
+    "turn": "int64",
+    "user_message": "string",
+    "epoch": "int64",
+    "model": "string",
+    "judge": "string",
+    "judge_epoch": "int64",
+    "state": "string",
+    "reason": "string",
+    "grade": "string",
+    "score": "float64",
+    "response": "string",
+    "truncated": "bool",
+    "reasoning": "string",
+    "evidence": "string",
+    "verified": "bool",
+}
+"""Of a run of ProactBench."""
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30),
     st.sampled_from(
@@ -74,7 +97,7 @@ def lines_of(path: Path) -> list[list[str]]:
 def as_csv(summary: Summary, folder: Path) -> list[dict[str, str]]:
     export_csv(summary, folder / "out.csv")
     header, *body = lines_of(folder / "out.csv")
-    assert header == list(COLUMNS)
+    assert header == [column.name for column in columns(summary)]
     return [dict(zip(header, line, strict=True)) for line in body]
 
 
@@ -147,7 +170,7 @@ def test_a_run_and_its_results_file_do_not_differ(tmp_path_factory, made: tuple[
     assert comparison.micro.weighted.difference.value == 0
     assert sum(comparison.flips[grade][grade] for grade in comparison.flips) == len(comparison.pairs)
     assert file.count("unscored") == run.count("unscored")
-    assert (file.evidence_checked, file.evidence_verified) == (run.evidence_checked, run.evidence_verified)
+    assert (file.evidence.checked, file.evidence.verified) == (run.evidence.checked, run.evidence.verified)
 
 
 def test_a_row_has_the_official_keys_in_their_order_and_the_documented_one(tmp_path):
@@ -387,8 +410,8 @@ def test_an_empty_run_makes_a_table_with_its_header(tmp_path):
 def test_a_table_of_another_benchmark_holds_what_is_alike(tmp_path):
     run = riddles(tmp_path / "run", manifest_of_riddles(), [riddle("=a")], [guessed("=a"), marked("=a", "CLOSE")])
     (row,) = as_csv(summarize(run), tmp_path)
-    assert (row["key"], row["phase"], row["grade"], row["score"]) == ("'=a", "RHYME", "CLOSE", "0.4")
-    assert (row["response"], row["reasoning"], row["evidence"]) == ('{"words": "a river"}', "", "")
+    assert (row["key"], row["stratum"], row["grade"], row["score"]) == ("'=a", "RHYME", "CLOSE", "0.4")
+    assert (row["group"], row["response"], row["detail"]) == ("cave", '{"words": "a river"}', '{"remark": "hm"}')
     export_parquet(summarize(run), tmp_path / "out.parquet")
     assert pyarrow.parquet.read_table(tmp_path / "out.parquet").num_rows == 1
 

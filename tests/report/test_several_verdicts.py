@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toy import LABELS, SCORES, answered, call, case, cases, failed, graded, judged_by, manifest, price, written
 
-from dspy_proact.report import GivenVerdict, Outcome, Summary, document, print_summary, summarize
+from dspy_proact.report import GivenVerdict, Outcome, Summary, print_summary, summarize, summary_document
 from dspy_proact.runs import Case, Event
 
 SPHINX, ORACLE = "sphinx", "oracle"
@@ -108,7 +108,7 @@ def test_asking_for_more_judge_epochs_keeps_what_is_scored_and_says_what_is_awai
     assert summarized(tmp_path, cases("a"), events).count("scored") == 1
     widened = summarized(tmp_path, cases("a"), [], judge_epochs=2)
     assert (widened.count("scored"), widened.awaited, widened.complete) == (1, 2, False)
-    assert document(widened)["several_verdicts"]["awaited"] == 2
+    assert summary_document(widened)["several_verdicts"]["awaited"] == 2
 
 
 def jury(path: Path) -> Summary:
@@ -122,7 +122,7 @@ def jury(path: Path) -> Summary:
 
 
 def test_the_scores_of_a_jury_are_those_of_its_grades_and_means(tmp_path: Path):
-    found = document(jury(tmp_path))["phases"]["RHYME"]
+    found = summary_document(jury(tmp_path))["strata"]["RHYME"]
     # SS SOLVED 1, SC CLOSE 0.7, CC CLOSE 0.4, LS LOST 0.5: one of four is solved, and 2.6 / 4.
     assert [found[name] for name in ("total", "solved", "close", "lost", "unscored", "pending")] == [4, 1, 2, 1, 0, 0]
     assert found["pass_rate"]["value"] == pytest.approx(1 / 4)
@@ -130,7 +130,7 @@ def test_the_scores_of_a_jury_are_those_of_its_grades_and_means(tmp_path: Path):
 
 
 def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
-    found = document(jury(tmp_path))["several_verdicts"]
+    found = summary_document(jury(tmp_path))["several_verdicts"]
     assert list(found) == ["responses", "unanimous", "awaited", "judges", "agreement"]
     assert (found["responses"], found["unanimous"]) == (4, 2)
     sphinx, oracle = (found["judges"][name] for name in (SPHINX, ORACLE))
@@ -155,7 +155,7 @@ def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
         "LOST": {"SOLVED": 1, "CLOSE": 0, "LOST": 0},
     }
     difference = agreement["score_difference"]
-    assert (difference["pairs"], difference["scenarios"]) == (4, 4)
+    assert (difference["pairs"], difference["groups"]) == (4, 4)
     assert difference["value"] == pytest.approx(0.1)  # 0.7 - 0.6
     # The differences are 0, -0.6, 0 and 1: no flip of signs has a sum nearer to 0 than their 0.4.
     assert difference["p"] == pytest.approx(1.0)
@@ -167,7 +167,7 @@ def test_what_each_judge_said_and_how_far_two_agree(tmp_path: Path):
 
 def test_agreement_is_between_each_judges_own_majority_and_mean(tmp_path: Path):
     events = [answered("a"), *verdicts("a", SPHINX, "LSS"), *verdicts("a", ORACLE, "LCC")]
-    found = document(summarized(tmp_path, cases("a"), events, judge_epochs=3))["several_verdicts"]
+    found = summary_document(summarized(tmp_path, cases("a"), events, judge_epochs=3))["several_verdicts"]
     (agreement,) = found["agreement"]
     assert (agreement["responses"], agreement["table"]["SOLVED"]["CLOSE"]) == (1, 1)
     # (0 + 0.4 + 0.4) / 3 - (0 + 1 + 1) / 3 = -1.2 / 3
@@ -182,7 +182,7 @@ def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
     for key, (sphinx, oracle) in letters.items():
         events += [*verdicts(key, SPHINX, sphinx), *verdicts(key, ORACLE, oracle)]
     summary = summarized(tmp_path, FOUR, events)
-    found = document(summary)["several_verdicts"]
+    found = summary_document(summary)["several_verdicts"]
     assert (found["responses"], found["unanimous"]) == (2, 1)
     assert [each["verdicts"] for each in found["judges"].values()] == [3, 3]
     (agreement,) = found["agreement"]
@@ -193,7 +193,7 @@ def test_agreement_is_on_the_responses_that_both_could_grade(tmp_path: Path):
 
 def test_of_three_judges_every_two_are_compared_in_their_order(tmp_path: Path):
     events = [answered("a"), *(event for judge in "zyx" for event in verdicts("a", judge, "S"))]
-    found = document(summarized(tmp_path, cases("a"), events, "z", "y", "x"))
+    found = summary_document(summarized(tmp_path, cases("a"), events, "z", "y", "x"))
     pairs = [(each["first"], each["second"]) for each in found["several_verdicts"]["agreement"]]
     assert pairs == [("z", "y"), ("z", "x"), ("y", "x")]
     assert (found["run"]["judge"], found["run"]["judges"]) == ("z + y + x", ["z", "y", "x"])
@@ -201,7 +201,7 @@ def test_of_three_judges_every_two_are_compared_in_their_order(tmp_path: Path):
 
 def test_one_judge_asked_again_has_nobody_to_agree_with(tmp_path: Path):
     events = [answered("a"), *verdicts("a", SPHINX, "SL"), answered("b"), *verdicts("b", SPHINX, "CC")]
-    found = document(summarized(tmp_path, cases("a", "b"), events, SPHINX, judge_epochs=2))
+    found = summary_document(summarized(tmp_path, cases("a", "b"), events, SPHINX, judge_epochs=2))
     assert (found["run"]["judge"], found["run"]["judge_epochs"]) == (SPHINX, 2)
     judged = found["several_verdicts"]
     assert (judged["responses"], judged["unanimous"], judged["agreement"]) == (2, 1, [])
@@ -209,7 +209,7 @@ def test_one_judge_asked_again_has_nobody_to_agree_with(tmp_path: Path):
 
 
 def test_where_everything_was_asked_once_there_is_neither_block(tmp_path: Path):
-    found = document(summarized(tmp_path, cases("a"), [answered("a"), *verdicts("a", SPHINX, "S")], SPHINX))
+    found = summary_document(summarized(tmp_path, cases("a"), [answered("a"), *verdicts("a", SPHINX, "S")], SPHINX))
     assert not {"several_verdicts", "repeats"} & found.keys()
 
 
@@ -251,13 +251,13 @@ def test_the_variances_of_repeats_and_what_they_are_worth(tmp_path: Path):
     for key, responses in scored.items():
         for epoch, letters in enumerate(responses, start=1):
             events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letters, epoch)]
-    found = document(summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2, judge_epochs=2))["repeats"]
+    found = summary_document(summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2, judge_epochs=2))["repeats"]
     # Means of the responses 1 1, 1 0, 0 1/2; of the triggers 1, 1/2, 1/4; of all 7/12.
     # Between verdicts: only the last response differs, 2 x (1/2)^2 over 12 - 6: 1/12.
     # Between responses: 2 x 2 x (1/2)^2 + 2 x 2 x (1/4)^2 = 5/4 over 6 - 3: 5/12. Less 1/12, by 2 verdicts: 1/6.
     # Between triggers: 4 x (5^2 + 1^2 + 4^2) / 144 = 7/6 over 3 - 1: 7/12. Less 5/12, by 4 verdicts: 1/24.
     assert found == {
-        "trigger_variance": {"value": pytest.approx(1 / 24)},
+        "case_variance": {"value": pytest.approx(1 / 24)},
         "response_variance": {"value": pytest.approx(1 / 6)},
         "judge_variance": {"value": pytest.approx(1 / 12)},
         "within_variance": {"value": pytest.approx(1 / 4)},  # 1/6 + 1/12
@@ -273,12 +273,12 @@ def test_with_epochs_alone_the_judges_part_cannot_be_told_from_the_responses(tmp
         for epoch, letter in enumerate(letters, start=1):
             events += [answered(key, epoch=epoch), *verdicts(key, SPHINX, letter, epoch)]
     summary = summarized(tmp_path, FOUR[:3], events, SPHINX, epochs=2)
-    found = document(summary)
+    found = summary_document(summary)
     assert "several_verdicts" not in found
     repeats = found["repeats"]
     # Within: 2 x (1/2)^2 over 6 - 3. Between: 2 x (1/4 + 0 + 1/4) over 2 = 1/2; less 1/6, by 2 responses: 1/6.
     assert repeats["within_variance"] == {"value": pytest.approx(1 / 6)}
-    assert repeats["trigger_variance"] == {"value": pytest.approx(1 / 6)}
+    assert repeats["case_variance"] == {"value": pytest.approx(1 / 6)}
     missing = {"value": None, "reason": "no repeated verdicts"}
     assert (repeats["response_variance"], repeats["judge_variance"]) == (missing, missing)
     assert repeats["epochs_worth"] == {"value": 9}  # 9 x (1/6) / (1/6)
@@ -289,10 +289,10 @@ def test_with_judge_epochs_alone_only_the_judges_variance_can_be_told(tmp_path: 
     events = []
     for key, letters in {"r1": "SS", "r2": "SL"}.items():
         events += [answered(key), *verdicts(key, SPHINX, letters)]
-    repeats = document(summarized(tmp_path, FOUR[:2], events, SPHINX, judge_epochs=2))["repeats"]
+    repeats = summary_document(summarized(tmp_path, FOUR[:2], events, SPHINX, judge_epochs=2))["repeats"]
     assert repeats["judge_variance"] == {"value": pytest.approx(1 / 4)}  # 2 x (1/2)^2 over 4 - 2
     missing = {"value": None, "reason": "no repeated responses"}
-    assert [repeats[name] for name in ("trigger_variance", "response_variance", "within_variance")] == [missing] * 3
+    assert [repeats[name] for name in ("case_variance", "response_variance", "within_variance")] == [missing] * 3
     assert (repeats["epochs_worth"], repeats["judge_epochs_worth"]) == (missing, missing)
 
 
@@ -305,7 +305,7 @@ def test_a_jury_lies_between_its_judges_and_its_counts_add_up(responses: list[tu
         _graded(f"r{number}", {SPHINX: sphinx, ORACLE: oracle}) for number, (sphinx, oracle) in enumerate(responses)
     )
     summary = _of(outcomes)
-    found = document(summary)
+    found = summary_document(summary)
     judges = found["several_verdicts"]["judges"].values()
     each = [judge["weighted"]["value"] for judge in judges]
     # Every judge gave as many verdicts, so the mean of all is the mean of theirs.

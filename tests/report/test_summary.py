@@ -10,7 +10,7 @@ from toy import JUDGE, answered, call, case, cases, failed, failed_call, graded,
 
 from dspy_proact.calls import Call, Usage
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, document, summarize
+from dspy_proact.report import GivenVerdict, Outcome, Scores, Summary, summarize, summary_document
 from dspy_proact.runs import Case, Event, Manifest, RunFolder
 from dspy_proact.stats import cluster_mean
 
@@ -143,7 +143,7 @@ def test_what_was_tried_again_is_counted_in_stages(summary: Summary):
 
 def test_evidence_counts_the_verdicts_with_something_to_check(summary: Summary):
     # Verified r1, n3 and r3; not verified r2; n1 and the second r1 had nothing to check.
-    assert (summary.evidence_checked, summary.evidence_verified) == (4, 3)
+    assert (summary.evidence.checked, summary.evidence.verified) == (4, 3)
 
 
 def test_a_run_is_complete_when_nothing_is_pending_though_something_is_unscored(tmp_path: Path):
@@ -263,11 +263,10 @@ def test_words_and_numbers_under_one_key_are_each_in_order_and_numbers_come_firs
 
 
 def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path: Path):
-    asked = [case("a", "g", page=1, author="Anon", curated_response="long")]
+    asked = [case("a", "g", page=1, author="Anon")]
     summary = summarized(tmp_path, [], asked)
-    for key in ("colour", "curated_response"):
-        with pytest.raises(UsageError, match=f"nothing to group by '{key}'; the keys are author, page$"):
-            summary.breakdown(key)
+    with pytest.raises(UsageError, match=r"nothing to group by 'colour'; the keys are author, page$"):
+        summary.breakdown("colour")
     with pytest.raises(UsageError, match=r"nothing to group by 'page'; the keys are none$"):
         summarized(tmp_path / "bare", [], cases("a")).breakdown("page")
 
@@ -275,7 +274,7 @@ def test_a_key_that_no_case_has_is_refused_naming_those_that_there_are(tmp_path:
 def test_a_group_is_small_by_its_triggers_and_not_by_how_often_they_were_asked(tmp_path: Path):
     """Nine triggers at two epochs are eighteen outcomes of a small group; ten at one epoch are not small."""
     asked = [case(f"{page}/{number}", "g", page=page) for page, many in ((1, 9), (2, 10)) for number in range(many)]
-    found = document(summarized(tmp_path, [], asked, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
+    found = summary_document(summarized(tmp_path, [], asked, manifest(epochs=2)), by=["page"])["breakdowns"]["page"]
     assert (found["1"]["total"], found["1"]["small"]) == (18, True)
     assert (found["2"]["total"], "small" in found["2"]) == (20, False)
 

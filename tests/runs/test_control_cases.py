@@ -150,7 +150,7 @@ def test_other_words_are_refused_with_the_mend_and_nothing_is_touched(tmp_path: 
     with pytest.raises(RunError) as caught:
         RunWriter(path, manifest(controls=OTHER_WORDS, epochs=3))
     assert str(caught.value) == (
-        f"{path}: its control turns were graded in other words, by another version; "
+        f"{path}: its control cases were graded in other words, by another version; "
         "leave --controls out, or name another folder with --out"
     )
     assert {file.name: file.read_bytes() for file in path.iterdir()} == before

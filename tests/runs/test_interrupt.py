@@ -44,9 +44,11 @@ class Child:
         asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self.told.set)
         benchmark = Riddles(cases("a", "b", "c", "d"), self.answer)
         with RunWriter(self.path, manifest()) as folder, orderly_interrupt(self.switch, self.stopping):
-            folder.add_cases(benchmark.cases())
+            folder.add_cases(benchmark.case_set.cases)
             ledger = Ledger(folder.events(), Grading([JUDGE]))
-            await Runner(benchmark, folder, ledger, self.switch, Observer()).run(benchmark.cases(), 1, concurrency=2)
+            await Runner(benchmark, folder, ledger, self.switch, Observer()).run(
+                benchmark.case_set.cases, 1, concurrency=2
+            )
 
     def stopping(self) -> None:
         print("stopping", flush=True)

@@ -70,7 +70,7 @@ def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
     runner = run(benchmark, tmp_path, epochs=2)
     assert Counter(benchmark.begun) == {(stage, key): 2 for stage in ("response", "verdict") for key in "abc"}
     assert runner.stages == 12  # 3 cases x 2 epochs x 2 stages
-    assert runner.ledger.unscored(benchmark.cases(), epochs=2) == 0
+    assert runner.ledger.unscored(benchmark.case_set.cases, epochs=2) == 0
     graded_ = GradeRecord(score=1.0, label="SOLVED", verified=None, detail={"remark": "remark on guess at a"})
     expected = {("a", 2, "response"): {"words": "guess at a"}, ("a", 2, "verdict"): graded_}
     assert expected.items() <= outcomes(tmp_path).items()
@@ -192,7 +192,7 @@ def test_a_case_without_an_answer_is_not_graded_and_the_others_are(tmp_path: Pat
     runner = run(benchmark, tmp_path)
     assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("b", "verdict")]
     assert outcomes(tmp_path)["a", 1, "response"] == Failure(kind=kind, reason="told_to", detail="as the test asks")
-    assert (runner.stages, runner.ledger.unscored(benchmark.cases(), epochs=1)) == (3, 1)
+    assert (runner.stages, runner.ledger.unscored(benchmark.case_set.cases, epochs=1)) == (3, 1)
 
 
 @pytest.mark.parametrize("stage", ["answer", "grade"])
@@ -201,7 +201,7 @@ def test_a_content_failure_is_not_tried_again(tmp_path: Path, stage: str):
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == []
-    assert runner.ledger.unscored(again.cases(), epochs=1) == 1  # it still has no grade
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 1  # it still has no grade
 
 
 @pytest.mark.parametrize(("stage", "begun"), [("answer", ["response", "verdict"]), ("grade", ["verdict"])])
@@ -210,7 +210,7 @@ def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path,
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path, retry_content=True)
     assert again.begun == [(stage, "a") for stage in begun]
-    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -227,7 +227,7 @@ def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == [("response", "a"), ("verdict", "a")]
-    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
     assert outcomes(tmp_path)["a", 1, "response"] == {"words": "guess at a"}
 
 
@@ -236,7 +236,7 @@ def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(
     again = Riddles(cases("a", "b"))
     runner = run(again, tmp_path)
     assert again.begun == [("verdict", "a")]
-    assert runner.ledger.unscored(again.cases(), epochs=1) == 0
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
 
 
 def test_unscored_counts_what_was_asked_for_and_nothing_else_on_disk(tmp_path: Path):
@@ -270,6 +270,23 @@ def test_a_score_that_is_none_becomes_an_unscored_row(tmp_path: Path, score: flo
     runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
     assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
     assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1
+
+
+def test_parts_are_kept_with_the_grade_and_one_that_is_no_number_makes_an_unscored_row(tmp_path: Path):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(1.0, "SOLVED", Marking(remark=""), parts={"recall": float("inf") if case.key == "a" else 0.25})
+
+    run(Riddles(cases("a", "b"), grade=grade), tmp_path)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert outcomes(tmp_path)["b", 1, "verdict"].parts == {"recall": 0.25}
+
+
+def test_without_judges_the_benchmark_grades_every_answer_itself_and_once(tmp_path: Path):
+    riddles = Riddles(cases("a", "b"), judges=())
+    run(riddles, tmp_path, judge_epochs=3)
+    assert sorted(riddles.begun) == [(stage, key) for stage in ("response", "verdict") for key in "ab"]
+    kept = {event.key: event.grade and event.grade.label for event in RunFolder(tmp_path).events()}
+    assert kept[StageKey(case="a", epoch=1, stage="verdict")] == "SOLVED"
 
 
 class Weighed(Marking):

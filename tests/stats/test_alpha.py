@@ -66,12 +66,12 @@ def test_items_are_left_out_by_hand():
     assert one.reason is None
 
 
-@pytest.mark.parametrize(("phase", "expected"), [("EMERGENT", 0.1703), ("CRITICAL", 0.1576), ("RECOVERY", 0.2780)])
-def test_the_published_study(phase: str, expected: float, data: Path):
-    items = study(data).of(phase)
+@pytest.mark.parametrize(("stratum", "expected"), [("EMERGENT", 0.1703), ("CRITICAL", 0.1576), ("RECOVERY", 0.2780)])
+def test_the_published_study(stratum: str, expected: float, data: Path):
+    items = study(data).of(stratum)
     one = alpha_estimate(items.ratings, LABELS, "ordinal", items.keys)
     assert one.value == pytest.approx(expected, abs=5e-5)
-    if phase == "EMERGENT":
+    if stratum == "EMERGENT":
         # Measured elsewhere with all 20 items as units, of which 3 pair with nothing: [-.056, .397].
         assert [one.low, one.high] == pytest.approx([-0.056, 0.397], abs=0.003)
 
@@ -105,11 +105,11 @@ def test_one_item_has_no_bounds():
 def test_what_rests_on_one_scenario_has_no_bounds():
     ratings = [["PASS", "PASS"]] * 11 + [["FAIL", "FAIL"]] * 2
     one = alpha_estimate(ratings, LABELS, "ordinal", [*range(11), 11, 11])
-    assert one == Estimate(1, reason="rests on one scenario")
+    assert one == Estimate(1, reason="rests on one group")
 
 
 def test_items_and_scenarios_must_align():
-    with pytest.raises(ValueError, match="one scenario an item"):
+    with pytest.raises(ValueError, match="one group an item"):
         alpha_estimate([["PASS"]], LABELS, "ordinal", [])
 
 
@@ -153,7 +153,7 @@ def test_of_two_labels_all_metrics_are_one(ratings: list[list[str]]):
 
 @law
 @given(rated, metrics, st.integers(1, 13))
-def test_an_estimate_is_alpha_in_its_bounds(ratings: list[list[str]], metric: AlphaMetric, scenarios: int):
-    one = alpha_estimate(ratings, LABELS, metric, [place % scenarios for place in range(len(ratings))])
+def test_an_estimate_is_alpha_in_its_bounds(ratings: list[list[str]], metric: AlphaMetric, groups: int):
+    one = alpha_estimate(ratings, LABELS, metric, [place % groups for place in range(len(ratings))])
     assert one.value == pytest.approx(alpha(ratings, LABELS, metric))
     assert one.low is None or one.high is None or -1 <= one.low <= one.high <= 1

@@ -86,13 +86,13 @@ def test_people_with_fewer_than_thirty_items_are_not_tested():
     assert [part.won for part in four.raters] == [True, True, True, None]
 
 
-@pytest.mark.parametrize("phase", [*PHASES, None])
-def test_the_published_study_is_too_small(phase: str | None, data: Path):
-    items = study(data).of(phase)
+@pytest.mark.parametrize("stratum", [*PHASES, None])
+def test_the_published_study_is_too_small(stratum: str | None, data: Path):
+    items = study(data).of(stratum)
     one = alt_test(items.ratings, items.raters, items.judge, LABELS, items.keys, epsilon=0.1)
     assert one.winning_rate.value is None
     assert all(part.items <= 17 for part in one.raters)
-    if phase is None:
+    if stratum is None:
         assert (one.advantage.value, one.ties.value) == pytest.approx((0.834, 0.603), abs=5e-4)
         assert (len(one.raters), min(part.items for part in one.raters)) == (16, 9)
 

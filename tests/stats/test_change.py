@@ -21,15 +21,15 @@ def numbers(one: Estimate) -> list[float | None]:
 
 
 def change(table: Sequence[Row], seed: int = 0) -> ScoreChange:
-    before, after, scenarios = ([row[place] for row in table] for place in range(3))
-    return score_change(before, after, [f"S{place}" for place in scenarios], seed=seed)
+    before, after, groups = ([row[place] for row in table] for place in range(3))
+    return score_change(before, after, [f"S{place}" for place in groups], seed=seed)
 
 
 def rising(counts: Sequence[int], turns: int = 6) -> list[Row]:
     """Scenarios of so many turns each, of which so many rise from 0 to 1 and the others stay, half of them at 1."""
     return [
-        (0.0, 1.0, scenario) if turn < count else (float(turn % 2), float(turn % 2), scenario)
-        for scenario, count in enumerate(counts)
+        (0.0, 1.0, group) if turn < count else (float(turn % 2), float(turn % 2), group)
+        for group, count in enumerate(counts)
         for turn in range(turns)
     ]
 
@@ -39,7 +39,7 @@ def rising(counts: Sequence[int], turns: int = 6) -> list[Row]:
 
 def test_two_scenarios_by_hand():
     one = change([(0, 1, 0), (1, 1, 0), (0, 1, 1), (0, 1, 1)])
-    assert (one.count, one.scenarios) == (4, 2)
+    assert (one.count, one.groups) == (4, 2)
     assert one.before.value == 0.25
     assert one.after.value == 1
     # Scenarios shift by 1/2 and 1, the mean is 3/4. Each moves it by 1/8, so that the error is
@@ -51,7 +51,7 @@ def test_two_scenarios_by_hand():
     # sqrt(3/4 (3 (1/12)^2 + (1/4)^2)) = 1/4; t of 99 % with 3 degrees of freedom is 4.5407.
     assert one.low98 == pytest.approx(0.75 - 4.5407 / 4, abs=1e-4)
     assert not one.shown
-    assert one.reason == "4 triggers in 2 scenarios are too few for a claim, which takes 60 in 10"
+    assert one.reason == "4 cases in 2 groups are too few for a claim, which takes 60 in 10"
 
 
 def test_ten_scenarios_by_hand():
@@ -76,11 +76,11 @@ def test_lengths_by_hand():
 
 
 def test_from_ten_scenarios_on_a_jackknife_of_lengths_leaves_whole_scenarios_out():
-    before, after, scenarios = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
-    whole = length_change(before, after, scenarios)
+    before, after, groups = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
+    whole = length_change(before, after, groups)
     # Every scenario doubles, whatever its turns do.
     assert numbers(whole.ratio) == [2, None, None]
-    assert whole.ratio.reason == "the same without any scenario"
+    assert whole.ratio.reason == "the same without any group"
     single = length_change(before, after, [place % 9 for place in range(20)])
     assert single.ratio.low is not None
     assert single.ratio.low < 2
@@ -93,10 +93,10 @@ def test_from_ten_scenarios_on_a_jackknife_of_lengths_leaves_whole_scenarios_out
     ("table", "reason"),
     [
         (rising([2, 4] * 5), ""),
-        (rising([2, 4] * 5)[:-1], "59 triggers in 10 scenarios are too few for a claim, which takes 60 in 10"),
+        (rising([2, 4] * 5)[:-1], "59 cases in 10 groups are too few for a claim, which takes 60 in 10"),
         (
             rising([2, 4, 3] * 3, turns=7),
-            "63 triggers in 9 scenarios are too few for a claim, which takes 60 in 10",
+            "63 cases in 9 groups are too few for a claim, which takes 60 in 10",
         ),
         # Shifts of 2, 2, 1, 1, 1 and five times 0 sixths: the mean is 2.69 errors, between 2.2622 and 2.8214.
         (rising([2, 2, 1, 1, 1, 0, 0, 0, 0, 0]), "the 98 % interval of the difference does not lie above 0"),
@@ -117,7 +117,7 @@ def test_what_95_percent_would_claim_98_do_not():
 
 
 def test_a_fall_is_no_claim():
-    one = change([(after, before, scenario) for before, after, scenario in rising([2, 4] * 5)])
+    one = change([(after, before, group) for before, after, group in rising([2, 4] * 5)])
     assert one.difference.value == pytest.approx(-0.5)
     assert not one.shown
 
@@ -127,9 +127,9 @@ def test_a_fall_is_no_claim():
 
 def test_no_turns_leave_no_value():
     one = score_change([], [], [])
-    assert (one.count, one.scenarios, one.low98, one.p, one.shown) == (0, 0, None, None, False)
+    assert (one.count, one.groups, one.low98, one.p, one.shown) == (0, 0, None, None, False)
     assert [one.before.value, one.after.value, one.difference.value] == [None] * 3
-    assert one.reason == "0 triggers in 0 scenarios are too few for a claim, which takes 60 in 10"
+    assert one.reason == "0 cases in 0 groups are too few for a claim, which takes 60 in 10"
     none = length_change([], [], [])
     assert none.count == 0
     assert [none.before.value, none.after.value, none.ratio.value] == [None] * 3
@@ -158,11 +158,11 @@ def test_a_ratio_that_rests_on_one_turn_has_no_interval():
 
 
 def test_what_does_not_align_is_refused():
-    for before, after, scenarios in (([0.0], [], ["S"]), ([0.0], [1.0], []), ([], [1.0], ["S"])):
+    for before, after, groups in (([0.0], [], ["S"]), ([0.0], [1.0], []), ([], [1.0], ["S"])):
         with pytest.raises(ValueError, match=r"."):
-            score_change(before, after, scenarios)
-        with pytest.raises(ValueError, match="one scenario and two lengths a turn"):
-            length_change(before, after, scenarios)
+            score_change(before, after, groups)
+        with pytest.raises(ValueError, match="one group and two lengths a case"):
+            length_change(before, after, groups)
     with pytest.raises(ValueError, match=r"."):
         score_change([0.0], [2.0], ["S"])
 
@@ -184,7 +184,7 @@ def test_neither_the_names_of_scenarios_nor_the_order_of_turns_matter(table: lis
 @law
 @given(rows)
 def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
-    one, other = change(table), change([(after, before, scenario) for before, after, scenario in table])
+    one, other = change(table), change([(after, before, group) for before, after, group in table])
     value, low, high = (None if number is None else -number for number in numbers(one.difference))
     assert numbers(other.difference) == pytest.approx([value, high, low], abs=1e-9)
     assert (other.before, other.after, other.p) == (one.after, one.before, one.p)
@@ -199,7 +199,7 @@ def test_lengths_neither_see_names_nor_order_and_their_ratio_turns_over(table, r
 
     one = of(table)
     shuffled = of([(*row[:2], 100 - row[2]) for row in random.sample(table, len(table))])
-    turned = of([(after, before, scenario) for before, after, scenario in table])
+    turned = of([(after, before, group) for before, after, group in table])
     for name in ("before", "after", "ratio"):
         assert numbers(getattr(shuffled, name)) == pytest.approx(numbers(getattr(one, name)), abs=1e-9)
     assert (turned.before, turned.after) == (one.after, one.before)

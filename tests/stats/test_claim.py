@@ -28,8 +28,8 @@ few_rows = st.lists(st.tuples(levels, levels, counts, st.sampled_from(PHASES), s
 
 
 def compare(table: Sequence[Row], seed: int = 0) -> Improvements:
-    before, after, _, strata, clusters = ([row[column] for row in table] for column in range(5))
-    return improvement(before, after, soft(table), strata, clusters, order=PHASES, seed=seed)  # pyright: ignore[reportArgumentType]
+    before, after, _, strata, groups = ([row[column] for row in table] for column in range(5))
+    return improvement(before, after, soft(table), strata, groups, order=PHASES, seed=seed)  # pyright: ignore[reportArgumentType]
 
 
 def soft(table: Sequence[Row]) -> list[list[float]]:
@@ -40,7 +40,7 @@ def numbers(one: Estimate) -> list[float | None]:
     return [one.value, one.low, one.high]
 
 
-def study(labels: int, scenarios: int, wrong_before: int, wrong_after: int = 0) -> list[Row]:
+def study(labels: int, groups: int, wrong_before: int, wrong_after: int = 0) -> list[Row]:
     """Items that people fail or pass in turn, six a scenario; before and after grade every n-th of them wrongly."""
     table: list[Row] = []
     for place in range(labels):
@@ -48,7 +48,7 @@ def study(labels: int, scenarios: int, wrong_before: int, wrong_after: int = 0) 
         before, after = (
             (2 - truth if every and place % every == 0 else truth) for every in (wrong_before, wrong_after)
         )
-        table.append((before, after, [1 - truth // 2, 0, truth // 2], "ECR"[place // 2 % 3], place // 6 % scenarios))
+        table.append((before, after, [1 - truth // 2, 0, truth // 2], "ECR"[place // 2 % 3], place // 6 % groups))
     return table
 
 
@@ -64,8 +64,8 @@ def test_one_phase_by_hand():
     one = compare(table).overall
     assert (one.before.value, one.after.value, one.difference.value) == (0, 1, 1)
     assert one.p == 2 / 16
-    assert (one.labels, one.scenarios, one.shown) == (8, 4, False)
-    assert one.reason == "no claim: fewer than 60 labels and fewer than 10 scenarios"
+    assert (one.labels, one.groups, one.shown) == (8, 4, False)
+    assert one.reason == "no claim: fewer than 60 labels and fewer than 10 groups"
 
 
 def test_an_improvement_that_is_large_is_shown():
@@ -99,15 +99,15 @@ def test_the_98_percent_interval_is_wider_by_the_ratio_of_the_quantiles():
 
 
 @pytest.mark.parametrize(
-    ("labels", "scenarios", "reason"),
+    ("labels", "groups", "reason"),
     [
         (59, 12, "no claim: fewer than 60 labels"),
-        (72, 9, "no claim: fewer than 10 scenarios"),
+        (72, 9, "no claim: fewer than 10 groups"),
         (60, 10, "improvement shown"),
     ],
 )
-def test_few_labels_or_scenarios_carry_no_claim(labels: int, scenarios: int, reason: str):
-    one = compare(study(labels, scenarios, 5)).overall
+def test_few_labels_or_scenarios_carry_no_claim(labels: int, groups: int, reason: str):
+    one = compare(study(labels, groups, 5)).overall
     assert (one.reason, one.shown) == (reason, reason == "improvement shown")
     assert one.low98 is not None
     assert one.low98 > 0
@@ -116,7 +116,7 @@ def test_few_labels_or_scenarios_carry_no_claim(labels: int, scenarios: int, rea
 def test_the_same_levels_show_nothing():
     one = compare(study(72, 12, 5, 5))
     for part in (one.overall, *one.strata):
-        assert part.difference == Estimate(0, reason="the same without any scenario")
+        assert part.difference == Estimate(0, reason="the same without any group")
         assert (part.p, part.adjusted, part.low98, part.high98, part.shown) == (1, 1, None, None, False)
     assert one.overall.reason == "no improvement shown: both grade alike"
 
@@ -128,7 +128,7 @@ def test_a_difference_without_an_interval_shows_nothing():
     # R alone improves, from a kappa of 0 to 1, with a third of the labels.
     assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
     assert not one.shown
-    assert one.reason == "no improvement shown: the difference has no interval (the same without any scenario)"
+    assert one.reason == "no improvement shown: the difference has no interval (the same without any group)"
 
 
 def test_random_swaps_do_not_see_the_order_of_items():
@@ -153,10 +153,10 @@ def test_strata_are_read_together():
 def test_a_stratum_is_only_shown_if_its_adjusted_p_is():
     # E improves at 7 items that are in 5 scenarios of 12: its interval lies above 0, yet of 2^5 swaps 2 are as far.
     table: list[Row] = []
-    for phase, place in product(PHASES, range(96)):
+    for stratum, place in product(PHASES, range(96)):
         truth = 2 * (place // 12 % 2)
-        before = 2 - truth if phase == "E" and place % 12 < 5 and place // 12 < 6 else truth
-        table.append((before, truth, [1 - truth // 2, 0, truth // 2], phase, place % 12))
+        before = 2 - truth if stratum == "E" and place % 12 < 5 and place // 12 < 6 else truth
+        table.append((before, truth, [1 - truth // 2, 0, truth // 2], stratum, place % 12))
     one = compare(table).strata[0]
     assert one.low98 is not None
     assert one.low98 > 0
@@ -192,7 +192,7 @@ def test_equal_labels_leave_no_value():
 
 
 def test_a_phase_of_equal_labels_is_named():
-    table = [(b, a, [1, 0, 0] if phase == "R" else c, phase, s) for b, a, c, phase, s in study(108, 12, 5)]
+    table = [(b, a, [1, 0, 0] if stratum == "R" else c, stratum, s) for b, a, c, stratum, s in study(108, 12, 5)]
     one = compare(table)
     assert one.overall.reason == "improvement shown; without R: all labels equal"
     assert one.strata[2].reason == "no claim: all labels equal"
@@ -207,12 +207,12 @@ def test_one_scenario_and_one_item_have_no_claim():
 
 
 @pytest.mark.parametrize(
-    ("before", "strata", "clusters", "order"),
+    ("before", "strata", "groups", "order"),
     [([0], "EE", [0, 1], "E"), ([0, 0], "E", [0, 1], "E"), ([0, 0], "EE", [0], "E"), ([0, 0], "EC", [0, 1], "E")],
 )
-def test_what_does_not_align_is_refused(before: list[int], strata: str, clusters: list[int], order: str):
-    with pytest.raises(ValueError, match=r"one (level|stratum|scenario)|order must name"):
-        improvement(before, [0, 1], [[1, 0, 0], [0, 0, 1]], strata, clusters, order=order)
+def test_what_does_not_align_is_refused(before: list[int], strata: str, groups: list[int], order: str):
+    with pytest.raises(ValueError, match=r"one (level|stratum|group)|order must name"):
+        improvement(before, [0, 1], [[1, 0, 0], [0, 0, 1]], strata, groups, order=order)
 
 
 # Laws.
@@ -223,10 +223,10 @@ def test_what_does_not_align_is_refused(before: list[int], strata: str, clusters
 def test_p_is_the_share_of_all_swaps(table: list[Row]):
     one = compare(table).overall
     labels, strata = soft(table), [row[3] for row in table]
-    scenarios = sorted({row[4] for row in table})
+    groups = sorted({row[4] for row in table})
     differences: list[float] = []
-    for swaps in product((0, 1), repeat=len(scenarios)):
-        swapped = dict(zip(scenarios, swaps, strict=True))
+    for swaps in product((0, 1), repeat=len(groups)):
+        swapped = dict(zip(groups, swaps, strict=True))
         kappas = [
             within_strata_kappa([row[turn ^ swapped[row[4]]] for row in table], labels, strata) for turn in (0, 1)
         ]
@@ -240,10 +240,10 @@ def test_p_is_the_share_of_all_swaps(table: list[Row]):
 @given(rows)
 def test_before_and_after_are_the_estimates_of_each(table: list[Row]):
     one = compare(table).overall
-    strata, clusters = [row[3] for row in table], [row[4] for row in table]
+    strata, groups = [row[3] for row in table], [row[4] for row in table]
     for part, column in ((one.before, 0), (one.after, 1)):
         judged = [int(str(row[column])) for row in table]
-        expected = within_strata_kappa_estimate(judged, soft(table), strata, clusters)
+        expected = within_strata_kappa_estimate(judged, soft(table), strata, groups)
         assert numbers(part) == pytest.approx(numbers(expected), abs=1e-9)
     if one.difference.value is not None:
         assert one.difference.value == pytest.approx((one.after.value or 0) - (one.before.value or 0))
@@ -265,7 +265,7 @@ def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
 @law
 @given(rows, st.randoms())
 def test_neither_the_order_of_items_nor_the_names_of_scenarios_matter(table: list[Row], random):
-    shuffled = [(*row[:4], f"scenario {row[4]}") for row in random.sample(table, len(table))]
+    shuffled = [(*row[:4], f"group {row[4]}") for row in random.sample(table, len(table))]
     one, other = compare(table), compare(shuffled)  # pyright: ignore[reportArgumentType]
     for part, again in zip((one.overall, *one.strata), (other.overall, *other.strata), strict=True):
         assert numbers(again.difference) == pytest.approx(numbers(part.difference), abs=1e-9)

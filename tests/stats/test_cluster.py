@@ -18,8 +18,8 @@ rows = st.lists(st.tuples(grades, st.integers(0, 7), st.sampled_from(Phase)), mi
 
 
 def both_means(table: Sequence[tuple[float, object, object]], order: Sequence[object]) -> tuple[Estimate, Estimate]:
-    scores, clusters, strata = zip(*table, strict=True)
-    return cluster_mean(scores, clusters), macro_mean(scores, clusters, strata, order)
+    scores, groups, strata = zip(*table, strict=True)
+    return cluster_mean(scores, groups), macro_mean(scores, groups, strata, order)
 
 
 def numbers(estimate: Estimate) -> list[float | None]:
@@ -87,15 +87,13 @@ def test_a_silent_stratum_leaves_no_value_and_is_named():
 
 
 def test_one_scenario_has_no_bounds():
-    assert cluster_mean([1, 0, 0.5], list("AAA")) == Estimate(0.5, reason="one scenario")
-    assert macro_mean([1, 0], list("AA"), list("XY"), list("XY")) == Estimate(0.5, reason="one scenario")
+    assert cluster_mean([1, 0, 0.5], list("AAA")) == Estimate(0.5, reason="one group")
+    assert macro_mean([1, 0], list("AA"), list("XY"), list("XY")) == Estimate(0.5, reason="one group")
 
 
-@pytest.mark.parametrize(
-    ("scenarios", "warning"), [*((few, "too few scenarios: very wide") for few in (2, 3, 4)), (5, None)]
-)
-def test_bounds_from_two_to_four_scenarios_carry_a_warning(scenarios: int, warning: str | None):
-    estimate = cluster_mean([0.5] + [1] * (scenarios - 1), list(range(scenarios)))
+@pytest.mark.parametrize(("groups", "warning"), [*((few, "too few groups: very wide") for few in (2, 3, 4)), (5, None)])
+def test_bounds_from_two_to_four_scenarios_carry_a_warning(groups: int, warning: str | None):
+    estimate = cluster_mean([0.5] + [1] * (groups - 1), list(range(groups)))
     assert None not in numbers(estimate)
     assert estimate.reason == warning
 
@@ -104,19 +102,19 @@ def test_a_stratum_within_one_scenario_leaves_no_bounds():
     estimate = macro_mean([1, 0, 0.5, 0.5, 1, 0.5], list("ABCDEA"), list("XXXXXY"), list("XY"))
     # X: 3/5, Y: .5.
     assert numbers(estimate) == [pytest.approx(0.55), None, None]
-    assert estimate.reason == "one scenario in Y"
+    assert estimate.reason == "one group in Y"
 
 
 def test_a_stratum_within_few_scenarios_carries_a_warning():
     estimate = macro_mean([1, 0, 0.5, 0.5, 1, 0.5, 1], list("ABCDEAB"), list("XXXXXYY"), list("XY"))
     assert None not in numbers(estimate)
-    assert estimate.reason == "too few scenarios in Y: too narrow"
+    assert estimate.reason == "too few groups in Y: too narrow"
 
 
 def test_all_grades_equal_counts_scenarios_as_trials():
     # 1 - .025^(1/25) = 1 - exp(-3.688879 / 25) = 1 - exp(-.147555) = .137185.
-    scores, clusters = np.zeros(50), [f"scenario {k // 2}" for k in range(50)]
-    none, all_ = cluster_mean(scores, clusters), cluster_mean(1 - scores, clusters)
+    scores, groups = np.zeros(50), [f"group {k // 2}" for k in range(50)]
+    none, all_ = cluster_mean(scores, groups), cluster_mean(1 - scores, groups)
     assert numbers(none) == pytest.approx([0, 0, 0.137185], abs=1e-6)
     assert numbers(all_) == pytest.approx([1, 0.862815, 1], abs=1e-6)
     assert none.reason == all_.reason == "all grades equal"
@@ -126,14 +124,14 @@ def test_all_grades_equal_in_few_scenarios_gives_both_warnings():
     # 1 - .025^(1/2) = 1 - .158114 = .841886.
     estimate = cluster_mean([0, 0], ["A", "B"])
     assert numbers(estimate) == pytest.approx([0, 0, 0.841886], abs=1e-6)
-    assert estimate.reason == "all grades equal; too few scenarios: very wide"
+    assert estimate.reason == "all grades equal; too few groups: very wide"
 
 
 @pytest.mark.parametrize("scores", [[0.5, 0.5, 0.5, 0.5], [0, 1, 1, 0], [0.1, 0.2, 0.2, 0.1]])
 def test_scenarios_that_do_not_differ_have_no_bounds(scores: list[float]):
     estimate = cluster_mean(scores, list("AABB"))
     assert numbers(estimate) == [pytest.approx(sum(scores) / 4), None, None]
-    assert estimate.reason == "scenarios do not differ"
+    assert estimate.reason == "groups do not differ"
 
 
 @pytest.mark.parametrize("score", [-0.01, 1.01, math.nan, math.inf])
@@ -142,10 +140,10 @@ def test_scores_outside_their_range_are_refused(score: float):
         cluster_mean([0.5, score], ["A", "B"])
 
 
-@pytest.mark.parametrize(("scores", "clusters"), [([1.0], []), ([], ["A"]), ([1.0, 0.0], ["A"])])
-def test_scores_and_clusters_must_align(scores: list[float], clusters: list[str]):
-    with pytest.raises(ValueError, match="one cluster and stratum a score"):
-        cluster_mean(scores, clusters)
+@pytest.mark.parametrize(("scores", "groups"), [([1.0], []), ([], ["A"]), ([1.0, 0.0], ["A"])])
+def test_scores_and_clusters_must_align(scores: list[float], groups: list[str]):
+    with pytest.raises(ValueError, match="one group and stratum a score"):
+        cluster_mean(scores, groups)
 
 
 @pytest.mark.parametrize("order", [[], ["X"], ["X", "Y", "Y"]])
@@ -165,7 +163,7 @@ def test_a_macro_mean_over_no_strata_is_refused():
 @law
 @given(rows, st.randoms())
 def test_order_of_rows_and_names_of_scenarios_change_nothing(table: list[tuple[float, int, Phase]], random):
-    shuffled = [(score, ("scenario", -cluster), stratum) for score, cluster, stratum in table]
+    shuffled = [(score, ("group", -group), stratum) for score, group, stratum in table]
     random.shuffle(shuffled)
     for before, after in zip(both_means(table, list(Phase)), both_means(shuffled, list(Phase)), strict=True):
         assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
@@ -175,7 +173,7 @@ def test_order_of_rows_and_names_of_scenarios_change_nothing(table: list[tuple[f
 @law
 @given(rows)
 def test_order_and_names_of_strata_change_no_number(table: list[tuple[float, int, Phase]]):
-    renamed = [(score, cluster, stratum.value.lower()) for score, cluster, stratum in table]
+    renamed = [(score, group, stratum.value.lower()) for score, group, stratum in table]
     before, after = both_means(table, list(Phase))[1], both_means(renamed, ["recovery", "emergent", "critical"])[1]
     assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
 
@@ -183,7 +181,7 @@ def test_order_and_names_of_strata_change_no_number(table: list[tuple[float, int
 @law
 @given(rows)
 def test_the_complement_mirrors_the_interval(table: list[tuple[float, int, Phase]]):
-    mirrored = [(1 - score, cluster, stratum) for score, cluster, stratum in table]
+    mirrored = [(1 - score, group, stratum) for score, group, stratum in table]
     for one, other in zip(both_means(table, list(Phase)), both_means(mirrored, list(Phase)), strict=True):
         mirror = [None if number is None else 1 - number for number in (other.value, other.high, other.low)]
         assert numbers(one) == pytest.approx(mirror, abs=1e-12)
@@ -209,9 +207,9 @@ def test_scenarios_of_one_trigger_give_the_textbook_standard_error(scores: list[
     assert error == pytest.approx(stdev(scores) / math.sqrt(len(scores)))
 
 
-@pytest.mark.parametrize("scenarios", [2, 3, 8, 25])
-def test_equal_sizes_give_one_degree_of_freedom_less_than_scenarios(scenarios: int):
-    assert degrees_of_freedom(np.full(scenarios, 1 / scenarios)) == pytest.approx(scenarios - 1)
+@pytest.mark.parametrize("groups", [2, 3, 8, 25])
+def test_equal_sizes_give_one_degree_of_freedom_less_than_scenarios(groups: int):
+    assert degrees_of_freedom(np.full(groups, 1 / groups)) == pytest.approx(groups - 1)
 
 
 @law
@@ -232,12 +230,10 @@ def test_the_interval_covers_the_population_mean_as_often_as_it_says():
     clustered = alone = 0
     for _ in range(400):
         sizes = np.ceil(8 * rng.lognormal(-0.32, 0.8, 25)).astype(int)
-        clusters = np.repeat(np.arange(25), sizes)
-        latent = math.sqrt(0.3) * rng.standard_normal(25)[clusters] + math.sqrt(0.7) * rng.standard_normal(
-            len(clusters)
-        )
+        groups = np.repeat(np.arange(25), sizes)
+        latent = math.sqrt(0.3) * rng.standard_normal(25)[groups] + math.sqrt(0.7) * rng.standard_normal(len(groups))
         scores = np.digitize(latent, cuts) / 2
-        clustered += covers(cluster_mean(scores, clusters.tolist()), 0.27)
+        clustered += covers(cluster_mean(scores, groups.tolist()), 0.27)
         alone += covers(cluster_mean(scores, list(range(len(scores)))), 0.27)
     assert 0.912 <= clustered / 400 <= 0.988
     # The band can tell: with triggers for scenarios the same intervals fall well below it.

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.stats import Estimate, correlation_p, pearson, spearman
 
-law = settings(deadline=None, max_examples=50)
+law = settings(deadline=None, max_examples=25)
 pairs = st.lists(st.tuples(st.integers(-20, 20), st.integers(-20, 20)), min_size=1, max_size=16)
 # The textbook example of ten people's IQ and hours of television: d^2 sums to 194, rho = 1 - 6 * 194 / 990 = -29/165.
 IQ = [106, 100, 86, 101, 99, 103, 97, 113, 112, 110]

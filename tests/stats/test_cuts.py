@@ -80,8 +80,8 @@ def test_without_items_the_start_stands():
 
 
 def test_cuts_of_a_shifted_judge_are_kept():
-    mean_levels, labels, scenarios = shifted_judge(0, 0.6)
-    kept = keep_cuts(mean_levels, labels, scenarios, [scenario % 4 for scenario in scenarios])
+    mean_levels, labels, groups = shifted_judge(0, 0.6)
+    kept = keep_cuts(mean_levels, labels, groups, [group % 4 for group in groups])
     assert kept.kept
     assert kept.cuts == kept.fitted == fit_cuts(mean_levels, labels)
     assert kept.cuts[0] > 0.5
@@ -92,7 +92,7 @@ def test_cuts_of_a_shifted_judge_are_kept():
 
 def test_cuts_of_an_unshifted_judge_are_not_kept():
     kept = [shifted_judge(seed, 0) for seed in range(20)]
-    results = [keep_cuts(*one, [scenario % 4 for scenario in one[2]]) for one in kept]
+    results = [keep_cuts(*one, [group % 4 for group in one[2]]) for one in kept]
     assert not any(one.kept for one in results)
     assert all(one.cuts == (0.5, 1.5) for one in results)
     # By chance some would have been fitted all the same.
@@ -103,7 +103,7 @@ def test_the_gain_is_out_of_fold():
     # Fold A: FAIL at 1, fold B: PARTIAL at 1, six each in a scenario of its own. Fitted to B the start stands, and so
     # A gains nothing; fitted to A (only the start's cuts exist: one value) it stands too.
     alone = keep_cuts([1] * 12, hard([0] * 6 + [1] * 6), range(12), "A" * 6 + "B" * 6)
-    assert alone.gain == Estimate(0, reason="the same without any scenario")
+    assert alone.gain == Estimate(0, reason="the same without any group")
     # Both folds: 6 FAILs at 1, 6 PARTIALs at 1.25. Fitted to either: 1.125, which gains 1/2 at each FAIL of the other.
     mean_levels, people = ([1.0] * 3 + [1.25] * 3) * 4, ([0] * 3 + [1] * 3) * 4
     gain = keep_cuts(mean_levels, hard(people), range(24), "A" * 12 + "B" * 12)
@@ -117,13 +117,13 @@ def test_the_gain_is_out_of_fold():
 
 
 def test_one_fold_gains_nothing():
-    mean_levels, labels, scenarios = shifted_judge(0, 0.6)
-    one = keep_cuts(mean_levels, labels, scenarios, ["all"] * len(scenarios))
+    mean_levels, labels, groups = shifted_judge(0, 0.6)
+    one = keep_cuts(mean_levels, labels, groups, ["all"] * len(groups))
     assert (one.kept, one.cuts, one.gain.value) == (False, (0.5, 1.5), 0)
 
 
 def test_a_scenario_in_two_folds_is_refused():
-    with pytest.raises(ValueError, match="a scenario is in one fold"):
+    with pytest.raises(ValueError, match="a group is in one fold"):
         keep_cuts([0, 1], hard([0, 1]), ["a", "a"], [0, 1])
 
 
@@ -142,7 +142,7 @@ def test_cuts_rise_and_columns_align():
         fit_cuts([1], hard([0]), (1, 1))
     with pytest.raises(ValueError, match="one mean level"):
         fit_cuts([1], [])
-    with pytest.raises(ValueError, match="one scenario and fold"):
+    with pytest.raises(ValueError, match="one group and fold"):
         keep_cuts([1], hard([0]), [0], [])
 
 
@@ -176,7 +176,7 @@ def test_fitted_cuts_score_at_least_as_well_as_the_start(table: Rows):
 @law
 @given(rows, st.integers(1, 5))
 def test_what_is_kept_is_never_nan(table: Rows, folds: int):
-    mean_levels, clusters = [mean for mean, _, _ in table], [scenario for _, _, scenario in table]
-    one = keep_cuts(mean_levels, soft(table), clusters, [cluster % folds for cluster in clusters])
+    mean_levels, groups = [mean for mean, _, _ in table], [group for _, _, group in table]
+    one = keep_cuts(mean_levels, soft(table), groups, [group % folds for group in groups])
     assert one.kept == (one.low98 is not None and one.low98 > 0)
     assert one.cuts == (one.fitted if one.kept else (0.5, 1.5))

@@ -17,5 +17,5 @@ def test_exchanging_the_runs_exchanges_the_discordant_counts():
 
 
 def test_runs_of_other_triggers_are_refused():
-    with pytest.raises(ValueError, match="same triggers: 1 and 2 differ"):
+    with pytest.raises(ValueError, match="same cases: 1 and 2 differ"):
         discordant([True], [True, False])

@@ -87,7 +87,7 @@ def test_what_is_no_table_of_counts_is_refused(table: object):
 
 
 def test_gradings_and_scenarios_must_align():
-    with pytest.raises(ValueError, match="one scenario an item"):
+    with pytest.raises(ValueError, match="one group an item"):
         ac_estimate(["PASS"], ["PASS"], LABELS, [])
 
 
@@ -105,8 +105,8 @@ def test_neither_side_nor_direction_nor_size_matters(table: list[list[int]], wei
 @law
 @given(rows, weights)
 def test_an_estimate_is_ac_in_its_bounds(gradings: list[tuple[str, str, int]], weight: Weight):
-    first, second, clusters = zip(*gradings, strict=True)
-    one = ac_estimate(first, second, LABELS, clusters, weight)
+    first, second, groups = zip(*gradings, strict=True)
+    one = ac_estimate(first, second, LABELS, groups, weight)
     table = [[sum(pair[:2] == (a, b) for pair in gradings) for b in LABELS] for a in LABELS]
     assert one.value == pytest.approx(ac(table, weight))
     assert one.low is None or one.high is None or one.low <= one.high <= 1

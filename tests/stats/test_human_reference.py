@@ -20,8 +20,8 @@ THREE: Rows = [(["FAIL", "FAIL"], "FAIL", 0), (["FAIL", "PASS"], "PASS", 1), (["
 
 
 def reference(table: Rows, weight: Weight = "quadratic") -> HumanReference:
-    ratings, judge, clusters = ([row[column] for row in table] for column in range(3))
-    return human_reference(ratings, judge, LABELS, clusters, weight)  # pyright: ignore[reportArgumentType]
+    ratings, judge, groups = ([row[column] for row in table] for column in range(3))
+    return human_reference(ratings, judge, LABELS, groups, weight)  # pyright: ignore[reportArgumentType]
 
 
 def estimates(one: HumanReference) -> list[Estimate]:
@@ -77,11 +77,11 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("phase", [*PHASES, None])
-def test_the_published_study(phase: str | None, data: Path):
-    items = study(data).of(phase)
+@pytest.mark.parametrize("stratum", [*PHASES, None])
+def test_the_published_study(stratum: str | None, data: Path):
+    items = study(data).of(stratum)
     one = human_reference(items.ratings, items.judge, LABELS, items.keys)
-    count, human, judge, difference, best, exact = PUBLISHED[phase]
+    count, human, judge, difference, best, exact = PUBLISHED[stratum]
     assert one.items == count
     assert [one.one_human.value, one.judge.value, one.best_attainable.value] == pytest.approx(
         [human, judge, best], abs=0.005
@@ -123,7 +123,7 @@ def test_one_item_has_no_bounds():
 
 
 def test_ratings_judge_and_scenarios_must_align():
-    with pytest.raises(ValueError, match="one grade and scenario an item"):
+    with pytest.raises(ValueError, match="one grade and group an item"):
         human_reference([["PASS"]], [], LABELS, [0])
 
 
@@ -133,7 +133,7 @@ def test_ratings_judge_and_scenarios_must_align():
 @law
 @given(rows, weights, st.randoms())
 def test_neither_raters_nor_items_have_an_order(table: Rows, weight: Weight, random):
-    shuffled = [(random.sample(ratings, len(ratings)), judge, cluster) for ratings, judge, cluster in table]
+    shuffled = [(random.sample(ratings, len(ratings)), judge, group) for ratings, judge, group in table]
     random.shuffle(shuffled)
     for one, other in zip(estimates(reference(table, weight)), estimates(reference(shuffled, weight)), strict=True):
         # Bounds may be swallowed by rounding; the value may not.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.stats import Estimate, Weight, jackknife, kappa, kappa_estimate, t_quantile
 
-law = settings(deadline=None, max_examples=50)
+law = settings(deadline=None, max_examples=25)
 LABELS = ["FAIL", "PARTIAL", "PASS"]
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
 weights = st.sampled_from(WEIGHTS)
@@ -20,8 +20,8 @@ COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
 
 
 def estimate(table: Sequence[tuple[str, str, object]], weight: Weight = "quadratic") -> Estimate:
-    first, second, clusters = zip(*table, strict=True)
-    return kappa_estimate(first, second, LABELS, clusters, weight)
+    first, second, groups = zip(*table, strict=True)
+    return kappa_estimate(first, second, LABELS, groups, weight)
 
 
 def numbers(one: Estimate) -> list[float | None]:
@@ -110,15 +110,15 @@ def test_what_rests_on_one_item_has_no_bounds():
 
 def test_what_rests_on_one_scenario_has_no_bounds():
     table = [("PASS", "PASS", place) for place in range(12)] + [("FAIL", "FAIL", 12)] * 3
-    assert estimate(table) == Estimate(1, reason="rests on one scenario")
+    assert estimate(table) == Estimate(1, reason="rests on one group")
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "clusters"), [(["PASS"], [], [0]), (["PASS"], ["PASS"], []), ([], ["PASS"], [0])]
+    ("first", "second", "groups"), [(["PASS"], [], [0]), (["PASS"], ["PASS"], []), ([], ["PASS"], [0])]
 )
-def test_gradings_and_scenarios_must_align(first: list[str], second: list[str], clusters: list[int]):
+def test_gradings_and_scenarios_must_align(first: list[str], second: list[str], groups: list[int]):
     with pytest.raises(ValueError, match="two gradings an item"):
-        kappa_estimate(first, second, LABELS, clusters)
+        kappa_estimate(first, second, LABELS, groups)
 
 
 @pytest.mark.parametrize("labels", [["FAIL", "PASS"], [*LABELS, "PASS"]])
@@ -154,7 +154,7 @@ def test_two_labels_have_one_kappa(table: list[list[int]]):
 def test_order_of_items_and_names_of_scenarios_change_nothing(
     table: list[tuple[str, str, int]], weight: Weight, random
 ):
-    shuffled = [(first, second, ("scenario", -cluster)) for first, second, cluster in table]
+    shuffled = [(first, second, ("group", -group)) for first, second, group in table]
     random.shuffle(shuffled)
     before, after = estimate(table, weight), estimate(shuffled, weight)
     assert numbers(after) == pytest.approx(numbers(before), abs=1e-9)
@@ -164,7 +164,7 @@ def test_order_of_items_and_names_of_scenarios_change_nothing(
 @law
 @given(rows, weights)
 def test_the_graders_can_be_exchanged(table: list[tuple[str, str, int]], weight: Weight):
-    before, after = estimate(table, weight), estimate([(b, a, cluster) for a, b, cluster in table], weight)
+    before, after = estimate(table, weight), estimate([(b, a, group) for a, b, group in table], weight)
     assert numbers(after) == pytest.approx(numbers(before), abs=1e-9)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.types import Phase
 
-law = settings(deadline=None, max_examples=40)
+law = settings(deadline=None, max_examples=25)
 grades = st.sampled_from([0.0, 0.5, 1.0])
 # One row is (a, b, scenario, phase). With more than 13 scenarios the flips are random.
 Rows = list[tuple[float, float, int, Phase]]
@@ -19,8 +19,8 @@ few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from
 
 
 def both(table: Sequence[tuple[float, float, object, object]], order: Sequence[object]) -> tuple[Paired, Paired]:
-    a, b, clusters, strata = zip(*table, strict=True)
-    return paired_difference(a, b, clusters), macro_paired_difference(a, b, clusters, strata, order)
+    a, b, groups, strata = zip(*table, strict=True)
+    return paired_difference(a, b, groups), macro_paired_difference(a, b, groups, strata, order)
 
 
 def numbers(paired: Paired) -> list[float | None]:
@@ -29,7 +29,7 @@ def numbers(paired: Paired) -> list[float | None]:
 
 def said(paired: Paired) -> list[object]:
     """What must not change at all."""
-    return [paired.count, paired.clusters, paired.difference.reason, paired.reason, paired.p]
+    return [paired.count, paired.groups, paired.difference.reason, paired.reason, paired.p]
 
 
 def singles(differences: Sequence[float]) -> Paired:
@@ -49,9 +49,9 @@ def test_three_scenarios_by_hand():
     # T = 4 for equal signs; turning a .5: d = 1/3, SE^2 = 7/36, T = .76; turning the 1: d = 0. So 2 of 8.
     paired = singles([1, 0.5, 0.5])
     assert numbers(paired) == pytest.approx([2 / 3, -0.050442, 1, 0.893886], abs=1e-6)
-    assert paired.difference.reason == "too few scenarios: very wide"
-    assert (paired.count, paired.clusters, paired.p) == (3, 3, 0.25)
-    assert paired.reason == "cannot be significant with 3 scenarios"
+    assert paired.difference.reason == "too few groups: very wide"
+    assert (paired.count, paired.groups, paired.p) == (3, 3, 0.25)
+    assert paired.reason == "cannot be significant with 3 groups"
 
 
 def test_unequal_scenarios_by_hand():
@@ -135,34 +135,34 @@ def test_a_stratum_without_pairs_leaves_no_value_and_is_named():
 
 @pytest.mark.parametrize("b", [[1, 0, 0.5], [0, 0, 0.5]])
 def test_one_scenario_has_neither_bounds_nor_p(b: list[float]):
-    value = Estimate(b[0] / 3, reason="one scenario")
-    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one scenario", None)
+    value = Estimate(b[0] / 3, reason="one group")
+    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one group", None)
 
 
 def test_a_stratum_within_one_scenario_has_no_bounds_and_yet_a_p():
     a, b = [0.5] * 7, [1, 0.5, 0, 1, 1, 1, 0.5]
     macro = macro_paired_difference(a, b, list("ABCDEFA"), list("XXXXXXY"), list("XY"))
     # X: 2 of 3 halves up net: (.5 - .5 + 1.5) / 6 = .25; Y: 0.
-    assert macro.difference == Estimate(0.125, reason="one scenario in Y")
+    assert macro.difference == Estimate(0.125, reason="one group in Y")
     assert (macro.detectable, macro.reason) == (None, None)
     assert macro.p is not None
 
 
-@pytest.mark.parametrize("scenarios", [2, 3, 4, 5, 6])
-def test_few_scenarios_carry_a_warning_and_cannot_be_significant(scenarios: int):
-    paired = singles([1] + [0.5] * (scenarios - 1))
+@pytest.mark.parametrize("groups", [2, 3, 4, 5, 6])
+def test_few_scenarios_carry_a_warning_and_cannot_be_significant(groups: int):
+    paired = singles([1] + [0.5] * (groups - 1))
     assert paired.difference.low is not None
-    assert paired.difference.reason == ("too few scenarios: very wide" if scenarios < 5 else None)
-    assert paired.reason == (f"cannot be significant with {scenarios} scenarios" if scenarios < 6 else None)
-    assert paired.p == 2 / 2**scenarios
-    assert (paired.p > 0.05) == (scenarios < 6)
+    assert paired.difference.reason == ("too few groups: very wide" if groups < 5 else None)
+    assert paired.reason == (f"cannot be significant with {groups} groups" if groups < 6 else None)
+    assert paired.p == 2 / 2**groups
+    assert (paired.p > 0.05) == (groups < 6)
 
 
 def test_a_stratum_within_few_scenarios_carries_a_warning():
     a, b = [0.5] * 8, [1, 0.5, 0, 1, 1, 1, 0.5, 1]
     macro = macro_paired_difference(a, b, list("ABCDEFAB"), list("XXXXXXYY"), list("XY"))
     assert macro.difference.low is not None
-    assert macro.difference.reason == "too few scenarios in Y: too narrow"
+    assert macro.difference.reason == "too few groups in Y: too narrow"
 
 
 def test_runs_that_nowhere_differ_have_no_bounds():
@@ -174,13 +174,13 @@ def test_differences_that_cancel_in_every_scenario_are_no_shift(scores: tuple[fl
     # +x and -x in each: every sum is 0, though pairs differ.
     a, b = [*scores] * 20, [*reversed(scores)] * 20
     paired = paired_difference(a, b, [k // 2 for k in range(40)])
-    assert paired == Paired(40, 20, Estimate(0, reason="all scenarios shift alike"), 1, None, None)
+    assert paired == Paired(40, 20, Estimate(0, reason="all groups shift alike"), 1, None, None)
 
 
 def test_scenarios_that_shift_alike_have_no_bounds_and_yet_a_p():
     # Unequal sizes, each pair up by a half.
     paired = paired_difference([0.5] * 30, [1] * 30, [min(k, 19) for k in range(30)])
-    assert paired.difference == Estimate(0.5, reason="all scenarios shift alike")
+    assert paired.difference == Estimate(0.5, reason="all groups shift alike")
     assert paired.detectable is None
     # Two of 2^20 flips are as far: random ones will not meet them.
     assert paired.p == 1 / 10000
@@ -188,9 +188,9 @@ def test_scenarios_that_shift_alike_have_no_bounds_and_yet_a_p():
 
 def test_shifts_that_cancel_between_strata_are_no_shift():
     # Every scenario: X up by .5, Y down by .5. Mean 0, spread 0, and each flip gives 0 again or less than inf.
-    clusters, strata = [k // 2 for k in range(16)], list("XY") * 8
-    macro = macro_paired_difference([0.5] * 16, [1, 0] * 8, clusters, strata, list("XY"))
-    assert macro == Paired(16, 8, Estimate(0, reason="all scenarios shift alike"), 1, None, None)
+    groups, strata = [k // 2 for k in range(16)], list("XY") * 8
+    macro = macro_paired_difference([0.5] * 16, [1, 0] * 8, groups, strata, list("XY"))
+    assert macro == Paired(16, 8, Estimate(0, reason="all groups shift alike"), 1, None, None)
 
 
 @pytest.mark.parametrize("place", [0, 1])
@@ -202,10 +202,10 @@ def test_scores_outside_their_range_are_refused(score: float, place: int):
         paired_difference(*scores, ["A", "B"])
 
 
-@pytest.mark.parametrize(("a", "b", "clusters"), [([1], [1], []), ([1], [1, 0], ["A"]), ([], [1], []), ([], [], ["A"])])
-def test_pairs_and_clusters_must_align(a: list[float], b: list[float], clusters: list[str]):
-    with pytest.raises(ValueError, match="one cluster and stratum a score"):
-        paired_difference(a, b, clusters)
+@pytest.mark.parametrize(("a", "b", "groups"), [([1], [1], []), ([1], [1, 0], ["A"]), ([], [1], []), ([], [], ["A"])])
+def test_pairs_and_clusters_must_align(a: list[float], b: list[float], groups: list[str]):
+    with pytest.raises(ValueError, match="one group and stratum a score"):
+        paired_difference(a, b, groups)
 
 
 # Laws.
@@ -213,27 +213,27 @@ def test_pairs_and_clusters_must_align(a: list[float], b: list[float], clusters:
 
 def flipped_by_definition(table: Rows) -> float:
     """Share of all flips at least as far as the data, straight from the formulas; None of the arrays of the room."""
-    scenarios = sorted({row[2] for row in table})
-    phases = sorted({row[3] for row in table})
-    counts = {(g, p): sum(row[2:] == (g, p) for row in table) for g in scenarios for p in phases}
-    sums = {(g, p): sum(row[1] - row[0] for row in table if row[2:] == (g, p)) for g in scenarios for p in phases}
-    totals = {p: sum(counts[g, p] for g in scenarios) for p in phases}
-    shares = {g: sum(counts[g, p] for p in phases) / len(table) for g in scenarios}
+    groups = sorted({row[2] for row in table})
+    strata = sorted({row[3] for row in table})
+    counts = {(g, p): sum(row[2:] == (g, p) for row in table) for g in groups for p in strata}
+    sums = {(g, p): sum(row[1] - row[0] for row in table if row[2:] == (g, p)) for g in groups for p in strata}
+    totals = {p: sum(counts[g, p] for g in groups) for p in strata}
+    shares = {g: sum(counts[g, p] for p in strata) / len(table) for g in groups}
 
     def statistic(signs: dict[int, int]) -> tuple[float, float]:
-        means = {p: sum(signs[g] * sums[g, p] for g in scenarios) / totals[p] for p in phases}
-        mean = sum(means.values()) / len(phases)
+        means = {p: sum(signs[g] * sums[g, p] for g in groups) / totals[p] for p in strata}
+        mean = sum(means.values()) / len(strata)
         influence = {
-            g: sum((signs[g] * sums[g, p] - counts[g, p] * means[p]) / totals[p] for p in phases) / len(phases)
-            for g in scenarios
+            g: sum((signs[g] * sums[g, p] - counts[g, p] * means[p]) / totals[p] for p in strata) / len(strata)
+            for g in groups
         }
-        error = math.sqrt(sum(influence[g] ** 2 / (1 - shares[g]) for g in scenarios))
+        error = math.sqrt(sum(influence[g] ** 2 / (1 - shares[g]) for g in groups))
         if error < 1e-12:
             return (math.inf if abs(mean) > 1e-12 else 0), abs(mean)
         return abs(mean) / error, abs(mean)
 
-    seen, shift = statistic(dict.fromkeys(scenarios, 1))
-    flips = [statistic(dict(zip(scenarios, s, strict=True))) for s in product((1, -1), repeat=len(scenarios))]
+    seen, shift = statistic(dict.fromkeys(groups, 1))
+    flips = [statistic(dict(zip(groups, s, strict=True))) for s in product((1, -1), repeat=len(groups))]
     if math.isinf(seen):
         return sum(t == math.inf and other >= shift - 1e-9 for t, other in flips) / len(flips)
     return sum(t >= seen - 1e-9 * (1 + seen) for t, _ in flips) / len(flips)
@@ -243,14 +243,14 @@ def flipped_by_definition(table: Rows) -> float:
 @given(few_rows.filter(lambda table: len({row[2] for row in table}) > 1))
 def test_p_is_the_share_of_the_flips_by_definition(table: Rows):
     order = sorted({row[3] for row in table})
-    a, b, clusters, strata = zip(*table, strict=True)
-    assert macro_paired_difference(a, b, clusters, strata, order).p == pytest.approx(flipped_by_definition(table))
+    a, b, groups, strata = zip(*table, strict=True)
+    assert macro_paired_difference(a, b, groups, strata, order).p == pytest.approx(flipped_by_definition(table))
 
 
 @law
 @given(rows, st.randoms())
 def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random):
-    shuffled = [(a, b, ("scenario", -cluster), stratum) for a, b, cluster, stratum in table]
+    shuffled = [(a, b, ("group", -group), stratum) for a, b, group, stratum in table]
     random.shuffle(shuffled)
     for before, after in zip(both(table, list(Phase)), both(shuffled, list(Phase)), strict=True):
         assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
@@ -260,7 +260,7 @@ def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random
 @law
 @given(rows)
 def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
-    exchanged = [(b, a, cluster, stratum) for a, b, cluster, stratum in table]
+    exchanged = [(b, a, group, stratum) for a, b, group, stratum in table]
     for one, other in zip(both(table, list(Phase)), both(exchanged, list(Phase)), strict=True):
         value, low, high = (None if number is None else -number for number in numbers(one)[:3])
         assert numbers(other) == pytest.approx([value, high, low, one.detectable], abs=1e-12)
@@ -270,8 +270,8 @@ def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
 @law
 @given(rows)
 def test_a_run_does_not_differ_from_itself(table: Rows):
-    for paired in both([(a, a, cluster, stratum) for a, _, cluster, stratum in table], list(Phase)):
-        alone = paired.clusters == 1 or paired.difference.value is None
+    for paired in both([(a, a, group, stratum) for a, _, group, stratum in table], list(Phase)):
+        alone = paired.groups == 1 or paired.difference.value is None
         assert paired.p == (None if alone else 1)
         assert paired.difference.value in {0, None}
         assert paired.detectable is None
@@ -288,7 +288,7 @@ def test_every_pair_twice_in_its_scenario_changes_nothing(table: Rows):
 @law
 @given(rows, st.sampled_from([0.5, 0.3, 1 / 3]), st.floats(0, 0.5))
 def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Rows, scale: float, shift: float):
-    moved = [(scale * a + shift, scale * b + shift, cluster, stratum) for a, b, cluster, stratum in table]
+    moved = [(scale * a + shift, scale * b + shift, group, stratum) for a, b, group, stratum in table]
     for one, other in zip(both(table, list(Phase)), both(moved, list(Phase)), strict=True):
         assert other.p == one.p
         for place in (0, 3):
@@ -299,15 +299,15 @@ def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Ro
 @law
 @given(rows)
 def test_one_stratum_is_the_plain_difference(table: Rows):
-    plain, macro = both([(a, b, cluster, "X") for a, b, cluster, _ in table], ["X"])
+    plain, macro = both([(a, b, group, "X") for a, b, group, _ in table], ["X"])
     assert macro == plain
 
 
 @law
 @given(rows, st.integers(0, 3))
 def test_seeds_change_p_by_chance_only(table: Rows, seed: int):
-    a, b, clusters, _ = zip(*table, strict=True)
-    one, other = paired_difference(a, b, clusters), paired_difference(a, b, clusters, seed=seed)
+    a, b, groups, _ = zip(*table, strict=True)
+    one, other = paired_difference(a, b, groups), paired_difference(a, b, groups, seed=seed)
     assert numbers(other) == numbers(one)
     assert other.p == (None if one.p is None else pytest.approx(one.p, abs=0.04))
 

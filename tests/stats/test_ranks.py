@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from dspy_proact.stats import Counted, competition_ranks, rank_ranges
 
 counts = st.tuples(*[st.integers(0, 100)] * 3).filter(any)
-models = st.lists(counts.map(lambda grades: Counted.of_grades(*grades)), max_size=8)
+models = st.lists(counts.map(lambda grades: Counted.of_scores(*grades)), max_size=8)
 # 60 of 100 right, 40, and 50: means .6, .4 and .5, variances .24, .24 and .25.
 HIGH, LOW, MIDDLE = Counted(0.6, 0.24, 100), Counted(0.4, 0.24, 100), Counted(0.5, 0.25, 100)
 
 
 def test_grades_give_mean_and_variance_by_hand():
     # 10 of 1, 5 of .5, 5 of 0: mean 12.5/20 = .625; (10 * .375^2 + 5 * .125^2 + 5 * .625^2) / 20 = .171875.
-    assert Counted.of_grades(10, 5, 5) == Counted(0.625, 0.171875, 20)
-    assert Counted.of_grades(60, 0, 40).variance == pytest.approx(HIGH.variance)
+    assert Counted.of_scores(10, 5, 5) == Counted(0.625, 0.171875, 20)
+    assert Counted.of_scores(60, 0, 40).variance == pytest.approx(HIGH.variance)
 
 
 def test_two_models_by_hand():
@@ -34,11 +34,11 @@ def test_holm_is_over_all_pairs():
 
 def test_a_model_without_spread_is_tested_with_the_spread_of_both():
     # One trigger each, all against nothing: together .25; SE^2 = 2 * .25 * 2 = 1, z = 1.
-    assert rank_ranges([Counted.of_grades(1, 0, 0), Counted.of_grades(0, 0, 1)]) == [(1, 2), (1, 2)]
+    assert rank_ranges([Counted.of_scores(1, 0, 0), Counted.of_scores(0, 0, 1)]) == [(1, 2), (1, 2)]
     # Ten each: SE^2 = .1, z = 3.16, p = .0016.
-    assert rank_ranges([Counted.of_grades(10, 0, 0), Counted.of_grades(0, 0, 10)]) == [(1, 1), (2, 2)]
+    assert rank_ranges([Counted.of_scores(10, 0, 0), Counted.of_scores(0, 0, 10)]) == [(1, 1), (2, 2)]
     # One PASS against .27 of 200: together about .2; SE = sqrt(2 * .2) = .63, z = 1.2, where its own spread says inf.
-    assert rank_ranges([Counted.of_grades(1, 0, 0), Counted.of_grades(54, 0, 146)]) == [(1, 2), (1, 2)]
+    assert rank_ranges([Counted.of_scores(1, 0, 0), Counted.of_scores(54, 0, 146)]) == [(1, 2), (1, 2)]
 
 
 def test_few_models_have_few_ranks():
@@ -55,7 +55,7 @@ def test_ties_share_the_better_rank():
 @pytest.mark.parametrize("grades", [(0, 0, 0), (-1, 2, 2)])
 def test_counts_that_cannot_be_are_refused(grades: tuple[int, int, int]):
     with pytest.raises(ValueError, match="counted from 0"):
-        Counted.of_grades(*grades)
+        Counted.of_scores(*grades)
 
 
 @pytest.mark.parametrize(("mean", "variance", "count"), [(0.5, 0.1, 0), (0.5, -0.1, 3), (math.nan, 0.1, 3)])

@@ -11,11 +11,11 @@ rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.i
 def test_only_items_with_the_label_in_the_reference_count():
     reference = ["PASS", "PASS", "PASS", "FAIL", "FAIL", "PARTIAL"]
     grading = ["PASS", "FAIL", "PASS", "FAIL", "PASS", "PASS"]
-    clusters = list("ABCABC")
-    assert recall("PASS", grading, reference, clusters) == cluster_mean([1, 0, 1], list("ABC"))
-    assert recall("PASS", grading, reference, clusters).value == pytest.approx(2 / 3)
-    assert recall("FAIL", grading, reference, clusters).value == 0.5
-    assert recall("PARTIAL", grading, reference, clusters) == Estimate(0, reason="one scenario")
+    groups = list("ABCABC")
+    assert recall("PASS", grading, reference, groups) == cluster_mean([1, 0, 1], list("ABC"))
+    assert recall("PASS", grading, reference, groups).value == pytest.approx(2 / 3)
+    assert recall("FAIL", grading, reference, groups).value == 0.5
+    assert recall("PARTIAL", grading, reference, groups) == Estimate(0, reason="one group")
 
 
 @pytest.mark.parametrize("reference", [[], ["FAIL"]])
@@ -29,9 +29,9 @@ def test_gradings_and_scenarios_must_align():
         recall("PASS", ["PASS"], [], [0])
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=25)
 @given(rows)
 def test_recalls_weighted_by_the_reference_are_exact_agreement(table: list[tuple[str, str, int]]):
-    grading, reference, clusters = ([row[column] for row in table] for column in range(3))
-    found = sum((recall(label, grading, reference, clusters).value or 0) * reference.count(label) for label in LABELS)
+    grading, reference, groups = ([row[column] for row in table] for column in range(3))
+    found = sum((recall(label, grading, reference, groups).value or 0) * reference.count(label) for label in LABELS)
     assert found == pytest.approx(sum(given == wanted for given, wanted in zip(grading, reference, strict=True)))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dspy_proact.stats import Figure, Repeats, repeats
 
-law = settings(deadline=None, max_examples=50)
+law = settings(deadline=None, max_examples=25)
 # One row is (score, trigger, epoch); a trigger's scenario is its number over 2.
 Rows = list[tuple[float, int, int]]
 rows: st.SearchStrategy[Rows] = st.lists(
@@ -17,8 +17,8 @@ rows: st.SearchStrategy[Rows] = st.lists(
 
 
 def of(table: Sequence[tuple[float, int, object]]) -> Repeats:
-    scores, triggers, responses = zip(*table, strict=True) if table else ((), (), ())
-    return repeats(scores, triggers, responses, [trigger // 2 for trigger in triggers])
+    scores, cases, responses = zip(*table, strict=True) if table else ((), (), ())
+    return repeats(scores, cases, responses, [case // 2 for case in cases])
 
 
 def figures(found: Repeats) -> dict[str, float | None]:
@@ -36,11 +36,11 @@ def test_a_balanced_design_by_hand():
     # Trigger 1: responses (1, 1) and (.5, .5); trigger 2: (0, 0) and (0, .5).
     # Verdicts: .125 / 4 = .03125. Responses: (4 * .0625 + 4 * .015625) / 2 = .15625, (.15625 - .03125) / 2 = .0625.
     # Triggers: means .75 and .125: 8 * .3125^2 = .78125, (.78125 - .15625) / 4 = .15625.
-    scores, scenarios = [1, 1, 0.5, 0.5, 0, 0, 0, 0.5], list("AAAABBBB")
-    found = repeats(scores, [1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 2, 2, 1, 1, 2, 2], scenarios)
+    scores, groups = [1, 1, 0.5, 0.5, 0, 0, 0, 0.5], list("AAAABBBB")
+    found = repeats(scores, [1, 1, 1, 1, 2, 2, 2, 2], [1, 1, 2, 2, 1, 1, 2, 2], groups)
     assert figures(found) == pytest.approx(
         {
-            "trigger_variance": 0.15625,
+            "case_variance": 0.15625,
             "within_variance": 0.09375,
             "response_variance": 0.0625,
             "judge_variance": 0.03125,
@@ -51,9 +51,6 @@ def test_a_balanced_design_by_hand():
             "judge_epochs_worth": 2,
         }
     )
-    # sqrt(4 * .09375 / .15625) = sqrt(2.4).
-    assert found.epochs_by_cost(4, 1).value == pytest.approx(1.549193)
-    assert found.epochs_by_cost(1, 4).value == 1
 
 
 def test_an_unbalanced_design_by_hand():
@@ -64,7 +61,7 @@ def test_an_unbalanced_design_by_hand():
     found = repeats([1, 1, 0.5, 0], [1, 1, 1, 2], ["a", "a", "b", "c"], list("AAAB"))
     assert found.judge_variance == Figure(0)
     assert found.response_variance.value == pytest.approx(0.125)
-    assert found.trigger_variance.value == pytest.approx(0.25)
+    assert found.case_variance.value == pytest.approx(0.25)
     assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(5), Figure(1))
 
 
@@ -79,15 +76,15 @@ def test_unbalanced_components_are_found_again():
     """3,000 triggers with standard deviations .10, .07 and .05, and one to three of each repeat."""
     rng = np.random.default_rng(1)
     table: list[tuple[float, int, object]] = []
-    for trigger in range(3000):
+    for case in range(3000):
         level = 0.5 + rng.normal(0, 0.10)
         for epoch in range(rng.integers(1, 4)):
             response = level + rng.normal(0, 0.07)
             verdicts = response + rng.normal(0, 0.05, rng.integers(1, 4))
-            table += [(float(min(1, max(0, score))), trigger, epoch) for score in verdicts]
+            table += [(float(min(1, max(0, score))), case, epoch) for score in verdicts]
     found = of(table)
     # Standard errors of about .0004, .0002 and .00006.
-    assert found.trigger_variance.value == pytest.approx(0.0100, abs=0.0015)
+    assert found.case_variance.value == pytest.approx(0.0100, abs=0.0015)
     assert found.response_variance.value == pytest.approx(0.0049, abs=0.0007)
     assert found.judge_variance.value == pytest.approx(0.0025, abs=0.0002)
     assert found.design_effect.value == pytest.approx(1, abs=0.1)
@@ -121,50 +118,42 @@ def test_epochs_without_repeated_verdicts_give_the_variance_within():
 def test_verdicts_without_repeated_responses_give_the_judges_variance():
     found = of([(1, 0, 0), (0.5, 0, 0), (0, 1, 0), (0, 1, 0), (0, 2, 0)])
     assert found.judge_variance.value == pytest.approx(0.125 / 2)
-    for name in ("trigger_variance", "within_variance", "response_variance", "epochs_worth", "judge_epochs_worth"):
+    for name in ("case_variance", "within_variance", "response_variance", "epochs_worth", "judge_epochs_worth"):
         assert reasons(found)[name] == "no repeated responses", name
 
 
 def test_one_trigger_has_no_variance_between():
     found = of([(1, 0, 0), (0, 0, 1)])
-    assert found.trigger_variance == found.epochs_worth == Figure(None, "one trigger")
+    assert found.case_variance == found.epochs_worth == Figure(None, "one case")
     assert found.within_variance == Figure(0.5)
-    assert found.design_effect == Figure(None, "one scenario")
+    assert found.design_effect == Figure(None, "one group")
 
 
 def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
     # Each trigger 1 and 0: means alike, so that between them nothing is left after noise.
     found = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)])
-    assert found.trigger_variance == Figure(0)
-    assert found.design_effect == found.epochs_worth == Figure(None, "triggers do not differ")
-    assert found.epochs_by_cost(1, 1) == Figure(None, "triggers do not differ")
+    assert found.case_variance == Figure(0)
+    assert found.design_effect == found.epochs_worth == Figure(None, "cases do not differ")
     # A design effect alone does not help: responses differ by more than triggers do.
     noisy = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)])
     assert noisy.design_effect.value is not None
-    assert noisy.epochs_worth == Figure(None, "triggers do not differ")
+    assert noisy.epochs_worth == Figure(None, "cases do not differ")
 
 
 def test_without_noise_one_repeat_is_enough():
-    found = of([(score, trigger, epoch) for epoch in (0, 0, 1) for trigger, score in ((0, 1.0), (2, 0.0), (4, 0.5))])
+    found = of([(score, case, epoch) for epoch in (0, 0, 1) for case, score in ((0, 1.0), (2, 0.0), (4, 0.5))])
     assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(1), Figure(1))
-    assert found.epochs_by_cost(3, 2) == Figure(1)
-
-
-@pytest.mark.parametrize("costs", [(0, 1), (1, 0), (-1, 1), (1, float("inf")), (float("nan"), 1)])
-def test_costs_are_above_zero(costs: tuple[float, float]):
-    with pytest.raises(ValueError, match="costs must be above 0"):
-        of([(1, 0, 0)]).epochs_by_cost(*costs)
 
 
 def test_a_trigger_in_two_scenarios_is_refused():
-    with pytest.raises(ValueError, match="a trigger is in one scenario"):
+    with pytest.raises(ValueError, match="a case is in one group"):
         repeats([1, 0], [1, 1], [1, 2], ["A", "B"])
 
 
 def test_scores_and_keys_must_align():
     with pytest.raises(ValueError, match="one response a score"):
         repeats([1, 0], [1, 2], [1], ["A", "B"])
-    with pytest.raises(ValueError, match="one cluster and stratum a score"):
+    with pytest.raises(ValueError, match="one group and stratum a score"):
         repeats([1, 0], [1], [1, 2], ["A", "B"])
     with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
         repeats([2], [1], [1], ["A"])
@@ -177,10 +166,10 @@ def test_scores_and_keys_must_align():
 @given(rows, st.randoms())
 def test_order_of_rows_and_names_change_nothing(table: Rows, random):
     shuffled = random.sample(table, len(table))
-    scores, triggers, epochs = zip(*shuffled, strict=True) if shuffled else ((), (), ())
-    names = [f"trigger {trigger}" for trigger in triggers]
+    scores, cases, epochs = zip(*shuffled, strict=True) if shuffled else ((), (), ())
+    names = [f"case {case}" for case in cases]
     responses = [f"{name} in epoch {-epoch}" for name, epoch in zip(names, epochs, strict=True)]
-    after = repeats(scores, names, responses, [f"scenario {trigger // 2}" for trigger in triggers])
+    after = repeats(scores, names, responses, [f"group {case // 2}" for case in cases])
     before = of(table)
     assert figures(after) == pytest.approx(figures(before), abs=1e-9)
     assert reasons(after) == reasons(before)
@@ -189,7 +178,7 @@ def test_order_of_rows_and_names_change_nothing(table: Rows, random):
 @law
 @given(rows)
 def test_halved_scores_have_a_quarter_of_the_variance_and_call_for_the_same(table: Rows):
-    before, after = of(table), of([(score / 2, trigger, epoch) for score, trigger, epoch in table])
+    before, after = of(table), of([(score / 2, case, epoch) for score, case, epoch in table])
     for name, value in figures(before).items():
         quarter = value is not None and name.endswith("variance")
         assert figures(after)[name] == (pytest.approx(value / 4, abs=1e-12) if quarter else pytest.approx(value))
@@ -198,7 +187,7 @@ def test_halved_scores_have_a_quarter_of_the_variance_and_call_for_the_same(tabl
 @law
 @given(rows)
 def test_mirrored_scores_have_the_same_variances(table: Rows):
-    mirrored = of([(1 - score, trigger, epoch) for score, trigger, epoch in table])
+    mirrored = of([(1 - score, case, epoch) for score, case, epoch in table])
     assert figures(mirrored) == pytest.approx(figures(of(table)), abs=1e-9)
 
 
@@ -208,7 +197,7 @@ def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
     found = of(table)
     assert all(value is None or value >= 0 for value in figures(found).values())
     if found.epochs_worth.value is not None and found.epochs_worth.value > 1:
-        left = (found.design_effect.value or 0) * (found.trigger_variance.value or 0)
+        left = (found.design_effect.value or 0) * (found.case_variance.value or 0)
         noise = [(found.within_variance.value or 0) / (found.epochs_worth.value - less) for less in (0, 1)]
         assert noise[0] <= 0.1 * (left + noise[0]) * (1 + 1e-6)
         assert noise[1] > 0.1 * (left + noise[1])
@@ -216,10 +205,10 @@ def test_variances_are_at_least_zero_and_the_rules_hold(table: Rows):
 
 @law
 @given(st.integers(2, 4), st.integers(2, 3), st.integers(2, 3), st.randoms())
-def test_balanced_designs_give_the_textbook_mean_squares(triggers: int, epochs: int, verdicts: int, random):
-    cells = [(trigger, epoch) for trigger, epoch, _ in product(range(triggers), range(epochs), range(verdicts))]
-    table = [(random.choice([0, 0.5, 1]), trigger, epoch) for trigger, epoch in cells]
-    scores = np.array([row[0] for row in table]).reshape(triggers, epochs, verdicts)
+def test_balanced_designs_give_the_textbook_mean_squares(cases: int, epochs: int, verdicts: int, random):
+    cells = [(case, epoch) for case, epoch, _ in product(range(cases), range(epochs), range(verdicts))]
+    table = [(random.choice([0, 0.5, 1]), case, epoch) for case, epoch in cells]
+    scores = np.array([row[0] for row in table]).reshape(cases, epochs, verdicts)
     within = scores.var(axis=2, ddof=1).mean()
     responses = verdicts * scores.mean(axis=2).var(axis=1, ddof=1).mean()
     between = epochs * verdicts * scores.mean(axis=(1, 2)).var(ddof=1)
@@ -227,4 +216,4 @@ def test_balanced_designs_give_the_textbook_mean_squares(triggers: int, epochs: 
     assert found.judge_variance.value == pytest.approx(within)
     assert found.response_variance.value == pytest.approx(reply, abs=1e-12)
     expected = max(0, (between - within - verdicts * reply) / (epochs * verdicts))
-    assert found.trigger_variance.value == pytest.approx(expected, abs=1e-12)
+    assert found.case_variance.value == pytest.approx(expected, abs=1e-12)

@@ -102,11 +102,11 @@ def test_one_item_has_no_bounds():
     assert one == Estimate(0, reason="rests on one item")
 
 
-@pytest.mark.parametrize(("strata", "clusters"), [("X", [0, 1]), ("XX", [0])])
-def test_strata_and_scenarios_must_align(strata: str, clusters: list[int]):
-    with pytest.raises(ValueError, match=r"one (stratum|scenario)"):
-        within_strata_kappa_estimate([0, 1], [[1, 0, 0], [0, 1, 0]], strata, clusters)
-    with pytest.raises(ValueError, match="one scenario"):
+@pytest.mark.parametrize(("strata", "groups"), [("X", [0, 1]), ("XX", [0])])
+def test_strata_and_scenarios_must_align(strata: str, groups: list[int]):
+    with pytest.raises(ValueError, match=r"one (stratum|group)"):
+        within_strata_kappa_estimate([0, 1], [[1, 0, 0], [0, 1, 0]], strata, groups)
+    with pytest.raises(ValueError, match="one group"):
         soft_kappa_estimate([0, 1], [[1, 0, 0], [0, 1, 0]], [0])
 
 
@@ -116,10 +116,10 @@ def test_strata_and_scenarios_must_align(strata: str, clusters: list[int]):
 @law
 @given(st.lists(st.tuples(levels, levels, st.integers(0, 13)), min_size=1))
 def test_of_hard_labels_it_is_cohens_kappa(table: list[tuple[int, int, int]]):
-    judged, people, clusters = (list(column) for column in zip(*table, strict=True))
+    judged, people, groups = (list(column) for column in zip(*table, strict=True))
     soft = np.eye(3)[people]
-    expected = kappa_estimate(people, judged, [0, 1, 2], clusters)
-    one = soft_kappa_estimate(judged, soft, clusters)
+    expected = kappa_estimate(people, judged, [0, 1, 2], groups)
+    one = soft_kappa_estimate(judged, soft, groups)
     assert one.reason == expected.reason
     assert [one.value, one.low, one.high] == pytest.approx([expected.value, expected.low, expected.high])
 
@@ -149,8 +149,8 @@ def test_the_order_of_items_and_the_names_of_strata_do_not_matter(table: list[Ro
 @law
 @given(rows)
 def test_one_stratum_is_soft_kappa_unless_labels_are_equal(table: list[Row]):
-    judged, soft, _, clusters = columns(table)
-    within = within_strata_kappa_estimate(judged, soft, ["X"] * len(table), clusters)
-    plain = soft_kappa_estimate(judged, soft, clusters)
+    judged, soft, _, groups = columns(table)
+    within = within_strata_kappa_estimate(judged, soft, ["X"] * len(table), groups)
+    plain = soft_kappa_estimate(judged, soft, groups)
     if within.value is not None:
         assert [within.value, within.low, within.high] == pytest.approx([plain.value, plain.low, plain.high], abs=1e-9)

@@ -53,7 +53,7 @@ def test_a_person_without_a_kappa_is_kept():
 
 def test_the_published_study_leaves_one_person_out(data: Path):
     items = study(data)
-    told = standings(items.ratings, items.raters, items.judge, LABELS, items.scenarios)
+    told = standings(items.ratings, items.raters, items.judge, LABELS, items.groups)
     assert len(told) == 18
     assert sorted(one.ratings for one in told) == [1, 2, *[17] * 16]
     out = [one for one in told if one.excluded]
@@ -71,11 +71,11 @@ def test_what_does_not_align_is_refused():
 
 def told(table: Rows, names: str) -> list[tuple[int, int, int, bool, float, float]]:
     """What is said of each person, in the order of the names; 9 for a kappa that is missing."""
-    ratings, judge, clusters = ([row[column] for row in table] for column in range(3))
+    ratings, judge, groups = ([row[column] for row in table] for column in range(3))
     people = [list(names[: len(row[0])]) for row in table]
     kappas = [
         (names.index(str(one.rater)), one.ratings, one.shared, one.excluded, one.against_others, one.against_judge)
-        for one in standings(ratings, people, judge, LABELS, clusters)  # pyright: ignore[reportArgumentType]
+        for one in standings(ratings, people, judge, LABELS, groups)  # pyright: ignore[reportArgumentType]
     ]
     return sorted(
         (*counts, *(9 if kappa.value is None else round(kappa.value, 9) + 0 for kappa in (others, judge)))

@@ -19,8 +19,8 @@ def totals(sums: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def p(table: Rows, seed: int = 0) -> float:
-    before, after, clusters = (np.array(column, dtype=float) for column in zip(*table, strict=True))
-    return swap_p(before, after, clusters.tolist(), totals, seed)
+    before, after, groups = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    return swap_p(before, after, groups.tolist(), totals, seed)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +52,5 @@ def test_random_swaps_agree_with_all_of_them():
 @law
 @given(rows, st.randoms())
 def test_neither_order_nor_names_nor_direction_matter(table: Rows, random):
-    shuffled = [(after, before, 100 - cluster) for before, after, cluster in random.sample(table, len(table))]
+    shuffled = [(after, before, 100 - group) for before, after, group in random.sample(table, len(table))]
     assert p(shuffled) == p(table)

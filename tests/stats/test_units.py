@@ -20,7 +20,7 @@ def test_the_units_are_scenarios_from_ten_on():
     assert Units.of([*range(9), 8]).name == "item"
     assert Units.of([*range(9), 8]).place.tolist() == list(range(10))
     tenth = Units.of([*"abcdefghij", "a"])
-    assert (tenth.name, tenth.place.tolist()) == ("scenario", [*range(10), 0])
+    assert (tenth.name, tenth.place.tolist()) == ("group", [*range(10), 0])
 
 
 def test_degrees_of_freedom_by_hand():

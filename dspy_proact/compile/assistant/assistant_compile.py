@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.plan import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
+from dspy_proact.benchmarks.proactbench import ASSUMED_RESPONSE, ASSUMED_WORDS, RESPONSE_TOKENS, VERDICT_TOKENS
 from dspy_proact.compile.assistant.card import make_card
 from dspy_proact.compile.assistant.examiner import Examiner
 from dspy_proact.compile.assistant.guards import Guard, require_measurable

@@ -6,7 +6,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks import cases_of, controls_of
+from dspy_proact.benchmarks.proactbench import cases_of, controls_of
 from dspy_proact.compile.folds import units_of
 from dspy_proact.corpus import Corpus
 from dspy_proact.plain_text import tame

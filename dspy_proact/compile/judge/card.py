@@ -81,7 +81,7 @@ def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Pr
         shown=gains.overall.shown,
         overall=Gain(**_gain(gains.overall, gains.overall.p)),
         phases={phase: _phase(read.phase(phase), gain) for phase, gain in phases.items()},
-        scenarios=gains.overall.scenarios,
+        scenarios=gains.overall.groups,
         raters=len({rating.annotator for item in items for rating in item.ratings}),
         unread=len(items) - len(read.items),
         evidence_before=_evidence(compiled.before),

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.plan import VERDICT_TOKENS
+from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import grouped_folds, split

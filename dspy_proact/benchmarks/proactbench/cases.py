@@ -1,0 +1,84 @@
+"""The cases of ProactBench: every trigger of a corpus, and beside them its control turns."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from dspy_proact.corpus import Corpus, control_turns, trigger_key
+from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord
+from dspy_proact.types import Dialogue, Trigger, Turn
+from dspy_proact.views import ControlView, JudgeView
+
+
+def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
+    """The cases of a corpus: its triggers and then, if they are wanted, its control turns, each in its order."""
+    record = CorpusRecord(
+        name=corpus.name,
+        revision=corpus.revision,
+        rows=len(corpus.dialogues),
+        cases=corpus.trigger_count,
+        ignored_fields=dict(corpus.ignored_fields),
+    )
+    return CaseSet((*cases_of(corpus), *(controls_of(corpus) if controls else ())), record, corpus.sha256)
+
+
+def cases_of(corpus: Corpus) -> tuple[Case, ...]:
+    """One case a trigger, in the order of the corpus."""
+    return tuple(_case(dialogue, trigger) for dialogue in corpus.dialogues for trigger in dialogue.triggers)
+
+
+def controls_of(corpus: Corpus) -> tuple[Case, ...]:
+    """One case a control turn, in the order of the corpus."""
+    return tuple(_control(dialogue, turn) for dialogue in corpus.dialogues for turn in control_turns(dialogue))
+
+
+def case_key(dialogue: Dialogue, trigger: Trigger) -> str:
+    """The key of a trigger: the dialogue's only unique id, and the turn."""
+    return trigger_key(dialogue.origin.dialogue, trigger.turn)
+
+
+def conversation_case(conversation: Sequence[Turn]) -> Case:
+    """A conversation of a person's own, which has no key, no scenario, no phase and no rubric."""
+    view = ControlView(conversation=tuple(conversation), turn=len(conversation))
+    return Case(key="", group="", stratum="", view=view)
+
+
+def user_message(case: Case) -> str:
+    """The message that awaits its response."""
+    return conversation_of(case)[-1].user
+
+
+def conversation_of(case: Case) -> tuple[Turn, ...]:
+    """The turns up to the one whose response is asked for."""
+    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
+    return case.view.conversation
+
+
+def view_type(stratum: str) -> type[BaseModel]:
+    """What a case of a stratum may show of itself."""
+    return ControlView if stratum == CONTROL else JudgeView
+
+
+def _case(dialogue: Dialogue, trigger: Trigger) -> Case:
+    return Case(
+        key=case_key(dialogue, trigger),
+        group=dialogue.origin.scenario,
+        stratum=trigger.rubric.phase,
+        view=JudgeView.of(dialogue, trigger),
+        meta=_meta(dialogue, trigger.turn),
+    )
+
+
+def _control(dialogue: Dialogue, turn: int) -> Case:
+    return Case(
+        key=trigger_key(dialogue.origin.dialogue, turn),
+        group=dialogue.origin.scenario,
+        stratum=CONTROL,
+        view=ControlView.of(dialogue, turn),
+        meta=_meta(dialogue, turn),
+    )
+
+
+def _meta(dialogue: Dialogue, turn: int) -> dict[str, str | int]:
+    curated = dialogue.turns[turn - 1].assistant or ""
+    return {**dialogue.origin.model_dump(), "turn": turn, "curated_response": curated}

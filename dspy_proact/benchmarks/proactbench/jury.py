@@ -1,0 +1,55 @@
+"""Who grades: one judge or several, each with its model under one program."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Gate, Model, ModelSpec, open_model
+from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
+
+JudgePrompt = Literal["default", "official"]
+
+
+@dataclass(frozen=True)
+class Jury:
+    """Judges with one program and a model each."""
+
+    program: Judge
+    models: Sequence[Model]
+    artefact: JudgeArtefact | None = None
+    """Of a compiled program."""
+
+    @property
+    def participants(self) -> list[Participant]:
+        """One a model, in their order."""
+        name, prompt, compiled = self.program.name, self.program.fingerprint(), self.artefact
+        votes = compiled.votes if compiled else 1
+        cuts = {str(phase): (cut.partial, cut.full) for phase, cut in compiled.cuts.items()} if compiled else {}
+        return [Participant(model, name, prompt, cuts=cuts, votes=votes) for model in self.models]
+
+
+def open_jury(
+    judge: ModelSpec | str | Sequence[ModelSpec | str],
+    gate: Gate,
+    *,
+    prompt: JudgePrompt = "default",
+    artefact: JudgeArtefact | None = None,
+) -> Jury:
+    """Make judges callable; the program holds for each of them. Their order says nothing.
+
+    Raises:
+        UsageError: None is named, or one twice; the prompt is not to be had; a model cannot be called as asked.
+    """
+    named = [judge] if isinstance(judge, ModelSpec | str) else judge
+    specs = sorted(map(ModelSpec.of, named), key=lambda spec: spec.name)
+    if len({spec.name for spec in specs}) < len(specs) or not specs:
+        raise UsageError("name each judge once; --judge-epochs N has each of them grade a response N times")
+    models = [open_model(spec, JUDGE, gate) for spec in specs]
+    if prompt == "official" and any(model.embedded for model in models):
+        raise UsageError("--judge-prompt official: the embedded stand-in reads our prompt only; name a --judge")
+    if artefact and prompt != "default":
+        raise UsageError("--judge-program has words of its own; leave --judge-prompt out")
+    program = compiled_judge(artefact) if artefact else OfficialJudge() if prompt == "official" else Judge()
+    return Jury(program, models, artefact)

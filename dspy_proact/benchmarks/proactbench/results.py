@@ -1,0 +1,63 @@
+"""The responses of a results file, with the corpus that it answers."""
+
+import time
+from collections.abc import Mapping
+
+from dspy_proact.benchmarks.proactbench.cases import case_set_of
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.corpus import Corpus, Results, ResultTrigger
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.programs import usable
+from dspy_proact.runs import Case, Event, Failure, RoleIdentity, StageKey
+from dspy_proact.types import Response
+from dspy_proact.views import JudgeView
+
+
+def responses_of_results(results: Results, corpus: Corpus) -> Responses:
+    """Those of a results file, which holds no history: the corpus gives it.
+
+    Triggers of the corpus that the file lacks are kept, as responses that are absent.
+
+    Raises:
+        UsageError: The file answers another corpus.
+    """
+    case_set = case_set_of(corpus, controls=False)
+    given = {trigger.key: trigger for trigger in results.triggers}
+    results.require_of(corpus)
+    _require_same(results, given, {case.key: case for case in case_set.cases}, corpus.name)
+    return Responses(
+        name=results.name,
+        parent=results.sha256,
+        identity=RoleIdentity(model=results.model, program="unknown", prompt="", decoding={}),
+        case_set=case_set,
+        stages=tuple(_stage(case, given.get(case.key)) for case in case_set.cases),
+        embedded=results.model == "embedded",
+    )
+
+
+def _require_same(results: Results, given: Mapping[str, ResultTrigger], cases: Mapping[str, Case], corpus: str) -> None:
+    """Raise a `UsageError` where triggers of a file are not those of the corpus."""
+    for key, trigger in given.items():
+        view = cases[key].view
+        assert isinstance(view, JudgeView), "made from a corpus"
+        asked = view.conversation[-1].user
+        if trigger.rubric != view.rubric or trigger.user_message not in (None, asked):
+            raise UsageError(
+                f"{results.name}: the trigger {key!r} is worded otherwise in the corpus {corpus!r}; "
+                "name the version of the corpus that it answers with --corpus"
+            )
+
+
+def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
+    """The response stage that a results file stands for."""
+    key = StageKey(case=case.key, epoch=1, stage="response")
+    try:
+        if trigger is None:
+            raise ContentError("absent", "the results file does not have this trigger")
+        if trigger.response is None:
+            raise ContentError("no_response", "the results file has no response to this trigger")
+        answer = Response(text=usable(trigger.response)).model_dump()
+    except ContentError as error:
+        failure = Failure(kind="content", reason=error.reason, detail=error.detail)
+        return Event(key=key, failure=failure, calls=(), time=time.time())
+    return Event(key=key, answer=answer, calls=(), time=time.time())

@@ -1,0 +1,156 @@
+"""A trial: an assistant on a few conversations beside the bare model, asked at once, for a person to read.
+
+Nothing is kept on disk and no score is made of it; that is what `Evaluation` is for.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.calls import Call, collect_calls
+from dspy_proact.errors import Halt, Interrupted
+from dspy_proact.models import Gate, Model
+from dspy_proact.programs import Assistant
+from dspy_proact.runs import Case, CaseSet, CorpusRecord, Failure, attempted, orderly_interrupt
+from dspy_proact.types import Response, Verdict
+from dspy_proact.views import JudgeView
+
+T = TypeVar("T")
+STOPPED = "stopped"
+"""The error of a response or verdict that a halt left out."""
+_NO_CASES = CaseSet((), CorpusRecord(name="", revision=None, rows=0, cases=0, ignored_fields={}), "")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One response and its verdict, as far as they came."""
+
+    response: Response | None
+    verdict: Verdict | None
+    """None also where nobody grades."""
+    error: str | None
+    """Why the response or the verdict is missing, beginning with a short word; None where nothing is."""
+    calls: tuple[Call, ...]
+    """Every attempt, in the order in which they ended."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was tried and something is missing; what a halt left out has not failed."""
+        return self.error is not None and self.error != STOPPED
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The responses to one conversation."""
+
+    case: Case
+    prompted: Side | None
+    """Of the assistant on trial; None where there is none."""
+    bare: Side
+    """Of the model that is told nothing."""
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Those that were asked for."""
+        return (self.bare,) if self.prompted is None else (self.prompted, self.bare)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Those of both sides."""
+        return tuple(call for side in self.sides for call in side.calls)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a trial."""
+
+    pairs: tuple[Pair, ...]
+    """One a case, in their order."""
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to show."""
+        return any(side.response or side.failed for pair in self.pairs for side in pair.sides)
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where something failed, and 0 where nothing did."""
+        if self.halt:
+            return self.halt.exit_status
+        return 3 if any(side.failed for pair in self.pairs for side in pair.sides) else 0
+
+
+class Trial:
+    """Asks an assistant and the bare model for responses, and a judge for a verdict on each.
+
+    Args:
+        assistant: On trial; None for the bare model alone.
+        model: Under both.
+        jury: One judge, who grades at triggers; None where nobody grades.
+        gate: Of all the models.
+    """
+
+    def __init__(self, assistant: Assistant | None, model: Model, jury: Jury | None, gate: Gate):
+        self._model, self._jury, self._gate = model, jury, gate
+        self._bare = ProactBench(_NO_CASES, Assistant(), model, jury)
+        self._prompted = assistant and ProactBench(_NO_CASES, assistant, model, jury)
+
+    def run(self, cases: Sequence[Case]) -> Tried:
+        """Ask everything at once and wait for the end of it.
+
+        A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
+        Ctrl-C drops it. What came until then is in the result.
+        """
+        try:
+            return asyncio.run(self._run(cases))
+        except asyncio.CancelledError:
+            raise Interrupted("interrupted") from None
+
+    async def _run(self, cases: Sequence[Case]) -> Tried:
+        benchmarks = [benchmark for benchmark in (self._prompted, self._bare) if benchmark]
+        room = asyncio.Semaphore(self._gate.concurrency)
+        tasks = [asyncio.create_task(self._side(benchmark, case, room)) for case in cases for benchmark in benchmarks]
+
+        def drop() -> None:
+            for task in tasks:
+                task.cancel()
+
+        with orderly_interrupt(self._gate.switch, drop):
+            try:
+                sides = iter(await asyncio.gather(*tasks))
+            finally:
+                for model in (self._model, *(self._jury.models if self._jury else ())):
+                    await model.aclose()
+        pairs = [Pair(case, next(sides) if self._prompted else None, next(sides)) for case in cases]
+        return Tried(tuple(pairs), self._gate.switch.halt)
+
+    async def _side(self, benchmark: ProactBench, case: Case, room: asyncio.Semaphore) -> Side:
+        response = verdict = error = None
+        with collect_calls() as calls:
+            try:
+                async with room:
+                    response, error = _told(await attempted(benchmark.answer(case)))
+                    if response is not None:
+                        verdict, error = _told(await attempted(self._verdict(benchmark, case, response)))
+            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
+                error = STOPPED
+        return Side(response, verdict, error, tuple(calls))
+
+    async def _verdict(self, benchmark: ProactBench, case: Case, response: Response) -> Verdict | None:
+        if self._jury is None or not isinstance(case.view, JudgeView):
+            return None
+        scored = await benchmark.grade(case, response, self._jury.models[0].name)
+        assert isinstance(scored.detail, Verdict), "a trigger is graded by its rubric"
+        return scored.detail
+
+
+def _told(came: T | Failure) -> tuple[T | None, str | None]:
+    """What came, or why nothing did."""
+    if isinstance(came, Failure):
+        return None, f"{came.reason}: {came.detail}" if came.detail else came.reason
+    return came, None

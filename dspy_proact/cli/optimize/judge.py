@@ -1,0 +1,72 @@
+"""`dspy-proact optimize judge`: tune the judge to agree with people."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dspy_proact.cli.options.defaults import EMBEDDED
+from dspy_proact.cli.options.gate import GATE
+from dspy_proact.cli.options.labels import Labels, label_options
+from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.output import Output, output_options
+from dspy_proact.cli.options.recipe import recipe_options
+from dspy_proact.cli.options.verb import Heading, Section, verb
+
+if TYPE_CHECKING:
+    from dspy_proact.models import Gate
+    from dspy_proact.programs import Recipe
+
+_TUNED = Section(
+    Heading.RECIPE,
+    (
+        click.Option(
+            ["--start"], type=click.Path(path_type=Path, dir_okay=False), help="Compiled judge to go on from."
+        ),
+        click.Option(
+            ["--votes"],
+            type=click.IntRange(1, 100),
+            metavar="N",
+            default=1,
+            show_default=True,
+            help="Verdicts on each response.",
+        ),
+    ),
+)
+
+
+@verb(
+    "judge",
+    model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
+    model_options("--proposer", "Model that writes instructions. Default: the judge's."),
+    label_options("sample", "sample|proactbench|PATH", "Labels."),
+    recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
+    _TUNED,
+    GATE,
+    output_options("the compile. Default: compiles/judge--ID", "the card"),
+    example="dspy-proact optimize judge --judge openai/gpt-4o --ratings proactbench --dry-run",
+)
+def judge(
+    judge: NamedModel,
+    proposer: NamedModel,
+    labels: Labels,
+    recipe: "Recipe",
+    start: Path | None,
+    votes: int,
+    gate: "Gate",
+    output: Output,
+) -> int:
+    """Tune the judge to agree with people, and test it on labels that it has not seen.
+
+    Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
+    default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
+    """
+    from dspy_proact.cli.views.compilation import compile_shown
+    from dspy_proact.compile import JudgeCompile
+
+    tuned = judge.spec(EMBEDDED)
+    compiling = JudgeCompile(
+        labels.load(), tuned, proposer.spec(tuned), recipe=recipe, votes=votes, start=start, gate=gate
+    )
+    named = " ".join(judge.flags(compiling.models["judge"].endpoint)) or f"--judge {EMBEDDED}"
+    return compile_shown(compiling, output, f"{named} --judge-program")

@@ -1,0 +1,47 @@
+"""The corpus that a person names."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from dspy_proact.cli.options.verb import Heading, Section
+
+if TYPE_CHECKING:
+    from dspy_proact.corpus import Corpus, Results
+
+_METAVAR = "sample|proactbench[@REV]|FILE"
+CORPUS = Section(
+    Heading.ASKED,
+    (click.Option(["--corpus"], metavar=_METAVAR, help="Default: proactbench; the sample when embedded."),),
+)
+ANSWERED_CORPUS = Section(
+    Heading.ASKED, (click.Option(["--corpus"], metavar=_METAVAR, help="What a results file answers."),)
+)
+
+
+def read_corpus(named: str, revision: str | None = None) -> "Corpus":
+    """The corpus of a name; what of it the format does not know is told.
+
+    Args:
+        named: As `--corpus` takes it.
+        revision: Of the dataset, as it was recorded before; None for the newest.
+    """
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.corpus import load_corpus
+
+    corpus = load_corpus(named, revision)
+    if corpus.ignored_note:
+        say(f"{named}: {corpus.ignored_note}")
+    return corpus
+
+
+def answered_corpus(results: "Results", named: str | None) -> "Corpus | None":
+    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
+    from dspy_proact.corpus import load_corpus
+
+    if named is not None:
+        return load_corpus(named)
+    sample = load_corpus("sample")
+    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
+    answered = {trigger.origin.dialogue for trigger in results.triggers}
+    return sample if answered and answered <= dialogues else None

@@ -1,0 +1,46 @@
+"""By which words and cuts judges grade."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
+
+if TYPE_CHECKING:
+    from dspy_proact.programs import JudgeArtefact
+
+
+@dataclass(frozen=True)
+class Judging:
+    """A prompt of ours or of the official package, or a compiled program."""
+
+    prompt: Literal["default", "official"]
+    file: Path | None
+    """Of the compiled program."""
+    program: "JudgeArtefact | None"
+    """What stands in it."""
+
+
+def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Path | None) -> Judging:
+    from dspy_proact.programs import read_judge
+
+    return Judging(judge_prompt, judge_program, read_judge(judge_program) if judge_program else None)
+
+
+_OPTIONS = (
+    click.Option(
+        ["--judge-prompt"],
+        type=click.Choice(["default", "official"]),
+        default="default",
+        show_default=True,
+        help="`official` takes the judge's words from the installed official package.",
+    ),
+    click.Option(
+        ["--judge-program"],
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="A compiled judge, as `optimize judge` writes it.",
+    ),
+)
+JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)

@@ -1,0 +1,62 @@
+"""Kinds of value that options take."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from dspy_proact.calls import Price
+
+
+class Parameter(click.ParamType):
+    """NAME=VALUE, the value read as JSON where it is JSON; `none` leaves the parameter out."""
+
+    name = "NAME=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
+        """The name and the value."""
+        name, equals, text = str(value).partition("=")
+        if not equals or not name.strip().isidentifier():
+            self.fail(f"{value!r} is not NAME=VALUE, such as temperature=0 or top_p=none", param, ctx)
+        if text.strip().lower() == "none":
+            return name.strip(), None
+        try:
+            return name.strip(), json.loads(
+                text, parse_constant=lambda _: self.fail(f"{text} is no number", param, ctx)
+            )
+        except ValueError:
+            return name.strip(), text
+
+
+class Positive(click.FloatRange):
+    """A finite number above zero."""
+
+    def __init__(self, most: float = 1e9) -> None:
+        super().__init__(min=0, max=most, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number; `nan` passes every comparison of a range, so it is refused here."""
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+class PerMillion(click.ParamType):
+    """IN,OUT: US dollars per million tokens of the prompt and of the answer."""
+
+    name = "IN,OUT"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Price":
+        """The price of a token."""
+        from dspy_proact.calls import Price
+
+        try:
+            prompt, completion = (float(part) / 1e6 for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not IN,OUT, such as 2.5,15", param, ctx)
+        if not all(math.isfinite(price) and price >= 0 for price in (prompt, completion)):
+            self.fail(f"{value!r} is not a price", param, ctx)
+        return Price(prompt=prompt, completion=completion, reason="given on the command line")

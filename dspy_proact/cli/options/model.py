@@ -1,0 +1,101 @@
+"""How a person names the model of a role: four options, declared here for every role."""
+
+import json
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dspy_proact.cli.options.kinds import Parameter, PerMillion
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.calls import Price
+    from dspy_proact.models import ModelSpec
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """What a person said of the model of a role; of several, if several are named."""
+
+    flag: str
+    name: tuple[str, ...] = ()
+    """Those that were named."""
+    api_base: str | None = None
+    param: tuple[tuple[str, Any], ...] = ()
+    price: "Price | None" = None
+
+    def specs(self, default: str) -> "tuple[ModelSpec, ...]":
+        """Each model that is named, or the default, with what is said of all of them."""
+        from dspy_proact.models import ModelSpec
+
+        return tuple(
+            ModelSpec(name=name, api_base=self.api_base, params=dict(self.param), price=self.price)
+            for name in self.name or (default,)
+        )
+
+    def spec(self, default: "ModelSpec | str") -> "ModelSpec":
+        """The one that is named; else the default, with what is said here in place of what is said there.
+
+        Raises:
+            UsageError: Several are named; or an endpoint and not the model that is there, where the default is another
+                role's model.
+        """
+        from dspy_proact.models import ModelSpec
+
+        named = ModelSpec.of(default)
+        if not self.name and self.api_base and isinstance(default, ModelSpec):
+            raise UsageError(f"{self.flag}-api-base: name the model that is there with {self.flag}")
+        if len(self.name) > 1:
+            raise UsageError(f"{self.flag}: name one; {' and '.join(self.name)} are {len(self.name)}")
+        (spec,) = self.specs(named.name)
+        return spec if self.name else spec.beside(named)
+
+    def flags(self, endpoint: str | None) -> Iterator[str]:
+        """What a person types to name the same, parameters included.
+
+        Args:
+            endpoint: As it may be shown: without user, password and query.
+        """
+        for name in self.name:
+            yield f"{self.flag} {shlex.quote(name)}"
+        if self.api_base and endpoint:
+            yield f"{self.flag}-api-base {shlex.quote(endpoint)}"
+        for name, value in self.param:
+            told = "none" if value is None else json.dumps(value)
+            yield f"{self.flag}-param {shlex.quote(f'{name}={told}')}"
+
+
+def model_options(flag: str, whose: str, heading: Heading = Heading.MODELS) -> Bundle:
+    """The options of a role, which come as one `NamedModel`.
+
+    Args:
+        flag: Names the model, such as `--judge`; the others begin with it.
+        whose: What the model is for, and which it is where none is named: the help of the flag.
+        heading: Under which they stand.
+    """
+    name = flag.removeprefix("--").replace("-", "_")
+    options = (
+        click.Option([flag, f"{name}_name"], multiple=True, metavar="NAME", help=whose),
+        click.Option(
+            [f"{flag}-api-base", f"{name}_api_base"],
+            metavar="URL",
+            help="Its endpoint, such as http://localhost:8000/v1.",
+        ),
+        click.Option(
+            [f"{flag}-param", f"{name}_param"],
+            type=Parameter(),
+            multiple=True,
+            help="Overrides its preset; repeatable. NAME=none leaves one out, response_format=none the JSON schema.",
+        ),
+        click.Option(
+            [f"{flag}-price", f"{name}_price"],
+            type=PerMillion(),
+            help="US dollars per million tokens, where litellm knows none.",
+        ),
+    )
+    return Bundle(name, (Section(heading, options),), partial(NamedModel, flag), prefix=f"{name}_")

@@ -1,0 +1,114 @@
+"""A command whose help has headings and an example, and to which options that belong together come as one value."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import click
+
+
+class Heading(StrEnum):
+    """What options are about, in the order of the help."""
+
+    MODELS = "Models"
+    JUDGE = "Judge"
+    ASKED = "What is asked"
+    RECIPE = "How it is compiled"
+    COMPARED = "How it is compared"
+    CALLS = "How calls are made"
+    LIMITS = "Limits"
+    OUTPUT = "Output"
+
+
+@dataclass(frozen=True)
+class Section:
+    """Options under one heading, which a command gets one by one."""
+
+    heading: Heading
+    options: tuple[click.Option, ...]
+
+    @property
+    def sections(self) -> tuple["Section", ...]:
+        """This one alone."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Options that a command gets as one value."""
+
+    name: str
+    """Parameter of the command."""
+    sections: tuple[Section, ...]
+    value: Callable[..., Any]
+    """Makes it of the values of the options, by their names without the prefix."""
+    prefix: str = ""
+    """Begins the name of every option."""
+
+    @property
+    def options(self) -> tuple[click.Option, ...]:
+        """Those of all sections."""
+        return tuple(option for section in self.sections for option in section.options)
+
+    def gather(self, params: dict[str, Any]) -> None:
+        """Put the value in place of those of the options."""
+        given = {option.name: params.pop(option.name) for option in self.options if option.name}
+        params[self.name] = self.value(**{name.removeprefix(self.prefix): each for name, each in given.items()})
+
+
+class Verb(click.Command):
+    """A command of ours; made by `verb`."""
+
+    def __init__(
+        self,
+        name: str | None,
+        *,
+        callback: Callable[..., Any],
+        params: Sequence[click.Parameter],
+        help: str | None,  # noqa: A002 - click's name of it
+        parts: Sequence[Section | Bundle],
+        example: str,
+    ):
+        self.parts, self.example = parts, example
+        self._sections = [section for part in parts for section in part.sections]
+        options = [option for section in self._sections for option in section.options]
+        super().__init__(name, callback=callback, params=[*params, *options], help=help)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the command."""
+        for part in self.parts:
+            if isinstance(part, Bundle):
+                part.gather(ctx.params)
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under their headings."""
+        headed = {str(heading): self._headed(heading) for heading in Heading}
+        own = [option for options in headed.values() for option in options]
+        rest = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and param not in own]
+        for heading, options in {**headed, "Help": rest}.items():
+            records = [record for option in options if (record := option.get_help_record(ctx))]
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example, in lines that can be pasted."""
+        with formatter.section("Example"):
+            for line in self.example.splitlines():
+                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+    def _headed(self, heading: Heading) -> list[click.Option]:
+        return [option for section in self._sections if section.heading is heading for option in section.options]
+
+
+def verb(name: str, *parts: Section | Bundle, example: str) -> Callable[[Callable[..., Any]], Verb]:
+    """Make a function a command.
+
+    Args:
+        name: As a person types it.
+        parts: Its options; the function gets each of a section, and one value for each bundle.
+        example: A whole command; lines but the last end with a backslash.
+    """
+    return click.command(name, cls=Verb, parts=parts, example=example)

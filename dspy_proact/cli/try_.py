@@ -1,0 +1,247 @@
+"""`dspy-proact try`: a prompt on a handful of triggers or on one's own conversation, beside the bare model."""
+
+import json
+import logging
+import shlex
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dspy_proact.cli.options.corpus import CORPUS
+from dspy_proact.cli.options.defaults import EMBEDDED, default_corpus, default_judge
+from dspy_proact.cli.options.gate import GATE
+from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.output import json_option
+from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
+from dspy_proact.cli.options.scope import PHASES
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench import Jury, Tried
+    from dspy_proact.models import Gate, Model
+    from dspy_proact.programs import Assistant
+    from dspy_proact.runs import Case
+    from dspy_proact.types import Turn
+
+_DEFAULT_PHASES = ("RECOVERY",)
+_LONGEST_REPEATED = 80
+"""Characters of a prompt that the command to type next repeats."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an assistant is tried: at triggers of a corpus, or in a conversation of the person's own."""
+
+    corpus: str | None
+    triggers: tuple[str, ...]
+    phases: tuple[str, ...]
+    conversation: str | None
+    listed: bool
+
+    def require_one_kind(self) -> None:
+        """Raise a `UsageError` where two conversations are asked for."""
+        if self.triggers and self.phases:
+            raise UsageError("--trigger names the triggers; leave --phase out")
+        chosen = {"--trigger": self.triggers, "--phase": self.phases, "--corpus": self.corpus, "--list": self.listed}
+        if self.conversation is not None and (flag := next((flag for flag, given in chosen.items() if given), None)):
+            raise UsageError(f"{flag} is about the triggers of a corpus; leave it out, or leave --conversation out")
+
+    @cached_property
+    def turns(self) -> "tuple[Turn, ...]":
+        """The person's own conversation, if it is about one."""
+        from dspy_proact.cli.views.message import say
+        from dspy_proact.corpus import parse_transcript, read_transcript
+
+        if self.conversation is None:
+            return ()
+        if self.conversation != "-":
+            return read_transcript(self.conversation)
+        if sys.stdin.isatty():
+            say("Type the conversation, and Ctrl-D on a line of its own to end it.")
+        return parse_transcript(sys.stdin.buffer.read(), "standard input")
+
+    def cases(self, embedded: bool) -> "list[Case]":
+        """What is asked: the conversation, the triggers that are named, or a few; all of them for a list."""
+        from dspy_proact.benchmarks.proactbench import conversation_case
+        from dspy_proact.cli.options.triggers import Triggers
+
+        if self.turns:
+            return [conversation_case(self.turns)]
+        triggers = Triggers(self.corpus or default_corpus(embedded))
+        if self.triggers:
+            return triggers.named(self.triggers)
+        return triggers.of(self.phases, few=False) if self.listed else triggers.of(self.phases or _DEFAULT_PHASES)
+
+
+_PLACE = Section(
+    Heading.ASKED,
+    (
+        click.Option(["--trigger", "triggers"], multiple=True, metavar="KEY", help="Try this trigger; repeatable."),
+        click.Option(
+            ["--phase", "phases"],
+            multiple=True,
+            type=PHASES,
+            help="Three triggers of this phase; may be repeated. Default: RECOVERY.",
+        ),
+        click.Option(
+            ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
+        ),
+        click.Option(["--list", "listed"], is_flag=True, help="Print the keys of triggers, and make no call."),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """Who is tried, by which models."""
+
+    text: str | None
+    program: Path | None
+    model: NamedModel
+    judge: NamedModel
+
+    @property
+    def embedded(self) -> bool:
+        """Whether the model under test is the stand-in, so that sample and judge go with it."""
+        return self.model.spec(EMBEDDED).name == EMBEDDED
+
+    @cached_property
+    def assistant(self) -> "Assistant | None":
+        """The assistant on trial; None where only the bare model is asked."""
+        if self.text is not None and self.program:
+            raise UsageError("--program has a prompt of its own; leave TEXT out")
+        if self.text is None:
+            return assistant_of(None, self.program) if self.program else None
+        prompt = text_of(self.text) or ""
+        if not prompt.strip():
+            raise UsageError(f"{self.text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+        if any("\ud800" <= char <= "\udfff" for char in prompt):
+            raise UsageError("TEXT: the prompt holds a lone surrogate, or bytes that are not UTF-8; save it in a file")
+        return assistant_of(prompt)
+
+
+@verb(
+    "try",
+    model_options("--model", "Model under test, a litellm name. Default: embedded."),
+    Section(Heading.MODELS, (PROGRAM,)),
+    model_options(
+        "--judge",
+        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model.",
+        Heading.JUDGE,
+    ),
+    Bundle("place", (CORPUS, _PLACE), _Place),
+    GATE,
+    Section(Heading.OUTPUT, (json_option("the responses and verdicts"),)),
+    example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
+)
+@click.argument("text", required=False, metavar="[TEXT|@FILE]")
+def try_(
+    text: str | None,
+    model: NamedModel,
+    program: Path | None,
+    judge: NamedModel,
+    place: _Place,
+    gate: "Gate",
+    as_json: bool,
+) -> int:
+    """Try a system prompt: responses with TEXT beside those without it, and what the judge thinks of both.
+
+    By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
+    A --conversation is JSON (a list of chat messages, or of turns with user and assistant) or a text in which `User:`
+    and `Assistant:` begin a message; it ends with the user, and nobody grades it. Nothing is written to disk.
+    """
+    trial = _Trial(text, program, model, judge)
+    place.require_one_kind()
+    return _list(place, trial.embedded, as_json) if place.listed else _try(trial, place, gate, as_json)
+
+
+def _list(place: _Place, embedded: bool, as_json: bool) -> int:
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.triggers_text import print_triggers
+
+    print_triggers(place.cases(embedded), as_json)
+    say("Next: dspy-proact try TEXT --trigger KEY")
+    return 0
+
+
+def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
+    from dspy_proact.benchmarks.proactbench import Trial, open_jury
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.models import open_model
+    from dspy_proact.programs import ASSISTANT
+    from dspy_proact.report import counted
+
+    # DSPy would log a line for every response cut at the token limit, which is shown beside it.
+    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+    assistant, graded = trial.assistant, not place.turns
+    if trial.judge.name and not graded:
+        say("A conversation of your own has no rubric, so that --judge is not asked.")
+    model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
+    jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
+    cases = place.cases(trial.embedded)
+    count = counted(len(cases) * (2 if assistant else 1), "response")
+    say(f"Asking for {count}{' with a verdict on each' if graded else ''}.")
+    tried = Trial(assistant, model, jury, gate).run(cases)
+    if tried.begun:
+        _show(tried, model, jury, "the program" if trial.program else "the prompt", as_json)
+    say(f"Stopped: {tried.halt}" if tried.halt else _next(trial, place, model, jury))
+    return tried.exit_status
+
+
+def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.trial_document import Spending, pair_document
+    from dspy_proact.cli.views.trial_text import SideBySide
+    from dspy_proact.report import STAND_IN
+
+    judge = jury.models[0] if jury else None
+    spending, embedded = Spending(model, judge), model.embedded or (judge is not None and judge.embedded)
+    if as_json:
+        if embedded:
+            say(STAND_IN)
+        click.echo(json.dumps([pair_document(pair, spending) for pair in tried.pairs], indent=2, allow_nan=False))
+        return
+    click.echo(printable(f"{model.name} judged by {judge.name}" if judge else model.name))
+    if embedded:
+        click.echo(STAND_IN)
+    click.echo()
+    view = SideBySide(Console(), prompted)
+    for pair in tried.pairs:
+        view.show(pair)
+    for line in spending.lines(tried.pairs):
+        click.echo(printable(line))
+
+
+def _next(trial: _Trial, place: _Place, model: "Model", jury: "Jury | None") -> str:
+    """What to type next: with an assistant a whole evaluation, which is what shows anything; without one a prompt."""
+    again = list(_again(trial, place, model, jury))
+    if trial.assistant is None:
+        return f"Next: {' '.join(['dspy-proact try @FILE', *again])}, with a prompt in FILE"
+    shown = "" if place.conversation else "A few triggers show how it reads and no more. "
+    return f"{shown}Next: {' '.join(['dspy-proact eval', _prompt(trial), *again])}"
+
+
+def _prompt(trial: _Trial) -> str:
+    if trial.program:
+        return f"--program {shlex.quote(str(trial.program))}"
+    text = trial.text or ""
+    short = len(text) <= _LONGEST_REPEATED and text.isprintable()
+    return f"--system-prompt {shlex.quote(text) if short else '@FILE'}"
+
+
+def _again(trial: _Trial, place: _Place, model: "Model", jury: "Jury | None") -> Iterator[str]:
+    """The flags that decide the same models, without user, password and query of an endpoint."""
+    yield from trial.model.flags(model.endpoint)
+    if jury:
+        yield from trial.judge.flags(jury.models[0].endpoint)
+    if place.corpus:
+        yield f"--corpus {shlex.quote(place.corpus)}"

@@ -1,0 +1,198 @@
+"""The card of a compiled assistant, as a person reads it."""
+
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.cli.views.card_text import recipe_text, usage_text, versions_text
+from dspy_proact.corpus import CONTROL_RULE
+from dspy_proact.kept import write_whole
+from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
+from dspy_proact.report import (
+    STAND_IN,
+    ScatterPoint,
+    cell,
+    coefficient,
+    counted,
+    percent,
+    probability,
+    scatter_svg,
+)
+from dspy_proact.stats import Estimate
+
+
+def print_assistant_card(artefact: AssistantArtefact) -> None:
+    """Print what a compile bought and what it cost, out of fold, with what it was made."""
+    console, card = Console(soft_wrap=False), artefact.card
+    made = card.provenance
+    console.print(
+        cell(f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}")
+    )
+    if made.embedded:
+        console.print(cell(STAND_IN))
+    console.print(cell(f"{card.statement}."))
+    for warning in card.warnings:
+        console.print(cell(f"warning: {warning}."))
+    console.print(_changes(card))
+    if _looked_at(card):
+        console.print(_front(card))
+    for line in _notes(artefact):
+        console.print(cell(line))
+
+
+def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
+    """Candidates that no other one beats in one direction without losing in the other; by falling score."""
+    looked = [each for each in candidates if each.offers is not None and each.share == 1]
+    front: list[CandidateCard] = []
+    for each in sorted(looked, key=lambda each: (-each.score, each.offers or 0.0)):
+        if not front or (each.offers or 0.0) < (front[-1].offers or 0.0):
+            front.append(each)
+    return front
+
+
+def front_svg(card: AssistantCard) -> str:
+    """Score against unwanted offers, as SVG: the candidates that were looked at, those of the front marked."""
+    front = {(each.score, each.offers) for each in pareto_front(card.candidates)}
+    places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
+    for number, each in enumerate(card.candidates, start=1):
+        if each.offers is not None and each.share == 1:
+            places.setdefault((each.score, each.offers), {})[number] = each
+    points = [
+        ScatterPoint(_called(alike), _share(offers), _share(score), marked=(score, offers) in front)
+        for (score, offers), alike in places.items()
+    ]
+    notes = [
+        *([f"{STAND_IN}."] if card.provenance.embedded else []),
+        "By the tuning judge on the turns where they were chosen, not tested; no intervals are known.",
+        "Filled: no other one is better in one direction and as good in the other.",
+    ]
+    return scatter_svg(
+        points,
+        title="Candidates of the last compile",
+        x="control turns with an unwanted offer",
+        y=f"mean score, {', '.join(card.chosen)}",
+        note=" ".join(notes),
+    )
+
+
+def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
+    """Write the candidates' picture beside an artefact; where it is, or None where offers were not looked at.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    path = artefact.with_name("front.svg")
+    if not _looked_at(card):
+        return None
+    write_whole(path, front_svg(card))
+    return path
+
+
+def _looked_at(card: AssistantCard) -> bool:
+    """Whether unwanted offers of other candidates than the start are known."""
+    return any(candidate.offers is not None and candidate.share == 1 for candidate in card.candidates[1:])
+
+
+def _share(value: float) -> Estimate:
+    return Estimate(value, reason="no interval is known of a candidate")
+
+
+def _called(alike: dict[int, CandidateCard]) -> str:
+    """What the candidates at one place are called, by their numbers in the order of trying; 1 is the start."""
+    named: list[str] = []
+    for number, each in alike.items():
+        titles = [*(["start"] if number == 1 else []), *(["chosen"] if each.chosen else [])]
+        named += [", ".join(titles)] if titles else []
+    named = named or [f"candidate {min(alike)}"]
+    more = len(alike) - len(named)
+    guards = sorted({guard for each in alike.values() for guard in each.broken})
+    chosen = any(each.chosen for each in alike.values())
+    told = ", ".join(named) + (f" and {more} alike" if more else "")
+    return told if chosen or not guards else f"{told} (breaks {', '.join(guards)})"
+
+
+def _changes(card: AssistantCard) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    table.add_column("out of fold", no_wrap=True)
+    for heading in ("n", "before", "after", "change", "p"):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    if len(card.chosen) > 1:
+        table.add_row(*map(cell, ["tuned for", *_shares(card.target)]))
+    for phase, change in card.phases.items():
+        mark = "*" if phase in card.chosen else ""
+        table.add_row(*map(cell, [f"{phase}{mark}", *_shares(change)]))
+    table.add_row(*map(cell, ["unwanted offers", *_shares(card.offers)]))
+    length = card.length
+    means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
+    times = "-" if length.difference.value is None else f"x {coefficient(length.difference.estimate)}"
+    table.add_row(*map(cell, ["words", _counted(length), *means, times, ""]))
+    return table
+
+
+def _shares(change: Change) -> list[str]:
+    before, after = percent(change.before.estimate), percent(change.after.estimate)
+    return [_counted(change), before, after, _points(change.difference.estimate), probability(change.p)]
+
+
+def _counted(change: Change) -> str:
+    """Turns that could be graded, of those asked where some could not."""
+    return str(change.count) if change.count == change.total else f"{change.count}/{change.total}"
+
+
+def _points(difference: Estimate) -> str:
+    """A difference in whole points of a hundred, so that the table fits a narrow terminal."""
+    if difference.value is None:
+        return "-"
+    told = f"{100 * difference.value:+.0f}"
+    if difference.low is None or difference.high is None:
+        return told
+    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
+
+
+def _rounded(share: float) -> str:
+    """A share in percent, never rounded to none."""
+    return "under 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
+
+
+def _front(card: AssistantCard) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("candidates: score", "unwanted offers", ""):
+        table.add_column(cell(heading), justify="right", no_wrap=True)
+    for each in pareto_front(card.candidates):
+        what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
+        table.add_row(*map(cell, [f"{100 * each.score:.0f} %", f"{100 * (each.offers or 0):.0f} %", what]))
+    return table
+
+
+def _notes(artefact: AssistantArtefact) -> list[str]:
+    card = artefact.card
+    low = "-" if card.target.low98 is None else f"{100 * card.target.low98:+.0f}"
+    guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
+    made = card.provenance
+    notes = [
+        "mean score (PASS 1, PARTIAL .5, FAIL 0) in %, * tuned for; each response is by a program that never saw its "
+        "persona or scenario; the program in this file was compiled on everything and has no score of its own. Claimed "
+        f"only where the 98 % interval lies above 0: its lower end is {low} points.",
+        f"{CONTROL_RULE}."
+        if card.controls
+        else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
+        f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
+        f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
+        f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, "
+        f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by "
+        f"{made.models['report_judge'].model}, prompts by {made.models['proposer'].model}.",
+    ]
+    if _looked_at(card):
+        notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
+    return [
+        *notes,
+        f"{len(artefact.state.demos)} demos; of the instruction's runs of eight words "
+        f"{_rounded(card.rubric_overlap)} stand in a rubric, {_rounded(card.conversation_overlap)} in a conversation; "
+        f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they "
+        "have words that only the rubric may have had.",
+        f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
+        f"made {made.created} with {versions_text(made.versions)}; "
+        f"corpus {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
+    ]

@@ -1,0 +1,69 @@
+"""A compile, done while a person watches, and what came of it."""
+
+import json
+
+import click
+
+from dspy_proact.cli.options.output import Output
+from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
+from dspy_proact.cli.views.compile_progress import CompileProgress
+from dspy_proact.cli.views.forecast import forecast_document, forecast_text
+from dspy_proact.cli.views.judge_card_text import print_judge_card
+from dspy_proact.cli.views.message import say
+from dspy_proact.compile import AssistantCompile, JudgeCompile
+from dspy_proact.errors import Halt
+from dspy_proact.programs import AssistantArtefact, JudgeArtefact
+
+
+def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, use: str) -> int:
+    """Do a compile and say how it ended, or only what it will take.
+
+    Args:
+        compiling: Checked already.
+        output: Where it is done, and what is printed.
+        use: What `eval` is given before the file of the program.
+
+    Returns:
+        The exit status.
+    """
+    if output.dry_run:
+        _print_forecast(compiling, output.as_json)
+        return 0
+    folder = output.out or compiling.default_folder
+    try:
+        with CompileProgress() as progress:
+            finished = compiling.run(folder, progress)
+    except Halt as halt:
+        say(f"{halt}\nWhat was answered is kept in {folder}. The same command goes on.")
+        return halt.exit_status
+    artefact = finished.artefact
+    print_card(artefact, output.as_json)
+    if finished.paid == 0:
+        say("Nothing was left to do: every answer stood in the record, and no call was made.")
+    if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
+        say(f"The candidates are drawn in {picture}.")
+    say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
+    return 3 if _unscored(artefact) else 0
+
+
+def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool) -> None:
+    """Print the card of a compiled program on standard output."""
+    if as_json:
+        click.echo(json.dumps(artefact.card.model_dump(mode="json"), indent=2, allow_nan=False))
+    elif isinstance(artefact, JudgeArtefact):
+        print_judge_card(artefact)
+    else:
+        print_assistant_card(artefact)
+
+
+def _print_forecast(compiling: JudgeCompile | AssistantCompile, as_json: bool) -> None:
+    forecast = compiling.forecast()
+    if as_json:
+        click.echo(json.dumps(forecast_document(forecast), indent=2))
+        return
+    for line in [*forecast_text(forecast), "None is made now."]:
+        click.echo(line)
+
+
+def _unscored(artefact: JudgeArtefact | AssistantArtefact) -> int:
+    return artefact.card.unread if isinstance(artefact, JudgeArtefact) else artefact.card.unscored

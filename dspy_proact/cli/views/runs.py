@@ -1,0 +1,55 @@
+"""The runs of a command, done one after another with one set of limits."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dspy_proact.benchmarks import Execution, Finished
+from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.run_progress import Progress
+from dspy_proact.errors import Halt
+from dspy_proact.runs import Scope
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How the runs of a command ended."""
+
+    finished: Sequence[Finished]
+    """Those that came to their end, in order; all of them unless there was a halt."""
+    halt: Halt | None
+    """What stopped the one after them."""
+    halted: Path | None
+    """Its folder."""
+
+    def close(self) -> int:
+        """Say where the results are and what to type next; the exit status."""
+        if self.finished and not self.halt and not any(run.stages for run in self.finished):
+            say("Nothing was left to do: every result was on disk, and no call was made.")
+        for run in self.finished:
+            say(f"The run is in {run.path}. Next: dspy-proact report {run.path} --json")
+        if self.halt:
+            say(f"{self.halt}\nWhat is done is kept in {self.halted}. The same command goes on.")
+            return self.halt.exit_status
+        return 3 if any(run.unscored for run in self.finished) else 0
+
+
+def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
+    """Do each run into its folder; what one spends counts against the limits of the next."""
+    # DSPy would log a line for every response cut at the token limit; the report counts them.
+    logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
+    finished: list[Finished] = []
+    spent = None
+    for execution, path in runs:
+        execution.check(path, scope)
+    for execution, path in runs:
+        if len(runs) > 1:
+            say(f"{execution.manifest.identity.assistant.model}:")
+        try:
+            with Progress() as progress:
+                finished.append(execution.run(path, scope, progress, spent))
+        except Halt as halt:
+            return Ending(finished, halt, path)
+        spent = execution.spent
+    return Ending(finished, None, None)

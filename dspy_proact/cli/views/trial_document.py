@@ -1,0 +1,66 @@
+"""A trial as JSON, and what it has used. The document's shape is a promise: scripts read it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
+from dspy_proact.calls import Call, Usage
+from dspy_proact.models import Model
+
+
+class Spending:
+    """What calls have used, by role, at the price of its model.
+
+    Args:
+        assistant: The model under test.
+        judge: The model that grades; None where nobody does.
+    """
+
+    def __init__(self, assistant: Model, judge: Model | None):
+        self._prices = {model.role.name: model.price for model in (assistant, judge) if model}
+
+    def of(self, calls: Iterable[Call]) -> dict[str, Usage]:
+        """Every attempt counted; a role that is not there has none."""
+        calls = list(calls)
+        return {role: Usage.of([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
+
+    def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
+        """A line a role, for a person."""
+        for role, usage in self.of(call for pair in pairs for call in pair.calls).items():
+            cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
+            tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
+            yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
+
+
+def pair_document(pair: Pair, spending: Spending) -> dict[str, Any]:
+    """One conversation with its responses: an object of the list of `try --json`.
+
+    `trigger` and `phase` are null for a conversation of a person's own, `with` where there was neither a prompt nor a
+    program. `error` begins with a short word; a response or verdict that a halt left out has `stopped`.
+    """
+    return {
+        "trigger": pair.case.key or None,
+        "phase": pair.case.stratum or None,
+        "user_message": user_message(pair.case),
+        "with": None if pair.prompted is None else _side(pair.prompted),
+        "without": _side(pair.bare),
+        "usage": {role: _usage_document(usage) for role, usage in spending.of(pair.calls).items()},
+    }
+
+
+def _side(side: Side) -> dict[str, Any]:
+    response, verdict = side.response, side.verdict
+    return {
+        "response": response.text if response else None,
+        "truncated": response.truncated if response else None,
+        "grade": str(verdict.grade) if verdict else None,
+        "reasoning": verdict.reasoning if verdict else None,
+        "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],
+        "error": side.error,
+    }
+
+
+def _usage_document(usage: Usage) -> dict[str, Any]:
+    known = asdict(usage)
+    return known if usage.reason else {name: value for name, value in known.items() if name != "reason"}

@@ -1,0 +1,94 @@
+"""How a run asks: a finished request, straight to the gate.
+
+DSPy prepares, prices and remembers a call in layers for which a run has no use and which take more of the processor
+than the call. What is sent is DSPy's own nevertheless: the first question of a kind goes through all of them, up to an
+engine that only listens, and what arrives there is the form of those that follow, but for their messages.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from copy import copy
+from dataclasses import replace
+from typing import Any, cast
+
+import dspy
+from dspy.lm15 import DataPart, Request, Response, TextPart, request_from_openai_chat
+from dspy.utils.exceptions import AdapterParseError
+
+from dspy_proact.programs.asking import Answered, answered, ask, ours
+
+_LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
+"""DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
+
+
+class Direct:
+    """A way to ask one model, of which no history or trace is kept.
+
+    Where a person has configured callbacks, it goes through DSPy, so that they hear of it.
+
+    Args:
+        lm: Behind the gate.
+    """
+
+    def __init__(self, lm: dspy.LM):
+        self._lm = lm
+        self._engine: Any = lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
+        self._forms: dict[tuple[dspy.Predict, type[dspy.Adapter]], Request] = {}
+
+    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+        """The answer; raises ours of `errors`."""
+        if dspy.settings.callbacks:
+            with dspy.context(lm=self._lm, **_LEAN):
+                return await ask(predictor, adapter, **inputs)
+        signature = cast("Any", predictor.signature)
+        form = self._form(predictor, adapter, inputs)
+        messages = adapter.format(signature, predictor.demos, inputs)
+        asked = request_from_openai_chat({"model": form.model, "messages": messages})
+        with ours() as calls:
+            text = _text(await self._engine.complete(replace(asked, config=form.config)))
+            if not text:
+                nothing = "The LM returned an empty or null response."
+                raise AdapterParseError(type(adapter).__name__, signature, text, nothing)
+            return answered(dspy.Prediction(**adapter.parse(signature, text)), calls)
+
+    def _form(self, predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> Request:
+        """A request of DSPy's for a question of this kind."""
+        kind = (predictor, type(adapter))
+        if kind not in self._forms:
+            listening: Any = copy(self._lm)
+            listening._engine_spec = _Listening(self._lm.engine)
+            try:
+                with dspy.context(lm=listening, adapter=adapter, callbacks=[], **_LEAN):
+                    predictor(**inputs)
+            except _Heard as heard:
+                self._forms[kind] = heard.request
+        return self._forms[kind]
+
+
+class _Listening:
+    """An engine that is described as another one, hears what it is asked and answers nothing."""
+
+    def __init__(self, other: Any):
+        self.supports_response_schema: bool = other.supports_response_schema
+        self.supports_function_calling: bool = other.supports_function_calling
+        self.supports_reasoning: bool = other.supports_reasoning
+        self.supported_params: Iterable[str] = other.supported_params
+
+    def complete(self, request: Request) -> Response:
+        raise _Heard(request)
+
+
+class _Heard(BaseException):
+    """No `Exception`, for DSPy makes its own of those."""
+
+    def __init__(self, request: Request):
+        super().__init__()
+        self.request = request
+
+
+def _text(response: Response) -> str:
+    """The text of an answer; what its client has read as data by the schema is JSON again."""
+    parts = [part for part in response.message.parts if isinstance(part, TextPart | DataPart)]
+    return "".join(
+        part.text if isinstance(part, TextPart) else json.dumps(part.value, ensure_ascii=False) for part in parts
+    )

@@ -1,0 +1,86 @@
+"""A comparison as a JSON document."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from dspy_proact.report.agreement_document import agreement_document, paired_document
+from dspy_proact.report.comparison import CasePair, Comparison, Difference
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Nouns
+
+
+def comparison_document(comparison: Comparison) -> dict[str, Any]:
+    """The document of `compare --json`: differences are b minus a; `p_holm` is adjusted over the strata."""
+    nouns = comparison.a.nouns
+    strata = {
+        name: _row(row, nouns)
+        | _adjusted(*comparison.adjusted[name])
+        | _measures(comparison, [pair for pair in comparison.pairs if pair.stratum == name])
+        for name, row in comparison.rows.items()
+    }
+    return {
+        "a": _side(comparison.a, comparison),
+        "b": _side(comparison.b, comparison),
+        "changed": [{"field": field, "a": a, "b": b} for field, a, b in comparison.changed],
+        nouns.cases: {
+            "shared": comparison.shared,
+            "compared": len(comparison.pairs),
+            "worded_otherwise": comparison.otherwise,
+        },
+        nouns.strata: strata,
+        "overall": {
+            "micro": _row(comparison.micro, nouns),
+            "macro": _row(comparison.macro, nouns, describe=False),
+            **_measures(comparison, comparison.pairs),
+        },
+        "controls": _controls(comparison.controls, nouns) if comparison.controls else None,
+        **({} if comparison.controls else {"controls_reason": f"no {nouns.control} was scored in both"}),
+        "grades": comparison.flips,
+        "breakdowns": {
+            key: {group: _row(row, nouns) for group, row in comparison.breakdown(key).items()}
+            for key in comparison.breakdowns
+        },
+        f"farthest_{nouns.groups}": [
+            {nouns.group: name, "pairs": pairs, "score_sum": total} for name, pairs, total in comparison.farthest
+        ],
+        "judges": agreement_document(comparison.agreement) if comparison.agreement else None,
+        **({} if comparison.agreement else {"judges_reason": "the two did not grade the same responses"}),
+    }
+
+
+def _controls(row: Difference, nouns: Nouns) -> dict[str, Any]:
+    """Shares of the worst label at the control cases of both."""
+    a, b = (rate.for_json() for rate in row.scores)
+    return {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}
+
+
+def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
+    found = row.discordant
+    discordant = {"both": found.both, "only_a": found.only_a, "only_b": found.only_b, "neither": found.neither}
+    return {
+        "pairs": row.pairs,
+        "a": row.scores[0].for_json(),
+        "b": row.scores[1].for_json(),
+        "weighted": paired_document(row.weighted, nouns),
+        "pass_rate": paired_document(row.passes, nouns),
+        **({"passes": discordant} if describe else {}),
+    }
+
+
+def _measures(comparison: Comparison, pairs: Sequence[CasePair]) -> dict[str, Any]:
+    """The measures of some pairs; nothing where the benchmark declares none."""
+    found = {
+        name: {"a": each.a.for_json(), "b": each.b.for_json(), "difference": each.difference.for_json()}
+        for name, each in comparison.measured(pairs).items()
+    }
+    return {"measures": found} if found else {}
+
+
+def _adjusted(weighted: float | None, passes: float | None) -> dict[str, Any]:
+    return {"p_holm": {"weighted": weighted, "pass_rate": passes}}
+
+
+def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
+    asked = len({outcome.key for outcome in summary.outcomes})
+    named = {"path": summary.path, "model": summary.model, "judge": summary.judge or None, "embedded": summary.embedded}
+    return named | {comparison.a.nouns.cases: asked, "left_out": asked - len(comparison.pairs)}

@@ -1,0 +1,67 @@
+"""What one benchmark says in reports beside what is said of all; each that has something to say has a room for it."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dspy_proact.report.controls import Controls
+from dspy_proact.report.numbers import percent
+from dspy_proact.report.outcome import GivenVerdict, Outcome
+
+View = Mapping[str, Any]
+"""What the programs saw of a case, as JSON."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an exported table."""
+
+    name: str
+    kind: Literal["string", "int64", "float64", "bool"]
+    of: Callable[[Outcome, GivenVerdict | None], Any]
+    """Its value for an outcome and one of its verdicts; None where there is nothing."""
+
+
+def _same(one: View, other: View) -> bool:
+    return one == other
+
+
+def _control_document(controls: Controls) -> dict[str, Any]:
+    evidence = {"checked": controls.evidence.checked, "verified": controls.evidence.verified}
+    return controls.counts() | {"rate": controls.rate.for_json(), "evidence": evidence}
+
+
+def _control_lines(controls: Controls) -> Iterator[str]:
+    total, told = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
+    yield (
+        f"{controls.worst}: {percent(controls.rate)} % of {controls.count('scored')}/{total} {controls.nouns.controls}"
+        f"{told}. In no score above."
+    )
+
+
+def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+    return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
+
+
+@dataclass(frozen=True)
+class Particulars:
+    """What a benchmark says of its own; of one that says nothing, what stands here."""
+
+    notes: tuple[str, ...] = ()
+    """Sentences below every summary."""
+    ungrouped: frozenset[str] = frozenset()
+    """Keys of a case that are text and no group."""
+    breakdowns: tuple[str, ...] = ()
+    """Keys of a case by which differences are broken down."""
+    alike: Callable[[View, View], bool] = _same
+    """Whether two views are of one case, asked in the same words."""
+    control_rate: str = "rate of the worst label"
+    """What the share of control cases with the worst label is called."""
+    control_document: Callable[[Controls], dict[str, Any]] = _control_document
+    control_lines: Callable[[Controls], Iterable[str]] = _control_lines
+    """What is told of control cases that there are."""
+    case_columns: tuple[Column, ...] | None = None
+    """Columns that tell of a case; None for one each key."""
+    verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
+    """Columns that tell of a verdict."""

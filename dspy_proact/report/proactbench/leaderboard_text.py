@@ -1,0 +1,84 @@
+"""A leaderboard as a person reads it on a terminal."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.corpus import TRIGGERS_PER_PHASE
+from dspy_proact.report.numbers import cell, counted, percent
+from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT, Entry, Leaderboard, own_name
+
+
+def print_leaderboard(board: Leaderboard, console: Console) -> None:
+    """Print the order, what each run is and how it differs, and what the ranks rest on; fits in 80 columns."""
+    runs = f", and {counted(len(board.runs), 'run')}" if board.runs else ""
+    console.print(cell(f"proactbench: {len(board.entries) - len(board.runs)} published models{runs}"))
+    console.print(_table(board))
+    about = [line for number, entry in enumerate(board.runs, start=1) for line in _about(number, entry)]
+    for line in (*about, *_notes(board)):
+        console.print(cell(line))
+
+
+def _table(board: Leaderboard) -> Table:
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
+    for heading in ("rank", "range", "strict\nrank"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("model", overflow="fold")
+    for heading in ("scored", "lenient", "strict", *(phase[0] for phase in TRIGGERS_PER_PHASE)):
+        table.add_column(heading, justify="right", no_wrap=True)
+    number = 0
+    for place, entry in enumerate(board.entries):
+        number += not entry.published
+        if place == len(board.ranked):
+            table.add_section()
+        table.add_row(*map(cell, _row(entry, "" if entry.published else f" [{number}]")))
+    return table
+
+
+def _row(entry: Entry, mark: str) -> list[str]:
+    placed = (entry.rank_lenient, entry.rank_range, entry.rank_strict)
+    scored = f"{entry.tried.scored}/{entry.tried.total + entry.pending}"
+    overall = (entry.scores.weighted.value, entry.scores.strict_weighted.value)
+    phases = (phase.weighted for phase in entry.phases.values())
+    return [*map(_rank, placed), own_name(entry.model) + mark, scored, *map(_share, (*overall, *phases))]
+
+
+def _about(number: int, entry: Entry) -> list[str]:
+    """What the table has no room for."""
+    lenient, strict = entry.scores.weighted, entry.scores.strict_weighted
+    reason = f" ({lenient.reason})" if lenient.reason else ""
+    about = f"[{number}] {entry.model}, {entry.path}: lenient {percent(lenient)}, strict {percent(strict)}{reason}"
+    return [about, *(f"    not ranked: {difference}" for difference in entry.differences)]
+
+
+def _notes(board: Leaderboard) -> list[str]:
+    initials, names = ", ".join(phase[0] for phase in TRIGGERS_PER_PHASE), ", ".join(TRIGGERS_PER_PHASE)
+    ranked, dropped = len(board.ranked), sum(entry.tried.unscored for entry in board.entries if entry.published)
+    moves = ", ".join(
+        f"{own_name(entry.model)} {entry.rank_lenient}→{entry.rank_strict}"
+        for entry in board.ranked
+        if entry.rank_lenient != entry.rank_strict
+    )
+    among = sum(not entry.differences for entry in board.runs)
+    ranks = f" {counted(among, 'run')} ranked, so all ranks are among {ranked}." if among else ""
+    return [
+        *([f"runs: 95 % intervals, cluster-robust over scenarios.{ranks}"] if board.runs else []),
+        f"lenient: weighted score in % over scored triggers, as published; {initials}: the same by phase ({names}).",
+        f"strict: over all that were tried, the unscored counting 0; of the published models' triggers {dropped} "
+        f"were dropped without a trace. Ranks that this moves: {moves}.",
+        f"range: the lenient ranks, of {ranked}, that tests on counts leave open: all {ranked * (ranked - 1) // 2} "
+        f"pairs, Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the triggers of one scenario. "
+        "That two models cannot be told apart is not transitive, so there are no groups of equals.",
+        "published: ProactBench (arXiv 2605.09228), judge GPT-5.4. Counts alone, without scenarios, give no interval.",
+    ]
+
+
+def _rank(rank: int | tuple[int, int] | None) -> str:
+    if isinstance(rank, tuple):
+        return "–".join(map(str, sorted(set(rank))))
+    return "-" if rank is None else str(rank)
+
+
+def _share(value: float | None) -> str:
+    # No room for a full 100.0, which would take a column's width from the names.
+    return "-" if value is None else f"{100 * value:.1f}".replace("100.0", "100")

@@ -1,0 +1,106 @@
+"""What ProactBench says in reports beside what is said of every benchmark."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dspy_proact.corpus import CONTROL_RULE, HUMAN_ALPHA
+from dspy_proact.report.controls import Controls
+from dspy_proact.report.numbers import coefficient, counted, percent
+from dspy_proact.report.outcome import GivenVerdict, Outcome
+from dspy_proact.report.particulars import Column, Particulars, View
+from dspy_proact.report.proactbench.author_agreement import author_agreement
+from dspy_proact.runs import Nouns
+from dspy_proact.types import Offers
+
+NOUNS = Nouns(
+    case="trigger",
+    cases="triggers",
+    stratum="phase",
+    strata="phases",
+    group="scenario",
+    groups="scenarios",
+    control="control turn",
+    controls="control turns",
+    row="dialogue",
+    rows="dialogues",
+)
+"""Of a results file, which has no manifest to name them."""
+
+
+def grounded(controls: Controls) -> tuple[int, int]:
+    """Unwanted offers that hang on a detail of the conversation, and all of them, over all verdicts."""
+    told = [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
+    return sum(offer.grounded for offer in told), len(told)
+
+
+def control_document(controls: Controls) -> dict[str, Any]:
+    """Control turns as JSON: how often something was offered that nobody asked for."""
+    hang, unwanted = grounded(controls)
+    return controls.counts() | {
+        "unwanted_offers": controls.rate.for_json(),
+        "offers": {"unwanted": unwanted, "grounded": hang},
+        "evidence": {"checked": controls.evidence.checked, "verified": controls.evidence.verified},
+        "rule": CONTROL_RULE,
+    }
+
+
+def control_lines(controls: Controls) -> Iterator[str]:
+    """The rate of unwanted offers with its rule."""
+    evidence, rate, (hang, unwanted) = controls.evidence, controls.rate, grounded(controls)
+    told = f" ({rate.reason})" if rate.reason else ""
+    yield (
+        f"unwanted offers: {percent(rate)} % of {controls.count('scored')}/{len(controls.outcomes)} control turns"
+        f"{told}; every quote of {evidence.verified} of {evidence.checked} verdicts with an offer stands. In no score "
+        "above."
+    )
+    if unwanted:
+        yield f"{hang} of {counted(unwanted, 'unwanted offer')} hang on the conversation, the others would fit anybody."
+    yield f"{CONTROL_RULE}."
+    yield (
+        f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
+        f"{coefficient(author_agreement())} (author ratings, no human study)."
+    )
+
+
+def alike(one: View, other: View) -> bool:
+    """Whether two views are of one trigger; a results file has the last message and the rubric of it, or less."""
+    ours: list[dict[str, Any]] = one.get("conversation") or []
+    theirs: list[dict[str, Any]] = other.get("conversation") or []
+    if not ours or not theirs or min(len(ours), len(theirs)) > 1:
+        return one == other
+    said = (ours[-1].get("user"), theirs[-1].get("user"))
+    return one.get("rubric") == other.get("rubric") and (said[0] == said[1] or None in said)
+
+
+def _user_message(outcome: Outcome, _: GivenVerdict | None) -> str | None:
+    conversation: list[dict[str, Any]] = outcome.view.get("conversation") or [{}]
+    return conversation[-1].get("user")
+
+
+def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+    quotes: list[Mapping[str, Any]] | None = verdict.detail.get("evidence") if verdict else None
+    return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
+
+
+PROACTBENCH = Particulars(
+    notes=(
+        "human reference: people agree on such grades with ordinal alpha "
+        f"{', '.join(f'{phase} {alpha:.2f}' for phase, alpha in HUMAN_ALPHA.items())} (published study).",
+    ),
+    ungrouped=frozenset({"curated_response"}),
+    breakdowns=("life_domain", "turn"),
+    alike=alike,
+    control_rate="unwanted offers",
+    control_document=control_document,
+    control_lines=control_lines,
+    case_columns=(
+        Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
+        Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),
+        Column("turn", "int64", lambda outcome, _: outcome.meta.get("turn")),
+        Column("user_message", "string", _user_message),
+    ),
+    verdict_columns=(
+        Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),
+        Column("evidence", "string", _evidence),
+    ),
+)

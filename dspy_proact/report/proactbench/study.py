@@ -1,0 +1,116 @@
+"""How far a judge agrees with people, beside how far people agree with each other: by phase and pooled."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from dspy_proact.corpus import RatedItem, Ratings, published_ratings
+from dspy_proact.errors import UsageError
+from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
+from dspy_proact.report.summary import Summary
+from dspy_proact.stats import Standing
+from dspy_proact.types import Grade, Phase
+from dspy_proact.views import JudgeView
+
+
+@dataclass(frozen=True)
+class Study:
+    """Ratings with what they say of people and of a judge."""
+
+    ratings: Ratings
+    """After what was left out."""
+    choices: Choices
+    whole: Part
+    """All phases together, before any rater was left out."""
+    excluded: tuple[str, ...] = ()
+    """Raters left out by the published rule."""
+    embedded: bool = False
+    """Whether responses and the judge's grades are of the embedded stand-in."""
+
+    @cached_property
+    def pooled(self) -> Part:
+        """All phases together."""
+        return Part(_rated(self.ratings), self.choices)
+
+    @cached_property
+    def phases(self) -> Mapping[Phase, Part]:
+        """Each phase, also those that nobody rated."""
+        parts = {phase: [each for each in self.pooled.rated if each.item.phase is phase] for phase in Phase}
+        return {phase: Part(rated, self.choices) for phase, rated in parts.items()}
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """Each phase, and all of them pooled, by name."""
+        return {**{str(phase): part for phase, part in self.phases.items()}, "pooled": self.pooled}
+
+    @property
+    def apart(self) -> list[Standing]:
+        """Raters who agree with the others less than one person does with another, by the whole of their interval."""
+        usual = self.whole.reference.one_human.value
+        found = ((each, each.against_others.high) for each in self.whole.standings)
+        return [each for each, high in found if high is not None and usual is not None and high < usual]
+
+    @property
+    def balanced(self) -> bool:
+        """Whether items are the published ones, drawn by the judge's grade: no rate on them is one in the corpus."""
+        keys = {item.key for item in self.ratings.items}
+        known = self.ratings.name in {"published", "proactbench"}
+        return known or keys == {item.key for item in published_ratings().items}
+
+
+def study(ratings: Ratings, choices: Choices | None = None, *, embedded: bool = False) -> Study:
+    """Compare people with each other and with the judge.
+
+    Args:
+        ratings: Of any study, with the judge's grades where they are known.
+        choices: What is counted, and how.
+        embedded: Whether responses and the judge's grades are of the embedded stand-in.
+
+    Raises:
+        UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
+    """
+    choices = choices or Choices()
+    whole = Part(_rated(ratings), Choices())
+    if not choices.exclude:
+        return Study(ratings, choices, whole, embedded=embedded)
+    if not whole.compared:
+        raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
+    excluded = tuple(whole.excluded)
+    kept = tuple(rating for rating in ratings.ratings if rating.annotator not in excluded)
+    if not kept:
+        raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
+    return Study(replace(ratings, ratings=kept), choices, whole, excluded, embedded)
+
+
+def items_of(summary: Summary) -> tuple[RatedItem, ...]:
+    """The cases of a run as items to rate, with the judge's grade and the response of the first epoch, if any.
+
+    Of a results file without a view: it does not hold the conversations.
+
+    Raises:
+        UsageError: The run is of another benchmark.
+    """
+    try:
+        return tuple(
+            RatedItem(
+                key=outcome.key,
+                phase=Phase(outcome.stratum),
+                scenario=outcome.group,
+                persona=str(outcome.meta.get("persona", "")),
+                judge=Grade(outcome.label) if outcome.label else None,
+                view=JudgeView.model_validate(outcome.view) if summary.manifest else None,
+                response=outcome.response,
+                model=summary.model,
+            )
+            for outcome in summary.outcomes
+            if outcome.epoch == 1
+        )
+    except (ValidationError, ValueError):
+        raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by") from None
+
+
+def _rated(ratings: Ratings) -> list[Rated]:
+    pairs = ((item, ratings.by_item[item.key]) for item in ratings.items)
+    return [Rated(item, given) for item, given in pairs if given]

@@ -1,0 +1,211 @@
+"""A summary as a person reads it on a terminal."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.calls import Usage
+from dspy_proact.report.agreement import agree_within
+from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, percent
+from dspy_proact.report.outcome import Outcome
+from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
+from dspy_proact.runs import Nouns
+from dspy_proact.stats import Figure, Repeats
+
+
+def print_summary(summary: Summary, console: Console, by: Sequence[str] = ()) -> None:
+    """Print scores with denominators and intervals, breakdowns, then what is unscored, verified and used.
+
+    Raises:
+        UsageError: The cases have no such key to break down by.
+    """
+    breakdowns = [_breakdown(summary, key) for key in by]
+    for line in _heading(summary):
+        console.print(cell(line))
+    console.print(_table(summary))
+    if summary.measures:
+        console.print(_measures(summary))
+    for table in breakdowns:
+        console.print(table)
+    for line in _notes(summary, bool(by)):
+        console.print(cell(line))
+
+
+def _heading(summary: Summary) -> list[str]:
+    manifest = summary.manifest
+    program = manifest.identity.assistant.program if manifest else "unknown"
+    told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
+    heading = f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"
+    learned = manifest.learned_on if manifest else 0
+    rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows) if manifest else ""
+    return [
+        heading,
+        *([STAND_IN] if summary.embedded else []),
+        *(
+            [f"compiled on {learned} of these {rows}: on them this is no test of it; its card has one, out of fold"]
+            if learned
+            else []
+        ),
+    ]
+
+
+def _table(summary: Summary) -> Table:
+    table = _empty_table(summary, summary.nouns.stratum)
+    for stratum in summary.strata:
+        table.add_row(*map(cell, _row(summary, stratum, summary.of_stratum(stratum))))
+    table.add_section()
+    table.add_row(*map(cell, _row(summary, "micro", summary.outcomes)))
+    table.add_row("macro", *[""] * (1 + len(summary.labels)), *map(cell, _numbers(summary.macro)))
+    return table
+
+
+def _breakdown(summary: Summary, key: str) -> Table:
+    table = _empty_table(summary, key)
+    for group, (outcomes, _) in summary.breakdown(key).items():
+        small = "*" if is_small(outcomes) else ""
+        table.add_row(*map(cell, _row(summary, f"{group}{small}", outcomes)))
+    return table
+
+
+def _empty_table(summary: Summary, first: str) -> Table:
+    return headed(first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict")
+
+
+def _measures(summary: Summary) -> Table:
+    table = headed(summary.nouns.stratum, *(measure.title for measure in summary.measures))
+    for name, outcomes in _named(summary).items():
+        table.add_row(*map(cell, [name, *map(coefficient, summary.measured(outcomes).values())]))
+    return table
+
+
+def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
+    scored = sum(outcome.state == "scored" for outcome in outcomes)
+    counts = [str(sum(outcome.label == label for outcome in outcomes)) for label in summary.labels]
+    return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(summary.scores_of(outcomes))]
+
+
+def _numbers(scores: Scores) -> list[str]:
+    strict = scores.strict_weighted.value
+    return [percent(scores.pass_rate), percent(scores.weighted), "-" if strict is None else f"{100 * strict:.1f}"]
+
+
+def _notes(summary: Summary, broken_down: bool) -> list[str]:
+    epochs, nouns = summary.manifest.epochs if summary.manifest else 1, summary.nouns
+    asked = counted(summary.case_count, nouns.case, nouns.cases)
+    times = f" x {epochs} epochs" if epochs > 1 else ""
+    notes = [
+        f"{asked}{times} in {counted(summary.group_count, nouns.group, nouns.groups)}; "
+        f"% with 95 % intervals, cluster-robust over {nouns.groups}."
+    ]
+    if summary.measures:
+        titles = ", ".join(measure.title for measure in summary.measures)
+        notes.append(
+            f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
+        )
+    if broken_down:
+        notes.append(
+            f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for there being many of them: "
+            "a group that stands out may do so by chance."
+        )
+    if summary.count("unscored"):
+        reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
+        notes.append(f"unscored {summary.count('unscored')}: {reasons}. Strict scores count them 0.")
+    if summary.count("pending"):
+        notes.append(f"pending {summary.count('pending')}: the run is not complete.")
+    if summary.truncated:
+        notes.append(f"{summary.truncated} responses were cut at the token limit and judged as they are.")
+    if summary.tried_again:
+        notes.append(f"{counted(summary.tried_again, 'failure')} tried again.")
+    if summary.evidence.checked:
+        notes.append(
+            f"evidence: {summary.evidence.verified} of {summary.evidence.checked} verdicts quote the response."
+        )
+    notes += [*_warnings(summary), *_controls(summary), *_several(summary)]
+    notes += _variances(summary.repeats, nouns) if summary.repeats else []
+    notes += [f"{role}: {_usage(usage)}" for role, usage in summary.usage.items()]
+    return [*notes, *summary.particulars.notes]
+
+
+def _controls(summary: Summary) -> Iterable[str]:
+    """What happened at control cases; nothing where they were not asked for."""
+    if not summary.controls.reason:
+        return summary.particulars.control_lines(summary.controls)
+    return [f"{summary.particulars.control_rate}: {summary.controls.reason}."] if summary.controls.asked else []
+
+
+def _several(summary: Summary) -> Iterator[str]:
+    """What several verdicts on one response tell."""
+    several, unanimous = summary.judged_again
+    if not summary.judged_severally:
+        return
+    yield (
+        f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous. "
+        "Grade: the commonest, ties to the lower; weighted: their mean."
+    )
+    if summary.awaited:
+        yield f"{counted(summary.awaited, 'further verdict')} that --judge-epochs asked for are still to come."
+    if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):
+        yield from map(_grader, summary.graders)
+        for first, second in combinations(summary.judges, 2):
+            yield from agreement_lines(agree_within(summary, first, second))
+
+
+def _grader(grader: Grader) -> str:
+    evidence = grader.evidence
+    quotes = f"{evidence.verified} of {evidence.checked} quote the response"
+    missing = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
+    unread = f"; {sum(grader.unread.values())} not there{missing}" if grader.unread else ""
+    verdicts = counted(grader.verdicts, "verdict")
+    return f"judge {grader.name}: {verdicts}, weighted {percent(grader.weighted)}, {quotes}{unread}."
+
+
+def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
+    """Where the scores vary, and how often it pays to ask."""
+    named = {
+        nouns.cases: repeats.case_variance,
+        f"responses to one {nouns.case}": repeats.response_variance,
+        "verdicts on one response": repeats.judge_variance,
+    }
+    if repeats.response_variance.value is None:
+        named = {nouns.cases: repeats.case_variance, f"answers to one {nouns.case}": repeats.within_variance}
+    known = [f"{name} {figure.value:.3f}" for name, figure in named.items() if figure.value is not None]
+    variances = known or ["nothing that can be told from so little"]
+    worth = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}
+    return [
+        f"variance of the score between {', '.join(variances)}.",
+        f"worth paying for: {', '.join(f'{name} {_figure(figure)}' for name, figure in worth.items())}; "
+        "more buy at most a tenth of the variance of the mean.",
+    ]
+
+
+def _figure(figure: Figure[int]) -> str:
+    return f"unknown ({figure.reason})" if figure.value is None else str(figure.value)
+
+
+def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
+    """The outcomes of each stratum, and all."""
+    return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
+
+
+def _warnings(summary: Summary) -> list[str]:
+    """What is to be said of estimates, each reason once with the rows that it concerns."""
+    estimates = {name: summary.scores_of(outcomes).weighted for name, outcomes in _named(summary).items()}
+    estimates["macro"] = summary.macro.weighted
+    for name, outcomes in _named(summary).items():
+        told = zip(summary.measures, summary.measured(outcomes).values(), strict=True)
+        estimates |= {f"{measure.title} of {name}": estimate for measure, estimate in told}
+    rows: defaultdict[str, list[str]] = defaultdict(list)
+    for name, estimate in estimates.items():
+        if estimate.reason:
+            rows[estimate.reason].append(name)
+    return [f"{', '.join(names)}: {reason}." for reason, names in rows.items()]
+
+
+def _usage(usage: Usage) -> str:
+    cost = f"USD {usage.usd:.4f}" if usage.usd is not None else f"cost unknown ({usage.reason})"
+    tokens = f"{usage.prompt_tokens:,} tokens in ({usage.cached_tokens:,} cached), {usage.completion_tokens:,} out"
+    return f"{usage.calls:,} calls, {tokens}, {cost}"

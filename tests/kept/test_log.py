@@ -1,0 +1,281 @@
+"""A log: what was said to be kept is read again, whatever kills the writer and however full the disk is."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dspy_proact.errors import RunError
+from dspy_proact.kept import Log, read_log
+from dspy_proact.types import Frozen
+
+AWKWARD = 'line\nfeed, "quotes", \u2028, \x00, \x1b[31m, 漢字 and 🦉'
+"""Text that would break a format that is careless about line ends and escapes."""
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+class Note(Frozen):
+    text: str
+    weight: float = 0.0
+
+
+def notes(*texts: str) -> list[Note]:
+    return [Note(text=text) for text in texts]
+
+
+def kept(path: Path, *texts: str) -> Path:
+    with Log(path, Note) as log:
+        for note in notes(*texts):
+            log.append(note)
+    return path
+
+
+def texts(path: Path) -> list[str]:
+    return [note.text for note in read_log(path, Note)]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "notes.jsonl"
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Generator[Path]:
+    """A file system of 64 kB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True, check=False
+    )
+    if made.returncode:
+        pytest.skip("a file system is mounted by root only")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+# What is kept.
+
+
+def test_what_is_appended_is_read_in_its_order(path: Path):
+    assert texts(kept(path, "a", AWKWARD, "")) == ["a", AWKWARD, ""]
+    assert texts(kept(path, "b")) == ["a", AWKWARD, "", "b"]
+
+
+def test_one_record_is_one_line(path: Path):
+    assert kept(path, "a", AWKWARD).read_bytes().count(b"\n") == 2
+
+
+def test_a_record_can_be_read_as_soon_as_it_is_appended(path: Path):
+    with Log(path, Note) as log:
+        for count, note in enumerate(notes("a", "b", "c"), start=1):
+            log.append(note)
+            assert len(list(log)) == len(texts(path)) == count
+
+
+def test_a_log_that_was_never_begun_is_empty(path: Path):
+    assert texts(path) == []
+
+
+def test_half_a_surrogate_pair_is_kept_as_a_question_mark(path: Path):
+    assert texts(kept(path, "a\ud83d")) == ["a?"]
+
+
+@pytest.mark.parametrize("weight", [float("nan"), float("inf")])
+def test_what_no_json_holds_is_refused_and_nothing_of_it_kept(path: Path, weight: float):
+    with Log(path, Note) as log, pytest.raises(ValueError, match="not JSON compliant"):
+        log.append(Note(text="a", weight=weight))
+    assert path.read_bytes() == b""
+
+
+def test_threads_append_whole_lines_and_lose_none(path: Path):
+    def append(name: int) -> None:
+        start.wait()
+        for number in range(50):
+            log.append(Note(text=f"{name} {number} " + "x" * 500))
+
+    start = threading.Barrier(8)
+    with Log(path, Note) as log:
+        threads = [threading.Thread(target=append, args=(name,)) for name in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    said = [text.rsplit(" ", 1)[0] for text in texts(path)]
+    assert sorted(said) == sorted(f"{name} {number}" for name in range(8) for number in range(50))
+    assert [text for text in said if text.startswith("3 ")] == [f"3 {number}" for number in range(50)]
+
+
+# Lines that are torn or damaged.
+
+
+@given(written=st.lists(TEXTS, max_size=5), more=TEXTS, data=st.data())
+def test_any_prefix_loses_no_more_than_its_partial_last_line(written: list[str], more: str, data: st.DataObject):
+    with TemporaryDirectory() as folder:
+        path = kept(Path(folder, "notes.jsonl"), *written)
+        prefix = path.read_bytes()[: data.draw(st.integers(0, path.stat().st_size))]
+        path.write_bytes(prefix)
+        whole = written[: prefix.count(b"\n")]  # a line is whole when its line feed is there
+        assert texts(path) == whole
+        assert texts(kept(path, more)) == [*whole, more]
+
+
+@pytest.mark.parametrize("torn", [b"{", b'{"text": "c"', b"\xf0\x9f", b"null", b"\0" * 70_000, b"x" * 200_000])
+def test_a_torn_last_line_is_passed_over_by_readers_and_cut_by_the_writer(path: Path, torn: bytes):
+    whole = kept(path, "a", "b").read_bytes()
+    path.write_bytes(whole + torn)
+    assert texts(path) == ["a", "b"]
+    with Log(path, Note):
+        assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize("damage", [b"{", b"", b"\xff\xfe", b"[1]", b"{}", b'{"text": "a"}{"text": "b"}'])
+def test_a_damaged_line_before_the_last_is_named_with_the_mend(path: Path, damage: bytes):
+    first, *rest = kept(path, "a", "b").read_bytes().split(b"\n")
+    path.write_bytes(b"\n".join([first, damage, *rest]))
+    with pytest.raises(RunError) as caught:
+        texts(path)
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+    assert str(caught.value).endswith("; take this line out, and what it held is done again")
+
+
+def test_what_stands_before_a_damaged_line_is_given_first(path: Path):
+    path.write_bytes(kept(path, "a").read_bytes() + b"{}\n")
+    reading = read_log(path, Note)
+    assert next(reading).text == "a"
+    with pytest.raises(RunError, match=r"line 2: field 'text': Field required"):
+        next(reading)
+
+
+# Disks without room.
+
+
+def appended(log: Log[Note], text: str) -> bool:
+    """Whether the log says that it kept a note."""
+    try:
+        log.append(Note(text=text))
+    except RunError as error:
+        return "room" not in str(error)
+    return True
+
+
+def test_on_a_full_disk_what_is_not_whole_is_refused_and_what_is_said_to_be_kept_stays(small_disk: Path):
+    path, ballast = small_disk / "notes.jsonl", small_disk / "ballast"
+    ballast.write_bytes(b"x" * 8192)
+    with Log(path, Note) as log:
+        long = {f"{number} " + "x" * 999: None for number in range(100)}
+        said = [text for text in long if appended(log, text)]
+        assert 0 < len(said) < 100
+        assert texts(path) == said
+        ballast.unlink()
+        assert appended(log, "there is room again")
+    assert texts(path) == [*said, "there is room again"]
+    assert texts(kept(path, "and after a restart")) == [*said, "there is room again", "and after a restart"]
+
+
+WITHIN_A_LIMIT = """
+import resource, sys
+from pathlib import Path
+from test_log import Log, Note, appended
+with Log(Path(sys.argv[1]), Note) as log:
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    kept = [text for text in "abcdefgh" if appended(log, text * 200)]
+    resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    kept += [text for text in "z" if appended(log, text * 200)]
+print("".join(kept))
+"""
+
+
+def test_a_limit_on_the_size_of_files_cuts_no_line_in_two(path: Path):
+    # A line is 200 letters and 25 bytes around them, so that four fit into 1000 bytes.
+    here = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    told = subprocess.run(
+        [sys.executable, "-c", WITHIN_A_LIMIT, str(path)], env=here, capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "abcdz\n"
+    assert texts(path) == [letter * 200 for letter in "abcdz"]
+
+
+@pytest.mark.parametrize("gone", ["file", "folder"])
+def test_a_log_that_was_removed_keeps_nothing_more(tmp_path: Path, gone: str):
+    path = tmp_path / "below" / "notes.jsonl"
+    path.parent.mkdir()
+    with Log(path, Note) as log:
+        log.append(Note(text="a"))
+        path.unlink()
+        if gone == "folder":
+            path.parent.rmdir()
+        with pytest.raises(RunError, match="was removed; nothing more can be kept in it"):
+            log.append(Note(text="b"))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"somebody's line\n" * 9])
+def test_a_log_that_somebody_else_changed_is_left_alone(path: Path, content: bytes):
+    with Log(path, Note) as log:
+        log.append(Note(text="a"))
+        path.write_bytes(content)
+        with pytest.raises(RunError, match="was changed by somebody else"):
+            log.append(Note(text="b"))
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("below", [".", "notes.jsonl"])
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, below: str):
+    (tmp_path / "file").write_text("mine", encoding="utf-8")
+    for path in (tmp_path / "file" / below / "x", tmp_path / "none" / "x", tmp_path):
+        with pytest.raises(RunError) as caught:
+            Log(path, Note)
+        assert str(caught.value).startswith(f"{path}: cannot be written: ")
+
+
+# Two writers.
+
+
+@contextmanager
+def another_writer(path: Path) -> Generator[subprocess.Popen[str]]:
+    """A process that holds the log, from when it says so until it is killed."""
+    here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, __file__, str(path)], env=here, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def hold(path: Path) -> None:
+    """Write a log until somebody kills this process: what the child of a test does."""
+    with Log(path, Note) as log:
+        log.append(Note(text="theirs"))
+        print("held", flush=True)
+        sys.stdin.read()
+
+
+def test_a_second_writer_is_refused_while_the_first_writes(path: Path):
+    with Log(path, Note), pytest.raises(RunError, match="another process is writing it"):
+        Log(path, Note)
+    assert texts(kept(path, "a")) == ["a"]
+
+
+def test_a_killed_writer_leaves_the_log_free_and_whole(path: Path):
+    with another_writer(path) as other:
+        with pytest.raises(RunError, match="another process is writing it"):
+            Log(path, Note)
+        assert texts(path) == ["theirs"]  # reading needs no lock
+        other.kill()
+        other.wait()
+        assert texts(kept(path, "ours")) == ["theirs", "ours"]
+
+
+if __name__ == "__main__":
+    hold(Path(sys.argv[1]))

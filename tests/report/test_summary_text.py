@@ -1,0 +1,206 @@
+"""What a person reads: every number with its denominator, and nothing that a file or a model says is obeyed."""
+
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from toy import JUDGE, answered, call, case, cases, failed, graded, identity, manifest, price, written
+
+from dspy_proact.plain_text import printable
+from dspy_proact.report import STAND_IN, Outcome, Summary, print_summary, summarize
+from dspy_proact.runs import Case, Event, RoleIdentity
+
+PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
+LABELS = ("PASS", "PARTIAL", "FAIL")
+HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
+
+
+def printed(summary: Summary, **options: Any) -> str:
+    file = io.StringIO()
+    print_summary(summary, Console(**({"file": file, "width": 100} | options)))
+    return file.getvalue()
+
+
+def summarized(path: Path, asked: list[Case], events: Iterable[Event] = (), **changes: Any) -> Summary:
+    return summarize(written(path, manifest(**changes), asked, events))
+
+
+def named(model: str, judge: str = JUDGE) -> dict[str, Any]:
+    """The change of a manifest that gives the models these names."""
+    assistant, grader = (RoleIdentity(model=name, prompt="p", decoding={}) for name in (model, judge))
+    return {"identity": identity(assistant=assistant, judges=(grader,)), "judge_prices": {judge: price()}}
+
+
+def large(share: dict[str, int]) -> Summary:
+    """A finished run of 213 triggers a phase in 25 scenarios, with these counts of grades in each phase."""
+    assert sum(share.values()) == 213
+    grades = [label for label, count in share.items() for _ in range(count)]
+    score = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
+    outcomes = tuple(
+        Outcome(phase, f"scenario {number * 7 % 25}", "scored", label, score[label], key=f"{phase} {number}")
+        for phase in PHASES
+        for number, label in enumerate(grades)
+    )
+    return Summary("run", "proactbench", "traveller", (JUDGE,), PHASES, LABELS, embedded=False, outcomes=outcomes)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("\x1b[31mred\x1b[0m", "\\x1b[31mred\\x1b[0m"),
+        ("\x1b]0;title\x07", "\\x1b]0;title\\x07"),
+        ("\x9b31m", "\\x9b31m"),  # the one-byte form of the same
+        ("a\x00b", "a\\x00b"),
+        ("a\rb\x08c\x7f", "a\\rb\\x08c\\x7f"),
+        ("\u202eevil\u202c", "\\u202eevil\\u202c"),
+        ("\u2066a\u2069\u200f", "\\u2066a\\u2069\\u200f"),
+        ("zero\u200bwidth\ufeff", "zero\\u200bwidth\\ufeff"),
+        ("\u2028line\u2029", "\\u2028line\\u2029"),
+        ("\U000e0041", "\\U000e0041"),  # a tag character, invisible
+        ("\ud800", "\\ud800"),
+        ("\ue000\U0010ffff", "\\ue000\\U0010ffff"),  # private and unassigned: a font may draw anything
+    ],
+)
+def test_what_a_terminal_would_obey_or_hide_is_shown_as_text(text: str, shown: str):
+    assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "openai/gpt-5.4",
+        "Zürich, façade, ñandú, œuvre",
+        "e\u0301",
+        "Привет, 漢字, עברית, العربية",
+        "“—” … € 50 %",
+        "[red]x[/red]",
+        "a\\x1b",
+    ],
+)
+def test_normal_text_is_left_alone(text: str):
+    assert printable(text) == text
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_model_names_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
+    text = printed(summarized(tmp_path, cases("a"), **named(name, f"judge-{name}")), force_terminal=True)
+    plain = printed(summarized(tmp_path / "plain", cases("a"), **named("m", "j")), force_terminal=True)
+    assert f"riddles: {printable(name)} judged by judge-{printable(name)}" in " ".join(text.split())
+    # On a terminal the caption and headings are styled; names add no control sequence to those.
+    assert text.count("\x1b") == plain.count("\x1b")
+    assert "\u202e" not in text
+    assert "\x07" not in text
+
+
+def test_a_model_name_cannot_begin_a_line_of_its_own(tmp_path: Path):
+    text = printed(summarized(tmp_path, cases("a"), **named("m\nassistant: 0 calls")))
+    assert not any(line.startswith("assistant: 0 calls judged by") for line in text.splitlines())
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_strata_labels_and_reasons_of_a_file_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
+    stratum, label, reason, unpriced = (f"{what} {name}" for what in ("stratum", "label", "reason", "unpriced"))
+    asked = [case("a", stratum=stratum), case("b", stratum=stratum)]
+    events = [failed("a", "response", "content", reason), answered("b", call()), graded("b", label, score=0.5)]
+    of = {"strata": (stratum,), "labels": (label,), "assistant_price": price(None, None, reason=unpriced)}
+    text = printed(summarized(tmp_path, asked, events, **of), width=300)
+    assert not set(text) & {"\x1b", "\x07", "\u202e"}
+    assert f"\n{printable(stratum)} " in text.replace("\n ", "\n")
+    assert f" {printable(label.lower())} " in text
+    assert f"response: {printable(reason)} 1" in text
+    assert f"cost unknown ({printable(unpriced)})" in text
+
+
+@pytest.mark.parametrize("embedded", [True, False])
+def test_the_stand_in_is_marked_and_nothing_else_is(tmp_path: Path, embedded: bool):
+    assert (STAND_IN in printed(summarized(tmp_path, cases("a"), embedded=embedded))) is embedded
+
+
+def row_of(text: str, name: str) -> list[str]:
+    """The words of the table's row of that name."""
+    row = next(line.split() for line in text.splitlines() if line.split()[:1] == [name])
+    return row[1:]
+
+
+def test_every_row_shows_its_denominator_and_counts(tmp_path: Path):
+    asked = [case("r1", "g1"), case("r2", "g2"), case("r3", "g3"), case("n1", "g1", "NUMBER")]
+    events = [
+        answered("r1"),
+        graded("r1", "SOLVED"),
+        answered("r2"),
+        graded("r2", "CLOSE"),
+        failed("r3", "response", "content", "empty"),
+    ]
+    text = printed(summarized(tmp_path, asked, events))
+    # Scored of all, then solved, close and lost; (1 + 0.4) / 2 lenient and (1 + 0.4 + 0) / 3 strict.
+    rhyme = row_of(text, "RHYME")
+    assert rhyme[:4] == ["2/3", "1", "1", "0"]
+    assert rhyme[-1] == "46.7"
+    assert "50.0 [" in text
+    assert "70.0 [" in text
+    assert row_of(text, "NUMBER") == ["0/1", "0", "0", "0", "-", "-", "-"]
+    assert row_of(text, "micro")[:4] == ["2/4", "1", "1", "0"]
+    assert row_of(text, "macro") == ["-", "-", "-"]
+
+
+def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and_used(tmp_path: Path):
+    asked = [case("a", "g1"), case("b", "g2"), case("c", "g2")]
+    events = [
+        answered("a", call(prompt_tokens=1200, completion_tokens=34, cached_tokens=1000)),
+        graded("a", "SOLVED", call("judge"), verified=True),
+        failed("b", "response", "content", "empty"),
+        answered("c"),
+        graded("c", "SOLVED", verified=False),
+    ]
+    prices = {
+        "assistant_price": price(1e-3, 1e-2),
+        "judge_prices": {JUDGE: price(None, None, reason="not in the list")},
+    }
+    text = printed(summarized(tmp_path, asked, events, epochs=2, **prices))
+    assert "3 cases x 2 epochs in 2 groups" in text
+    assert "unscored 1: response: empty 1." in text
+    assert "pending 3: the run is not complete." in text
+    assert "evidence: 1 of 2 verdicts quote the response." in text
+    # 1200 x 1e-3 + 34 x 1e-2 = 1.2 + 0.34
+    assert "assistant: 1 calls, 1,200 tokens in (1,000 cached), 34 out, USD 1.5400" in text
+    assert "judge: 1 calls, 10 tokens in (0 cached), 5 out, cost unknown (not in the list)" in text
+
+
+def test_a_reason_for_a_missing_interval_is_said_once_with_the_rows_that_it_concerns(tmp_path: Path):
+    asked = [case("a"), case("b", stratum="NUMBER")]
+    events = [answered("a"), graded("a", "SOLVED"), answered("b"), graded("b", "LOST")]
+    text = printed(summarized(tmp_path, asked, events))
+    assert "RHYME, NUMBER, micro, macro: one group." in text
+    assert text.count("one group.") == 1
+
+
+def test_a_run_without_cases_is_printed(tmp_path: Path):
+    text = printed(summarized(tmp_path, []))
+    assert row_of(text, "micro")[:1] == ["0/0"]
+    assert "0 cases in 0 groups" in text
+
+
+def test_the_human_reference_stands_beside_proactbench_only(tmp_path: Path):
+    assert "human reference" not in printed(summarized(tmp_path, cases("a")))
+    assert "human reference" in printed(large({"PASS": 71, "PARTIAL": 71, "FAIL": 71}))
+
+
+@pytest.mark.parametrize(
+    "share",
+    [
+        {"PASS": 71, "PARTIAL": 71, "FAIL": 71},
+        {"PASS": 205, "PARTIAL": 4, "FAIL": 4},
+        {"PASS": 213, "PARTIAL": 0, "FAIL": 0},
+        {"PASS": 0, "PARTIAL": 0, "FAIL": 213},
+    ],
+)
+def test_the_table_fits_on_80_columns_with_counts_of_three_digits(share: dict[str, int]):
+    wide, narrow = (printed(large(share), width=width) for width in (300, 80))
+    assert "…" not in narrow
+    assert all(len(line) <= 80 for line in narrow.splitlines())
+    for name in (*PHASES, "micro", "macro"):
+        assert row_of(narrow, name) == row_of(wide, name)
