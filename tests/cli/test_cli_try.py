@@ -13,8 +13,8 @@ import pytest
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
+from dspy_proact import programs
 from dspy_proact.benchmarks.proactbench import Pair, Side, conversation_case
-from dspy_proact.cli import try_
 from dspy_proact.cli.options import triggers
 from dspy_proact.cli.views.trial_text import SideBySide
 from dspy_proact.corpus import read_jsonl
@@ -90,7 +90,7 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
-    monkeypatch.setattr(try_, "assistant_of", lambda text, program: assistant.Assistant(f"compiled from {program}"))
+    monkeypatch.setattr(programs, "load_assistant", lambda file: assistant.Assistant(f"compiled from {file}"))
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
     assert status == 0
     assert out.count("with the program: ") == 3
