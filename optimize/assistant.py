@@ -12,13 +12,13 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.compile import MARGINS, AssistantCompile
+from dspy_proact.compile import MARGINS, AssistantCompile, Guard
 from dspy_proact.programs import Recipe
 from dspy_proact.report import STAND_IN, percent, points_of
 
 CORPUS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
-GUARDS = {"offers": MARGINS["offers"]}
+GUARDS: dict[Guard, float] = {"offers": MARGINS["offers"]}
 PROGRAMS = Path(__file__).parent / "programs"
 
 

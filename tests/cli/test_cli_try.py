@@ -527,7 +527,7 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
 
 
 def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, monkeypatch):
-    async def broken(self, view):
+    async def broken(self, view, asking=None):
         raise ZeroDivisionError("by zero")
 
     monkeypatch.setattr(assistant.Assistant, "respond", broken)
