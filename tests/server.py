@@ -33,6 +33,11 @@ class Sent:
         return self.body["messages"]
 
     @property
+    def said(self) -> str:
+        """Role and body: equal for equal requests."""
+        return json.dumps([self.role, self.body], sort_keys=True)
+
+    @property
     def text(self) -> str:
         """Everything that was sent, for reading canaries in it."""
         return json.dumps({"path": self.path, "headers": self.headers, "body": self.body}, ensure_ascii=False)

@@ -18,27 +18,26 @@ from assistants import (
     criteria,
     curated,
     dialogue,
-    plan,
     proposed,
+    recipe,
     secret,
     token,
     told,
 )
-from dspy_proact.compile.assistant.compiling import dealt
+from parts import Parts
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished, Optimizer
+from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished
 from dspy_proact.compile.assistant.probe import of_phases, probes_of
 from dspy_proact.compile.assistant.teacher import HINT
 from dspy_proact.corpus import Corpus
-from dspy_proact.programs import AssistantArtefact, Reply
+from dspy_proact.programs import AssistantArtefact, Optimizer, Reply
 from dspy_proact.types import Phase
 
 PERSONAS = 6
 WORDS = tuple(token(persona) for persona in range(PERSONAS))
 SECRETS = re.compile(rf"{SECRET}[a-z]+")
-FOLD = re.compile(r"fold (\d+) of (\d+)")
 HIDDEN = "wren"
 """Stands in every field of a row that nobody may see."""
 
@@ -90,15 +89,12 @@ def gossip(sent: Sent) -> Answer:
 
 @dataclass(frozen=True)
 class Heard:
-    """A compile, and what was sent between the lines that it told."""
+    """A whole compile, and what was sent for each part of it alone."""
 
     optimizer: str
     finished: Finished[AssistantArtefact]
-    parts: Sequence[tuple[str, Sequence[Sent]]]
-
-    @cached_property
-    def sent(self) -> list[Sent]:
-        return [sent for _, requests in self.parts for sent in requests]
+    sent: Sequence[Sent]
+    parts: Parts
 
     @cached_property
     def file(self) -> str:
@@ -107,9 +103,10 @@ class Heard:
     @cached_property
     def folds(self) -> list[tuple[set[str], Sequence[Sent]]]:
         """The folds' requests, each with the words of its test personas."""
-        folds = dealt(probes_of(read()), plan())
-        words = [words_in(" ".join(probe.conversation[0].user for probe in fold.test)) for fold in folds]
-        return [(words[int(found[1]) - 1], sent) for line, sent in self.parts if (found := FOLD.match(line))]
+        return [
+            (words_in(" ".join(probe.conversation[0].user for probe in fold.test)), requests)
+            for fold, requests in self.parts.folds
+        ]
 
     def of(self, *roles: str) -> list[Sent]:
         return [sent for sent in self.sent if sent.role in roles]
@@ -118,12 +115,11 @@ class Heard:
 def listened(folder: Path, optimizer: Optimizer) -> Heard:
     """Compile at a server of its own, all guards watching."""
     with Server(gossip) as server:
-        lines: list[tuple[str, int]] = []
-        how = plan(optimizer, guards={"offers": 1.0, "length": 9.0, "phases": 1.0})
-        finished = at(server, read(), how).run(folder, lambda line: lines.append((line, len(server.sent))))
-        ends = [place for _, place in lines[1:]] + [len(server.sent)]
-        parts = [(line, server.sent[begin:end]) for (line, begin), end in zip(lines, ends, strict=True)]
-        return Heard(optimizer, finished, parts)
+        guards = {"offers": 1.0, "length": 9.0, "phases": 1.0}
+        compiling = at(server, read(), recipe(optimizer), guards=guards)
+        finished = compiling.run(folder)
+        sent = list(server.sent)
+        return Heard(optimizer, finished, sent, Parts.of(compiling, server))
 
 
 @pytest.fixture(scope="module", params=ASSISTANT_OPTIMIZERS)
@@ -176,12 +172,16 @@ def test_nothing_of_a_folds_test_personas_reaches_its_optimizer_or_its_program_b
 
 
 def test_the_reporting_judge_hears_of_the_start_and_of_tests_and_the_tuning_judge_of_neither(heard):
-    (_, before), *_ = heard.parts
+    before = heard.parts.before
     assert {sent.role for sent in before} == {"assistant", "report"}
-    _, last = heard.parts[-1]
-    assert "report" not in {sent.role for sent in last}
+    assert "report" not in {sent.role for sent in heard.parts.whole}
     # 18 turns: graded or looked at once as they are answered by the start; a FAIL needs no second quote.
     assert len([sent for sent in before if sent.role == "report"]) == 18
+
+
+def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
+    """Side by side, with a record that they share, no fold is told of another: there is nothing further to read."""
+    assert {sent.said for sent in heard.sent} == {sent.said for sent in heard.parts.everything}
 
 
 # Rubrics
@@ -248,8 +248,7 @@ def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
         testing = [sent for sent in requests if sent.role == "assistant" and words_in(spread(sent)[1]) & hidden]
         assert testing
         assert not [sent for sent in testing if HINT in sent.text]
-    (_, before), *_ = heard.parts
-    assert not [sent for sent in before if HINT in sent.text]
+    assert not [sent for sent in heard.parts.before if HINT in sent.text]
 
 
 # The file

@@ -1,23 +1,22 @@
 """What a compile tells whom: words that are planted in every persona are read for in every request and in the file."""
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from parts import Parts
 from server import Answer, Sent, Server
-from tuning import KEY, RATER, at, plan, proposal, study, taught, token
+from tuning import KEY, RATER, at, proposal, recipe, study, taught, token
 
-from dspy_proact.compile import OPTIMIZERS, Finished, Optimizer, grouped_folds, labelled
+from dspy_proact.compile import Finished
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import GradeResponse
+from dspy_proact.programs import OPTIMIZERS, GradeResponse, Optimizer
 
 PERSONAS = 4
 WORDS = tuple(token(persona) for persona in range(PERSONAS))
 JUDGE = taught(study(PERSONAS))
-FOLD = re.compile(r"fold (\d+) of (\d+)")
 
 
 def words_in(text: str) -> set[str]:
@@ -34,29 +33,22 @@ def gossip(sent: Sent) -> Answer:
 
 @dataclass(frozen=True)
 class Heard:
-    """A compile, and what was sent between the lines that it told."""
+    """A whole compile, and what was sent for each part of it alone."""
 
     optimizer: str
     finished: Finished
-    parts: Sequence[tuple[str, Sequence[Sent]]]
-
-    @property
-    def folds(self):
-        """The folds' requests, each with the words of its test personas."""
-        folds = grouped_folds(labelled(study(PERSONAS)), 2, 0)
-        words = [{token(int(item.unit[1:])) for item in fold.test} for fold in folds]
-        return [(words[int(found[1]) - 1], sent) for line, sent in self.parts if (found := FOLD.match(line))]
+    sent: Sequence[Sent]
+    parts: Parts
 
 
 def listened(folder: Path, optimizer: Optimizer, start: Path | None = None) -> Heard:
-    """Compile at a server of its own."""
+    """Compile at a server of its own, and then part by part."""
     with Server(gossip) as server:
-        told: list[tuple[str, int]] = []
-        compiling = at(server, study(PERSONAS), plan(optimizer, trials=3), start=start)
-        finished = compiling.run(folder, lambda line: told.append((line, len(server.sent))))
-        ends = [place for _, place in told[1:]] + [len(server.sent)]
-        parts = [(line, server.sent[begin:end]) for (line, begin), end in zip(told, ends, strict=True)]
-        return Heard(optimizer, finished, parts)
+        compiling = at(server, study(PERSONAS), recipe(optimizer, trials=3), start=start)
+        finished = compiling.run(folder)
+        sent = list(server.sent)
+        server.sent.clear()
+        return Heard(optimizer, finished, sent, Parts.of(compiling, server))
 
 
 @pytest.fixture(scope="module", params=OPTIMIZERS)
@@ -65,33 +57,41 @@ def heard(request, tmp_path_factory):
     return listened(tmp_path_factory.mktemp("leaks") / "out", request.param)
 
 
+def folds(heard: Heard) -> list[tuple[set[str], Sequence[Sent]]]:
+    """Requests of each fold, with the words of the personas that its program must not have seen."""
+    return [({token(int(item.unit[1:])) for item in fold.test}, sent) for fold, sent in heard.parts.folds]
+
+
 def test_no_request_of_a_fold_holds_a_word_of_its_test_personas_but_the_grading_of_them(heard):
-    learned, tested = 0, 0
-    assert len(heard.folds) == 2
-    for hidden, requests in heard.folds:
-        testing = False
+    learned = 0
+    assert len(folds(heard)) == 2
+    for unseen, requests in folds(heard):
+        tested: list[bool] = []
         for sent in requests:
             *before, last = (json.dumps(message) for message in sent.messages)
-            assert not words_in(" ".join(before)) & hidden
+            assert not words_in(" ".join(before)) & unseen
             learned += len(words_in(" ".join(before)))
             if sent.role == "proposer":
-                assert not words_in(last) & hidden
-                assert not testing
+                assert not words_in(last) & unseen
+                assert True not in tested
                 continue
             (graded,) = words_in(last)  # a response is graded without a word of another persona's
-            testing = testing or graded in hidden
-            assert (graded in hidden) == testing  # nothing is learned after the test has begun
-        tested += testing
-    # A program that is the start's is tested from DSPy's memory; where something was learned it is seen to be asked,
-    # and words of training personas are found where those of test personas are looked for.
-    assert tested
+            tested.append(graded in unseen)
+        assert tested == sorted(tested), "nothing is learned after the test has begun"
+        assert sum(tested) == 6  # each of its two personas' three responses, once
+    # Words of training personas are found where those of test personas are looked for.
     assert learned
-    proposals = [sent for _, requests in heard.folds for sent in requests if sent.role == "proposer"]
+    proposals = [sent for _, requests in folds(heard) for sent in requests if sent.role == "proposer"]
     assert bool(proposals) == (heard.optimizer in {"miprov2", "gepa", "search"})
 
 
+def test_the_whole_compile_sends_what_its_parts_send_alone(heard):
+    """Side by side, with a record that they share, no fold is told of another: there is nothing further to read."""
+    assert {sent.said for sent in heard.sent} == {sent.said for sent in heard.parts.everything}
+
+
 def test_no_key_and_no_rater_is_in_any_request_or_in_the_file(heard):
-    texts = [sent.text for _, requests in heard.parts for sent in requests]
+    texts = [sent.text for sent in heard.sent]
     for text in [*texts, heard.finished.path.read_text(encoding="utf-8")]:
         assert KEY not in text
         assert RATER not in text
