@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.forecast import Forecast, RoleForecast
+from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import Interrupted, UsageError
@@ -40,8 +40,8 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class Finished:
-    """How a command ended."""
+class Completed:
+    """How a run ended that came to its end."""
 
     path: Path
     """The folder of the run."""
@@ -102,7 +102,7 @@ class Execution:
         scope: Scope = Scope(),
         observer: Observer | None = None,
         spent: Cost | None = None,
-    ) -> Finished:
+    ) -> Completed:
         """Do what has no result yet, and return when all of it has ended.
 
         Args:
@@ -124,7 +124,7 @@ class Execution:
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 
-    def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> Forecast:
+    def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
         self.check(out, scope)
         folder = RunFolder(out or self.default_folder)
@@ -139,14 +139,14 @@ class Execution:
         ]
         answers = [self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response"]
         judges = [
-            RoleForecast.of(
+            RoleCalls.of(
                 judge.model, [self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name]
             )
             for judge in self._judges
         ]
-        return Forecast.of(
-            RoleForecast.together([RoleForecast.of(self._assistant.model, answers)] if self._assistant else []),
-            RoleForecast.together(judges),
+        return RunForecast.of(
+            RoleCalls.together([RoleCalls.of(self._assistant.model, answers)] if self._assistant else []),
+            RoleCalls.together(judges),
             self._gate.concurrency,
             self._benchmark.assumption,
         )
@@ -193,6 +193,8 @@ class Execution:
         """The manifest of a command with this scope."""
         begun = self.manifest
         judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
+        if not self._judges and judge_epochs != begun.judge_epochs:
+            raise UsageError(f"{self._benchmark.name} is graded without a judge, and once; leave --judge-epochs out")
         if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
             asked = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {asked}; leave --judge-epochs out")
@@ -225,7 +227,7 @@ class Execution:
 
     async def _run(
         self, out: Path, cases: Sequence[Case], scope: Scope, observer: Observer, switch: Switch
-    ) -> Finished:
+    ) -> Completed:
         asked = self._asked(scope)
         with RunWriter(out, asked) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
@@ -238,7 +240,7 @@ class Execution:
             finally:
                 for participant in filter(None, (self._assistant, *self._judges)):
                     await participant.model.aclose()
-            return Finished(out, runner.stages, ledger.unscored(cases, asked.epochs))
+            return Completed(out, runner.stages, ledger.unscored(cases, asked.epochs))
 
     def _ledger(self, events: Sequence[Event], scope: Scope) -> Ledger:
         grading = Grading(self._benchmark.judges, self._asked(scope).judge_epochs)
