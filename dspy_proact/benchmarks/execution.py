@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -128,8 +129,8 @@ class Execution:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
         self.check(out, scope)
         folder = RunFolder(out or self.default_folder)
-        events = tuple(folder.events())
-        ledger, epochs = self._ledger([*events, *self._to_copy(events)], scope), self._asked(scope).epochs
+        ledger = self._ledger(chain(folder.events(), self._to_copy(folder.events())), scope)
+        epochs = self._asked(scope).epochs
         stages = [
             (work, key)
             for work in ledger.open_work(self._selected(scope), epochs)
@@ -152,8 +153,8 @@ class Execution:
         )
 
     def _grade_calls(self, ledger: Ledger, work: Work) -> Sequence[ExpectedCall] | None:
-        kept = ledger.response(work)
-        answer = self._benchmark.answer_type.model_validate(kept.answer) if kept else None
+        kept = ledger.answer(work)
+        answer = self._benchmark.answer_type.model_validate(kept) if kept else None
         return self._benchmark.grade_calls(work.case, answer)
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
@@ -231,9 +232,9 @@ class Execution:
         asked = self._asked(scope)
         with RunWriter(out, asked) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
-            for event in self._to_copy(tuple(folder.events()), {case.key for case in cases}):
+            for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
-            ledger = self._ledger(tuple(folder.events()), scope)
+            ledger = self._ledger(folder.events(), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, asked.epochs, self._gate.concurrency)
@@ -242,16 +243,18 @@ class Execution:
                     await participant.model.aclose()
             return Completed(out, runner.stages, ledger.unscored(cases, asked.epochs))
 
-    def _ledger(self, events: Sequence[Event], scope: Scope) -> Ledger:
+    def _ledger(self, events: Iterable[Event], scope: Scope) -> Ledger:
         grading = Grading(self._benchmark.judges, self._asked(scope).judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
-    def _to_copy(self, events: Sequence[Event], keys: Collection[str] | None = None) -> list[Event]:
+    def _to_copy(self, events: Iterable[Event], keys: Collection[str] | None = None) -> list[Event]:
         """The copied responses that are not here yet, or stand here as failures that the other run has mended."""
-        here, copied = latest(events), self._copied.stages if self._copied else ()
+        if self._copied is None:
+            return []
+        here = latest(events)
         return [
             event
-            for event in copied
+            for event in self._copied.stages
             if (keys is None or event.key.case in keys)
             and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]
