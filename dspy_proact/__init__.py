@@ -17,15 +17,12 @@ if TYPE_CHECKING:
         Comparison,
         Summary,
         compare,
-        leaderboard,
         print_comparison,
-        print_leaderboard,
         print_summary,
-        study,
         summarize,
-        summarize_results,
         summary_document,
     )
+    from dspy_proact.report.proactbench import leaderboard, print_leaderboard, study, summarize_results
     from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
@@ -91,15 +88,12 @@ _ROOMS = {
         "Comparison",
         "Summary",
         "compare",
-        "leaderboard",
         "print_comparison",
-        "print_leaderboard",
         "print_summary",
-        "study",
         "summarize",
-        "summarize_results",
         "summary_document",
     ],
+    "report.proactbench": ["leaderboard", "print_leaderboard", "study", "summarize_results"],
     "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],

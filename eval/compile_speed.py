@@ -9,19 +9,19 @@ that was reached; `in flight` their mean. Exits 1 when a ratio is below what is 
 """
 
 import argparse
-import multiprocessing
+import json
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.compile import AssistantCompile, Compile, JudgeCompile
 from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
-from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Optimizer, Recipe
+from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
 LEAST = 4  # of every other
@@ -35,19 +35,19 @@ def answer(received: Received, latency: float) -> Reply:
     return Reply(text, delay=latency)
 
 
-def serve(pipe: Connection, latency: float) -> None:
-    """Tell the endpoints, and then, at each word, how many calls there were since the last one and the most at once."""
+def serve(latency: float) -> None:
+    """Say the endpoints, and then, for each line read, the calls since the last one and the most at once."""
     with SimulatedProvider(partial(answer, latency=latency)) as provider:
-        pipe.send({role: provider.base(role) for role in ROLES})
-        while pipe.recv():
-            pipe.send((provider.received.total(), provider.most_in_flight))
+        print(json.dumps({role: provider.base(role) for role in ROLES}), flush=True)
+        for _ in sys.stdin:
+            print(json.dumps([provider.received.total(), provider.most_in_flight]), flush=True)
             provider.received.clear()
             provider.most_in_flight = 0
 
 
-def compiling(program: str, optimizer: Optimizer, bases: dict[str, str], width: int, trials: int) -> Compile:
+def compiling(program: str, recipe: Recipe, bases: dict[str, str], width: int) -> Compile:
     specs = {role: ModelSpec(name="openai/any", api_base=base) for role, base in bases.items()}
-    recipe, gate = Recipe(optimizer=optimizer, trials=trials), Gate(concurrency=width, retries=0)
+    gate = Gate(concurrency=width, retries=0)
     if program == "judge":
         return JudgeCompile(load_ratings("sample"), specs["judge"], specs["proposer"], recipe=recipe, gate=gate)
     models = specs["assistant"], specs["judge"], specs["judge"], specs["proposer"]
@@ -63,33 +63,38 @@ def timed(make: Callable[[int], Compile], width: int) -> tuple[float, bytes]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="labeled and search, 2 trials, no latency, width 8")
+    parser.add_argument("--quick", action="store_true", help="one compile, 2 trials, no latency, width 8")
     parser.add_argument("--only", action="append", metavar="'PROGRAM OPTIMIZER'", help="such as 'judge search'")
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--serve", type=float, metavar="LATENCY", help="be the server")
     asked = parser.parse_args()
+    if asked.serve is not None:
+        return serve(asked.serve)
     latency, width, trials = (0.0, 8, 2) if asked.quick else (0.5, 32, asked.trials)
     every = [f"judge {name}" for name in OPTIMIZERS] + [f"assistant {name}" for name in OPTIMIZERS if name != "labeled"]
-    chosen = asked.only or (["judge labeled", "judge search"] if asked.quick else every)
-    pipe, end = multiprocessing.Pipe()
-    multiprocessing.get_context("spawn").Process(target=serve, args=(end, latency), daemon=True).start()
-    bases, missed = pipe.recv(), False
-    print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
-    for name in chosen:
-        program, _, wanted = name.partition(" ")
-        optimizer = next(each for each in OPTIMIZERS if each == wanted)
-        made, rows = partial(compiling, program, optimizer, bases, trials=trials), []
-        for each in (1, width):
-            seconds, digest = timed(lambda width, made=made: made(width=width), each)
-            pipe.send(True)
-            rows.append((seconds, digest, *pipe.recv()))
-        (alone, first, _, most_alone), (wide, second, calls, most) = rows
-        assert most_alone == 1, "one call in flight was asked for"
-        assert most <= width, "more calls were in flight than asked for"
-        ratio, promised = alone / wide, PROMISED.get(name, LEAST)
-        busy, ideal = calls * latency / wide, calls * latency / width / wide
-        missed = missed or first != second or (ratio < promised and not asked.quick and optimizer != "labeled")
-        numbers = f"{alone:.0f} s | {wide:.0f} s | {ratio:.1f} | {promised} | {busy:.1f} | {ideal:.0%}"
-        print(f"| {name} | {calls:,} | {numbers} | {'yes' if first == second else 'NO'} |", flush=True)
+    chosen, missed = asked.only or (["assistant search"] if asked.quick else every), False
+    command = [sys.executable, __file__, "--serve", str(latency)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        bases = json.loads(server.stdout.readline())
+        print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
+        for name in chosen:
+            program, _, wanted = name.partition(" ")
+            recipe = Recipe.model_validate({"optimizer": wanted, "trials": trials})
+            made, rows = partial(compiling, program, recipe, bases), []
+            for each in (1, width):
+                seconds, digest = timed(lambda width, made=made: made(width=width), each)
+                print(file=server.stdin, flush=True)
+                rows.append((seconds, digest, *json.loads(server.stdout.readline())))
+            (alone, first, _, most_alone), (wide, second, calls, most) = rows
+            assert most_alone == 1, "one call in flight was asked for"
+            assert 1 < most <= width, "as many calls in flight as asked for"
+            ratio, promised = alone / wide, PROMISED.get(name, LEAST)
+            missed = missed or first != second or (ratio < promised and not asked.quick)
+            numbers = f"{alone:.0f} s | {wide:.0f} s | {ratio:.1f} | {promised}"
+            shares = f"{calls * latency / wide:.1f} | {calls * latency / width / wide:.0%}"
+            print(f"| {name} | {calls:,} | {numbers} | {shares} | {'yes' if first == second else 'NO'} |", flush=True)
     sys.exit(int(missed))
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
+from dspy_proact.kept import write_whole
 from dspy_proact.programs import compiled_assistant, read_assistant
 from dspy_proact.report import STAND_IN, ScatterPoint, percent, points_of, probability, scatter_svg
 from dspy_proact.runs import RunFolder, Scope
@@ -52,7 +53,7 @@ def main() -> None:
     if corpus.sha256 == learned.get("sha256") or corpus.name == learned.get("name"):
         notes += ["compiled: learned on this corpus, so that this is no test of it; its card has one, out of fold"]
     print(*table(runs), *("", *(f"{note[0].upper()}{note[1:]}." for note in notes)), sep="\n")
-    asked.svg.write_text(picture(runs, f"{asked.model} on {asked.corpus}", notes), encoding="utf-8")
+    write_whole(asked.svg, picture(runs, f"{asked.model} on {asked.corpus}", notes))
 
 
 def table(runs: dict[str, Summary]) -> list[str]:

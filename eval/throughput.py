@@ -15,13 +15,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import httpx
 
-from dspy_proact import Assistant, Corpus, Evaluation, Judge, load_corpus
+from dspy_proact import Assistant, Corpus, Evaluation, Gate, Judge, ModelSpec, load_corpus
 from dspy_proact.corpus import sample_path
 from dspy_proact.views import AssistantView, JudgeView
 
@@ -100,11 +101,11 @@ def processor_ms(act: Callable[[], object]) -> float:
 def measured(base: str, folder: Path, copies: int, rounds: int) -> None:
     corpus = copied_sample(folder, copies)
     requests = list(requests_of(corpus))
-    models = {f"{role}_api_base": f"{base}/{role}/v1" for role in ("model", "judge")}
+    model, judge = (ModelSpec(name="openai/gpt-4o", api_base=f"{base}/{role}/v1") for role in ("model", "judge"))
     ran, sent = [], []
     for number in range(rounds):
-        evaluation = Evaluation(corpus, "openai/gpt-4o", "openai/gpt-4o", concurrency=WIDTH, **models)
-        ran.append(processor_ms(lambda: evaluation.run(folder / f"run-{number}")) / len(requests))
+        evaluation = Evaluation(corpus, model, judge, gate=Gate(concurrency=WIDTH))
+        ran.append(processor_ms(partial(evaluation.run, folder / f"run-{number}")) / len(requests))
         sent.append(processor_ms(lambda: asyncio.run(send(base, iter(requests)))) / len(requests))
         print(f"round {number + 1}: {ran[-1]:.3f} ms a call, httpx {sent[-1]:.3f}", flush=True)
     print(

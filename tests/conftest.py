@@ -25,6 +25,25 @@ def server():
 
 
 @pytest.fixture
+def proact(monkeypatch, capsys, tmp_path):
+    """Run the command line in an empty folder, 80 columns wide: exit status, standard output, standard error."""
+    from dspy_proact import cli
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["dspy-proact", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        out, err = capsys.readouterr()
+        assert "Traceback" not in err
+        return end.value.code, out, err
+
+    return call
+
+
+@pytest.fixture
 def data():
     """The folder of public data; a test that asks for it skips where DSPY_PROACT_DATA does not name it."""
     folder = os.environ.get("DSPY_PROACT_DATA")

@@ -84,7 +84,7 @@ class Judge(dspy.Signature):
 
 
 class Contest(Benchmark[Attempt, Remark]):
-    """Ten riddles, each of which is an echo: five share a place, and every third is a number's.
+    """Ten riddles, each of which is an echo: two share a place, and every third is a number's.
 
     Args:
         model: Who guesses; None where guesses are there already.
@@ -179,7 +179,7 @@ def number_of(key: str) -> int:
 
 def _case(number: int) -> Case:
     key, stratum = f"riddle-{number}", "RHYME" if number % 3 else "NUMBER"
-    return Case(key, f"place-{number // 5}", stratum, Riddle(text=f"{key}: what am I?"), {"page": number // 4})
+    return Case(key, f"place-{number % 5}", stratum, Riddle(text=f"{key}: what am I?"), {"page": number // 4})
 
 
 def _riddle(case: Case) -> str:

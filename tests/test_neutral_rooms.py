@@ -16,13 +16,12 @@ ROOMS = {
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
 }
-NOT_YET = {
-    "kept": "the kept helper makes it",
-}
-"""Why a room is not clean, while it is not; a room that has become clean fails until it is taken from here."""
+DOORS = {"report/__init__.py", "report/rooms.py"}
+"""Files that name the room of each benchmark, which is all that they do."""
 WORDS = re.compile(
     r"(?i:phase|rubric|trigger|scenario|dialogue|persona|blueprint|curated|emergent|recovery|proact_?bench)"
-    r"|(?i:\boffers?\b|unwanted_offer)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|Grade|JudgeView|AssistantView|ControlView)\b"
+    r"|(?i:\boffers?\b|unwanted_offer)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|JudgeView|AssistantView|ControlView)\b"
+    r"|import.*\bGrade\b|\bGrade\."
 )
 """In identifiers, texts and comments alike; grades as they are written there, since the words are English too."""
 
@@ -31,18 +30,13 @@ def found_in(room: str) -> list[str]:
     return [
         f"{path.relative_to(HOUSE)}:{number}: {', '.join(words)}"
         for path in sorted(HOUSE.glob(ROOMS[room]))
+        if path.relative_to(HOUSE).as_posix() not in DOORS
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
         if (words := WORDS.findall(line))
     ]
 
 
-@pytest.mark.parametrize(
-    "room",
-    [
-        pytest.param(room, marks=pytest.mark.xfail(strict=True, reason=NOT_YET[room]) if room in NOT_YET else ())
-        for room in ROOMS
-    ],
-)
+@pytest.mark.parametrize("room", ROOMS)
 def test_a_room_for_any_benchmark_has_no_word_of_one(room: str):
     assert list(HOUSE.glob(ROOMS[room])), "the room is where it is looked for"
     assert found_in(room) == []
@@ -50,6 +44,6 @@ def test_a_room_for_any_benchmark_has_no_word_of_one(room: str):
 
 def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_alone():
     ours = "for phase in Phases: trigger_key(RUBRIC); Grade.PASS; 'PARTIAL'; ProactBench; unwanted_offers"
-    found = ["phase", "Phase", "trigger", "RUBRIC", "Grade", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
+    found = ["phase", "Phase", "trigger", "RUBRIC", "Grade.", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
     assert WORDS.findall(ours) == found
-    assert not WORDS.findall("from functools import partial; failures pass; a grade is critical; offered, coffers")
+    assert not WORDS.findall("Grade: the commonest; from functools import partial; failures pass; offered, coffers")

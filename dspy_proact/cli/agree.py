@@ -10,7 +10,7 @@ from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
 
 if TYPE_CHECKING:
-    from dspy_proact.report import Choices, Study
+    from dspy_proact.report.proactbench import Choices, Study
 
 
 _COMPARED = Section(
@@ -69,7 +69,7 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
     from rich.console import Console
 
     from dspy_proact.cli.views.message import say
-    from dspy_proact.report import Choices, print_study, study_document
+    from dspy_proact.report.proactbench import Choices, print_study, study_document
 
     if template:
         click.echo(_template(labels), nl=False)
@@ -88,7 +88,7 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
 
 def _study(labels: Labels, choices: "Choices") -> "Study":
     from dspy_proact.errors import UsageError
-    from dspy_proact.report import study
+    from dspy_proact.report.proactbench import study
 
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
@@ -100,7 +100,7 @@ def _study(labels: Labels, choices: "Choices") -> "Study":
 def _template(labels: Labels) -> str:
     from dspy_proact.corpus import rating_template, read_rated_items
     from dspy_proact.errors import UsageError
-    from dspy_proact.report import items_of
+    from dspy_proact.report.proactbench import items_of
 
     summary = labels.summary
     if summary is None and labels.items is not None:

@@ -20,7 +20,7 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
 
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.summary import summary_of
-    from dspy_proact.report import leaderboard, leaderboard_document, print_leaderboard
+    from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
 
     board = leaderboard([summary_of(run) for run in runs])
     if as_json:

@@ -44,7 +44,8 @@ def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: 
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.summary import print_summaries
     from dspy_proact.corpus import read_results
-    from dspy_proact.report import cell, check_document, check_lines, check_results, summarize_results, summary_document
+    from dspy_proact.report import cell, summary_document
+    from dspy_proact.report.proactbench import check_document, check_lines, check_results, summarize_results
 
     results = read_results(path)
     summary = summarize_results(results)

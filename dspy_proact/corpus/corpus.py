@@ -62,9 +62,13 @@ class Corpus:
     @cached_property
     def sha256(self) -> str:
         """64 hex digits over the dialogues and their order; the file's formatting and hidden fields leave it alone."""
-        rows = [dialogue.model_dump(mode="json") for dialogue in self.dialogues]
-        canonical = json.dumps(rows, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        whole = hashlib.sha256(b"[")
+        for number, dialogue in enumerate(self.dialogues):
+            row = dialogue.model_dump(mode="json")
+            canonical = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            whole.update(f"{',' if number else ''}{canonical}".encode())
+        whole.update(b"]")
+        return whole.hexdigest()
 
     @property
     def ignored_note(self) -> str:

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from dspy_proact.corpus.corpus import Corpus
-from dspy_proact.corpus.text_file import lines_of, read_bytes
+from dspy_proact.corpus.text_file import lines_of, opened
 
 _WANTED = "sample, proactbench, proactbench@REVISION or the path of a JSONL file"
 
@@ -13,4 +13,5 @@ def read_jsonl(path: str | Path) -> Corpus:
         CorpusError: The file is missing, a folder, unreadable, not UTF-8, or not a valid corpus.
     """
     source = str(path)
-    return Corpus.of(lines_of(read_bytes(source, _WANTED), source), name=source, source=source)
+    with opened(source, _WANTED) as file:
+        return Corpus.of(lines_of(file, source), name=source, source=source)

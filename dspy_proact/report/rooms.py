@@ -1,10 +1,16 @@
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
 from dspy_proact.report.particulars import Particulars
-from dspy_proact.report.proactbench.particulars import PROACTBENCH
 
-_BY_BENCHMARK = {"proactbench": PROACTBENCH}
-_NOTHING = Particulars()
+_ROOMS = {each.name for each in iter_modules([str(Path(__file__).parent)]) if each.ispkg}
 
 
+@cache
 def particulars_of(benchmark: str) -> Particulars:
-    """What the benchmark of this name says of its own in reports."""
-    return _BY_BENCHMARK.get(benchmark, _NOTHING)
+    """What a benchmark says of its own in reports: the `PARTICULARS` of the room of its name, where there is one."""
+    if benchmark not in _ROOMS:
+        return Particulars()
+    return import_module(f"dspy_proact.report.{benchmark}.particulars").PARTICULARS

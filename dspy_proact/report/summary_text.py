@@ -143,8 +143,8 @@ def _several(summary: Summary) -> Iterator[str]:
     if not summary.judged_severally:
         return
     yield (
-        f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous. "
-        "Grade: the commonest, ties to the lower; weighted: their mean."
+        f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous; "
+        "grade: the commonest, ties to the lower; weighted: their mean."
     )
     if summary.awaited:
         yield f"{counted(summary.awaited, 'further verdict')} that --judge-epochs asked for are still to come."

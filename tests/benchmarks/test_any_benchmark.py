@@ -4,12 +4,14 @@ It has no judge, two calls an answer, parts, measures and settings of its own; `
 it.
 """
 
+import csv
 import json
 import os
 import queue
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from dspy_proact.benchmarks import Responses
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import RunFolder, Scope, latest
 
+Call = Callable[..., tuple[int, str, str]]
 KILLED_IN = 8
 """Of the requests the last one that is answered by a process which is then no more."""
 CHILD = "import sys, contest; contest.contest(sys.argv[1], concurrency=1).run(sys.argv[2])"
@@ -53,7 +56,7 @@ def test_it_is_forecast_from_what_it_says_it_will_ask(guesser: Server, tmp_path:
 
 
 def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Path):
-    events = RunFolder(run).events()
+    events = list(RunFolder(run).events())
     assert len(events) == 2 * COUNT - 1  # no guess was ventured at one riddle, and nothing is graded there
     assert {(event.key.stage, event.key.judge, len(event.calls)) for event in events} == {
         ("response", None, 2),
@@ -92,7 +95,7 @@ def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Se
     with subprocess.Popen([sys.executable, "-c", CHILD, guesser.assistant, str(path)], env=environment) as child:
         pids.put(child.pid)
     assert child.returncode == -signal.SIGKILL
-    assert len(RunFolder(path).events()) == 6  # three riddles answered and graded; the fourth was at its second call
+    assert len(list(RunFolder(path).events())) == 6  # of three riddles; the fourth was at its second call
     execution = contest(guesser.assistant)
     assert execution.forecast(path).calls == 14
     assert execution.run(path).unscored == 1
@@ -148,3 +151,44 @@ def test_its_answers_are_judged_again_without_a_new_one(guesser: Server, run: Pa
     assert again.manifest().identity.settings == {"longest": 3}
     labels = {event.key.case: event.grade.label for event in again.events() if event.grade}
     assert (labels["riddle-7"], labels["riddle-8"], len(labels)) == ("SOLVED", "LONG", 9)
+
+
+def test_it_is_reported_in_its_own_words_with_its_measures(proact: Call, run: Path):
+    """Of nine guesses 3 see a trick, 1 overlooks one and 1 sees one too many.
+
+    F1 = 6 / (6 + 2) = 0.75. They agree with the truth in 7 of 9, by chance in (4 x 4 + 5 x 5) / 81 = 41 / 81: kappa =
+    (63 - 41) / (81 - 41) = 0.55. Words: (7 x 1 + 2 + 4) / 9 = 13 / 9.
+    """
+    found = json.loads(proact("report", run, "--json")[1])
+    assert (found["places"], found["riddles"]["scored"], found["run"]["judge"]) == (5, 9, None)
+    assert found["riddles"]["unscored_reasons"] == {"response: silent": 1}
+    assert found["strata"]["RHYME"] | {"solved": 4, "long": 1, "lost": 1} == found["strata"]["RHYME"]
+    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(7.5 / 9)
+    measures = found["overall"]["measures"]
+    assert {name: each["value"] for name, each in measures.items()} == pytest.approx(
+        {"length": 13 / 9, "tricks": 0.75, "insight": 0.55}
+    )
+    assert all(each["low"] < each["value"] < each["high"] for each in measures.values())
+    text = proact("report", run)[1]
+    assert "graded by the benchmark itself" in text
+    assert "10 riddles in 5 places" in text
+    assert "tricks seen through" in text
+
+
+def test_two_of_its_runs_are_compared(proact: Call, guesser: Server, run: Path, tmp_path: Path):
+    """With longer guesses allowed the long one is solved: half a point more in nine."""
+    contest(guesser.assistant, Rules(longest=9)).run(tmp_path / "lax")
+    found = json.loads(proact("compare", run, tmp_path / "lax", "--json")[1])
+    assert found["changed"] == [{"field": "settings.longest", "a": "3", "b": "9"}]
+    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(0.5 / 9)
+    assert found["overall"]["measures"]["tricks"]["difference"]["value"] == 0
+    assert "settings.longest: 3 -> 9" in proact("compare", run, tmp_path / "lax")[1]
+
+
+def test_it_is_exported_with_its_parts(proact: Call, run: Path, tmp_path: Path):
+    assert proact("export", run, "--format", "csv", "--out", tmp_path / "run.csv")[0] == 0
+    rows = {row["key"]: row for row in csv.DictReader((tmp_path / "run.csv").read_text(encoding="utf-8").splitlines())}
+    assert len(rows) == COUNT
+    wrong = {"place": "place-2", "stratum": "RHYME", "grade": "LOST", "words": "2.0", "said_trick": "0.0", "page": "1"}
+    assert rows["riddle-7"] | wrong == rows["riddle-7"]
+    assert (rows["riddle-9"]["reason"], rows["riddle-9"]["words"]) == ("response: silent", "")

@@ -26,7 +26,8 @@ from dspy_proact.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import JudgeArtefact, OfferDetector
-from dspy_proact.report import Summary, export_results, summarize, summary_document
+from dspy_proact.report import Summary, summarize, summary_document
+from dspy_proact.report.proactbench import export_results
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 from dspy_proact.views import ControlView
 

@@ -12,7 +12,8 @@ from rows import jsonl, row
 
 from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import load_corpus, read_jsonl, read_results
-from dspy_proact.report import summarize, summarize_results
+from dspy_proact.report import summarize
+from dspy_proact.report.proactbench import summarize_results
 from dspy_proact.runs import RunFolder
 
 

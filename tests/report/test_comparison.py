@@ -30,8 +30,8 @@ from dspy_proact.report import (
     comparison_document,
     print_comparison,
     summarize,
-    summarize_results,
 )
+from dspy_proact.report.proactbench import summarize_results
 from dspy_proact.runs import Case
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}

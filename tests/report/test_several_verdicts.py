@@ -344,7 +344,7 @@ def printed(summary: Summary, width: int = 300) -> str:
 def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are_worth(tmp_path: Path):
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
     assert lines[0] == "riddles: traveller judged by sphinx + oracle"
-    rule = "Grade: the commonest, ties to the lower; weighted: their mean."
+    rule = "grade: the commonest, ties to the lower; weighted: their mean."
     assert f"4 responses with several verdicts: 2 unanimous. {rule}" in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",

@@ -33,7 +33,7 @@ class Labels:
     def load(self) -> "Ratings":
         """The ratings, joined with what they are of."""
         from dspy_proact.corpus import load_ratings
-        from dspy_proact.report import items_of
+        from dspy_proact.report.proactbench import items_of
 
         cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
         summary = self.summary

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file."""
     from dspy_proact.corpus import read_results
-    from dspy_proact.report import summarize, summarize_results
+    from dspy_proact.report import summarize
+    from dspy_proact.report.proactbench import summarize_results
     from dspy_proact.runs import RunFolder
 
     return summarize_results(read_results(path)) if path.is_file() else summarize(RunFolder(path))

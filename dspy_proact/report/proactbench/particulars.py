@@ -82,7 +82,7 @@ def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
 
 
-PROACTBENCH = Particulars(
+PARTICULARS = Particulars(
     notes=(
         "human reference: people agree on such grades with ordinal alpha "
         f"{', '.join(f'{phase} {alpha:.2f}' for phase, alpha in HUMAN_ALPHA.items())} (published study).",

@@ -21,7 +21,7 @@ def summarize_results(results: Results) -> Summary:
         strata=tuple(Phase),
         labels=tuple(Grade),
         nouns=NOUNS,
-        controls=Controls(reason="a results file holds no control turns", asked=False),
+        controls=Controls(reason="a results file holds no control turns"),
         embedded=results.model == "embedded",
         outcomes=tuple(map(_outcome, results.triggers)),
     )

@@ -21,14 +21,11 @@ from dspy_proact.report import (
     compare,
     comparison_document,
     export_csv,
-    export_results,
-    leaderboard,
-    leaderboard_document,
     print_summary,
     summarize,
-    summarize_results,
     summary_document,
 )
+from dspy_proact.report.proactbench import export_results, leaderboard, leaderboard_document, summarize_results
 from dspy_proact.report.proactbench.author_agreement import author_agreement
 from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Manifest, RoleIdentity, RunFolder, StageKey
 from dspy_proact.stats import cluster_mean

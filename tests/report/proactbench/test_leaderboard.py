@@ -12,7 +12,8 @@ from rich.console import Console
 from dspy_proact.calls import Price
 from dspy_proact.corpus.published import Counts, PublishedModel
 from dspy_proact.errors import UsageError
-from dspy_proact.report import STAND_IN, leaderboard, leaderboard_document, print_leaderboard, summarize
+from dspy_proact.report import STAND_IN, summarize
+from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
 from dspy_proact.runs import (
     Case,
     CorpusRecord,

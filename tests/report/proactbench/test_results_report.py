@@ -20,16 +20,8 @@ from rich.text import Text
 from rows import PHASES, jsonl, row
 
 from dspy_proact.corpus import Corpus, Results, ResultTrigger, read_jsonl, read_results, write_results
-from dspy_proact.report import (
-    Check,
-    cell,
-    check_document,
-    check_lines,
-    check_results,
-    print_summary,
-    summarize_results,
-    summary_document,
-)
+from dspy_proact.report import cell, print_summary, summary_document
+from dspy_proact.report.proactbench import Check, check_document, check_lines, check_results, summarize_results
 
 HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
 OBEYED = ("\x1b", "\x07", "\u202e")

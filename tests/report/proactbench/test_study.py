@@ -11,7 +11,7 @@ from rich.console import Console
 from dspy_proact import study
 from dspy_proact.corpus import RatedItem, Ratings, RatingsSource, load_ratings, published_ratings
 from dspy_proact.errors import UsageError
-from dspy_proact.report import Choices, Study, print_study, study_document
+from dspy_proact.report.proactbench import Choices, Study, print_study, study_document
 from dspy_proact.types import Grade, Phase, Rating
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")

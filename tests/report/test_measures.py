@@ -1,0 +1,264 @@
+"""A benchmark of its own words, parts and measures, graded by itself: in text, JSON, comparison and export."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from toy import CONTROL_LABELS, SCORES, answered, case, identity, manifest, verdict_key, written
+
+from dspy_proact.benchmarks.proactbench import ProactBench
+from dspy_proact.report import (
+    Summary,
+    compare,
+    comparison_document,
+    export_csv,
+    export_parquet,
+    print_comparison,
+    print_summary,
+    summarize,
+    summary_document,
+)
+from dspy_proact.report.proactbench.particulars import NOUNS
+from dspy_proact.report.rooms import particulars_of
+from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Manifest, Measure, Nouns
+from dspy_proact.stats import cluster_mean, part_mean
+
+LENGTH = Measure(name="length", title="words a guess", parts=("words",))
+HINTS = Measure(name="hints", title="share of hints used", parts=("hints",))
+TRICKS = Measure(name="tricks", title="tricks, F1", statistic="f1", parts=("trick", "said"))
+INSIGHT = Measure(name="insight", title="insight, kappa", statistic="kappa", parts=("trick", "said"))
+WORDS = Nouns(
+    case="riddle",
+    cases="riddles",
+    stratum="kind",
+    strata="kinds",
+    group="cave",
+    groups="caves",
+    control="joke",
+    controls="jokes",
+)
+
+
+def own(*measures: Measure, **changes: Any) -> Manifest:
+    """The manifest of a benchmark that grades by itself."""
+    fields = {"identity": identity(judges=()), "judge_prices": {}, "measures": measures, "nouns": WORDS}
+    return manifest(**(fields | changes))
+
+
+def graded(key: str, label: str = "SOLVED", **parts: float) -> Event:
+    """The grade that the benchmark itself gives."""
+    record = GradeRecord(score=SCORES[label], label=label, verified=None, parts=parts, detail={"remark": "hm"})
+    return Event(key=verdict_key(key).model_copy(update={"judge": None}), grade=record, calls=(), time=3.0)
+
+
+def run_of(path: Path, told: Iterable[tuple[Case, Mapping[str, float]]], *measures: Measure, **changes: Any) -> Summary:
+    """A run of riddles with these parts."""
+    told = list(told)
+    events = [event for one, parts in told for event in (answered(one.key), graded(one.key, **parts))]
+    return summarize(written(path, own(*measures, **changes), [one for one, _ in told], events))
+
+
+def riddles(*strata: str) -> list[Case]:
+    """A riddle a stratum, each in a cave of its own."""
+    return [case(f"r{number}", group=f"c{number}", stratum=stratum) for number, stratum in enumerate(strata)]
+
+
+def asked(path: Path, *measures: Measure) -> Summary:
+    """Six riddles in six caves: words 1 to 6, and tricks of which one is missed and one is seen where none is."""
+    tricks = [(1, 1), (1, 1), (1, 0), (1, 1), (0, 1), (0, 0)]
+    told = [
+        (one, {"words": number, "trick": trick, "said": said})
+        for number, (one, (trick, said)) in enumerate(
+            zip(riddles(*["RHYME"] * 4, *["NUMBER"] * 2), tricks, strict=True), 1
+        )
+    ]
+    return run_of(path, told, *measures)
+
+
+def printed(summary: Summary) -> str:
+    file = io.StringIO()
+    print_summary(summary, Console(file=file, width=120))
+    return file.getvalue()
+
+
+def test_measures_stand_in_each_stratum_and_over_all_by_name(tmp_path: Path):
+    found = summary_document(asked(tmp_path, LENGTH, TRICKS))
+    assert list(found["kinds"]["RHYME"]["measures"]) == list(found["overall"]["measures"]) == ["length", "tricks"]
+    # Words 1, 2, 3, 4 | 5, 6; tricks: 3 right and 1 missed, 6/7 | 1 false, 0/1 | 6/8.
+    values = {name: found["kinds"][name]["measures"] for name in ("RHYME", "NUMBER")}
+    assert [each["length"]["value"] for each in values.values()] == [2.5, 5.5]
+    assert [each["tricks"]["value"] for each in values.values()] == [pytest.approx(6 / 7), 0]
+    overall = found["overall"]["measures"]
+    assert (overall["length"]["value"], overall["tricks"]["value"]) == (3.5, pytest.approx(0.75))
+    expected = part_mean([1, 2, 3, 4, 5, 6], range(6))
+    assert overall["length"] == expected.for_json()
+    assert set(overall["tricks"]) == {"value", "low", "high"}
+    assert values["RHYME"]["tricks"]["reason"] == "too few caves: very wide"
+
+
+def test_without_declared_measures_there_is_no_key_for_them(tmp_path: Path):
+    assert '"measures"' not in json.dumps(summary_document(asked(tmp_path)))
+
+
+def test_a_part_within_0_and_1_has_the_interval_of_a_share(tmp_path: Path):
+    hints = [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
+    told = [(one, {"hints": share}) for one, share in zip(riddles(*["RHYME"] * 6), hints, strict=True)]
+    summary = run_of(tmp_path, told, HINTS)
+    assert summary.measured(summary.outcomes)["hints"] == cluster_mean(hints, range(6))
+
+
+def test_cases_without_a_part_do_not_count_and_are_told(tmp_path: Path):
+    one, two, three = riddles("RHYME", "RHYME", "NUMBER")
+    summary = run_of(tmp_path, [(one, {"words": 2}), (two, {"words": 4}), (three, {})], LENGTH)
+    found = summary_document(summary)
+    assert found["overall"]["measures"]["length"]["value"] == 3
+    assert found["overall"]["measures"]["length"]["reason"] == "too few caves: very wide; over 2 of 3 scored"
+    missing = {"value": None, "low": None, "high": None, "reason": "no scored case has words"}
+    assert found["kinds"]["NUMBER"]["measures"]["length"] == missing | {"reason": "no scored riddle has words"}
+
+
+def test_what_is_neither_yes_nor_no_has_no_f1(tmp_path: Path):
+    (one,) = riddles("RHYME")
+    summary = run_of(tmp_path, [(one, {"trick": 0.5, "said": 1})], TRICKS)
+    estimate = summary.measured(summary.outcomes)["tricks"]
+    assert (estimate.value, estimate.reason) == (None, "trick or said is neither 0 nor 1 somewhere")
+
+
+def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_path: Path):
+    text = printed(asked(tmp_path, LENGTH, TRICKS, INSIGHT))
+    assert text.startswith("riddles: traveller, graded by the benchmark itself\n")
+    heads = next(line for line in text.splitlines() if "words a guess" in line)
+    assert heads.index("kind") < heads.index("words a guess") < heads.index("tricks, F1")
+    (rhyme,) = [line.split() for line in text.splitlines() if line.startswith("RHYME") and "2.50" in line]
+    assert rhyme[1] == "2.50"
+    assert "6 riddles in 6 caves; % with 95 % intervals, cluster-robust over caves." in text
+    assert "words a guess of NUMBER" in text
+    assert "judge" not in text.replace("judged", "")
+
+
+def test_a_run_without_a_judge_says_so_in_json(tmp_path: Path):
+    found = summary_document(asked(tmp_path, LENGTH))
+    assert (found["run"]["judge"], found["run"]["judge_reason"]) == (None, "graded by the benchmark")
+    assert (found["run"]["judges"], found["run"]["judge_prompt"]) == ([], None)
+    assert (list(found["usage"]), found["complete"], "several_verdicts" in found) == (["assistant"], True, False)
+
+
+def compared(tmp_path: Path, a: list[tuple[int, int]], b: list[tuple[int, int]], *measures: Measure):
+    def side(name: str, told: list[tuple[int, int]]) -> Summary:
+        asked = zip(riddles(*["RHYME"] * len(told)), told, strict=True)
+        parts = [
+            (one, {"trick": trick, "said": said, "words": said + number})
+            for number, (one, (trick, said)) in enumerate(asked)
+        ]
+        return run_of(tmp_path / name, parts, *measures)
+
+    return compare(side("a", a), side("b", b))
+
+
+def test_a_measure_is_compared_by_case(tmp_path: Path):
+    a, b = [(1, 1), (1, 1), (1, 0), (1, 0), (0, 0), (0, 1)], [(1, 1)] * 4 + [(0, 0)] * 2
+    comparison = compared(tmp_path, a, b, TRICKS, LENGTH)
+    found = comparison_document(comparison)
+    tricks = found["kinds"]["RHYME"]["measures"]["tricks"]
+    # a: 2 right, 2 missed, 1 false: 4 / 7; b: 1.
+    assert (tricks["a"]["value"], tricks["b"]["value"]) == (pytest.approx(4 / 7), 1)
+    assert tricks["difference"]["value"] == pytest.approx(3 / 7)
+    # Without each: 1 - (2/5, 2/5, 4/6, 4/6, 4/7, 4/6) - 3/7; SE^2 = 5/6 of their squares; t(5).
+    left = [3 / 5, 3 / 5, 1 / 3, 1 / 3, 3 / 7, 1 / 3]
+    error = (5 / 6 * sum((one - 3 / 7) ** 2 for one in left)) ** 0.5
+    assert tricks["difference"]["low"] == pytest.approx(3 / 7 - 2.570582 * error, abs=1e-6)
+    length = found["overall"]["measures"]["length"]
+    assert length["difference"]["value"] == pytest.approx((0 + 0 + 1 + 1 + 0 - 1) / 6)
+    assert found["judges_reason"] == "the two did not grade the same responses"
+    file = io.StringIO()
+    print_comparison(comparison, Console(file=file, width=120))
+    assert "a: traveller, graded by the benchmark itself" in file.getvalue()
+    (row,) = [line for line in file.getvalue().splitlines() if line.startswith("tricks, F1") and "RHYME" in line]
+    assert "0.57" in row
+    assert "0.43" in row
+    assert "flips whole caves; Holm adjusts it over the kinds" in " ".join(file.getvalue().split())
+
+
+def test_where_one_side_has_no_value_the_difference_says_why(tmp_path: Path):
+    comparison = compared(tmp_path, [(0, 0), (0, 0)], [(0, 1), (0, 0)], TRICKS)
+    found = comparison_document(comparison)["overall"]["measures"]["tricks"]
+    assert found["a"]["reason"] == found["difference"]["reason"] == "nothing is true and nothing was said to be"
+    assert found["b"]["value"] == 0
+
+
+def test_the_table_has_a_column_a_part_and_those_of_the_cases(tmp_path: Path):
+    one = case("r1", group="c1", page=3, author="=Ann", score="taken")
+    two = case("r2", group="c2", stratum="NUMBER", page=4, author="Bob", score="taken")
+    summary = run_of(tmp_path / "run", [(one, {"words": 2, "state": 1}), (two, {})], LENGTH)
+    export_csv(summary, tmp_path / "out.csv")
+    with (tmp_path / "out.csv").open(encoding="utf-8", newline="") as file:
+        first, second = csv.DictReader(file)
+    assert list(first)[:3] == ["key", "cave", "kind"]
+    assert (first["author"], first["page"], first["case_score"], first["score"]) == ("'=Ann", "3", "taken", "1.0")
+    assert (first["words"], first["part_state"], first["state"]) == ("2.0", "1.0", "scored")
+    assert (second["words"], second["part_state"], second["judge"]) == ("", "", "")
+    export_parquet(summary, tmp_path / "out.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "out.parquet")
+    types = {field.name: str(field.type) for field in table.schema}
+    assert (types["page"], types["author"], types["words"]) == ("int64", "string", "double")
+    assert table.column("words").to_pylist() == [2.0, None]
+
+
+def test_control_cases_of_any_benchmark_have_the_rate_of_their_worst_label(tmp_path: Path):
+    jokes = [case(f"j{number}", group=f"c{number}", stratum=CONTROL) for number in range(5)]
+    labels = ["CHATTY", "SILENT", "SILENT", "CHATTY", "SILENT"]
+    events = [
+        event for one, label in zip(jokes, labels, strict=True) for event in (answered(one.key), graded(one.key, label))
+    ]
+    of = own(control_labels=CONTROL_LABELS, controls="ff")
+    summary = summarize(written(tmp_path, of, jokes, events))
+    found = summary_document(summary)["controls"]
+    assert (found["total"], found["scored"], found["rate"]["value"]) == (5, 5, 0.4)
+    assert found["rate"] == cluster_mean([1, 0, 0, 1, 0], range(5)).for_json()
+    assert "CHATTY: 40.0 [" in printed(summary)
+    assert "% of 5/5 jokes. In no score above." in printed(summary)
+
+
+def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):
+    (one,) = riddles("RHYME")
+    found = summary_document(run_of(tmp_path, [(one, {"words": 1})], LENGTH))
+    assert found["kinds"]["RHYME"]["weighted"]["reason"] == "one cave"
+    assert found["kinds"]["RHYME"]["measures"]["length"]["reason"] == "one cave"
+    assert WORDS.worded("no pairs in two strata; a case, the group's, ungrouped") == (
+        "no pairs in two kinds; a riddle, the cave's, ungrouped"
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    told=st.lists(
+        st.tuples(st.integers(0, 1), st.integers(0, 1), st.integers(0, 3), st.sampled_from(["RHYME", "NUMBER"])),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_every_document_of_measures_is_json_and_a_run_does_not_differ_from_itself(tmp_path_factory, told):
+    cases = [case(f"r{at}", group=f"c{each[2]}", stratum=each[3]) for at, each in enumerate(told)]
+    parts = [{"trick": each[0], "said": each[1], "words": each[2]} for each in told]
+    measures = (LENGTH, TRICKS, INSIGHT)
+    summary = run_of(tmp_path_factory.mktemp("x"), zip(cases, parts, strict=True), *measures)
+    json.dumps(summary_document(summary), allow_nan=False)
+    found = comparison_document(compare(summary, summary))
+    json.dumps(found, allow_nan=False)
+    differences = [each["difference"]["value"] for each in found["overall"]["measures"].values()]
+    assert set(differences) <= {0, None}
+    assert printed(summary)
+
+
+def test_what_proactbench_says_of_a_results_file_is_what_it_calls_itself():
+    assert ProactBench.nouns == NOUNS
+    assert particulars_of("proactbench").ungrouped == {"curated_response"}
+    assert particulars_of("riddles") == particulars_of("no/such")
