@@ -7,6 +7,7 @@ from typing import Any
 from server import Sent, Server
 
 from dspy_proact.compile import Compile, CompileObserver, CrossFit, Fold, Progress
+from dspy_proact.compile.silenced import silenced
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,11 @@ class Parts:
         fit: CrossFit[Any, Any, Any, Any] = CrossFit(task, compiling.recipe, 8, progress)
         results = fit._tested(task.start, task.items).results
         before, folds = heard(), list[tuple[Fold[Any], list[Sent]]]()
-        for number, fold in enumerate(task.folds()):
-            fit._fold(number, fold, results)
-            folds.append((fold, heard()))
-        fit._tuned(task.items, results, "all")
+        with silenced():
+            for number, fold in enumerate(task.folds()):
+                fit._fold(number, fold, results)
+                folds.append((fold, heard()))
+            fit._tuned(task.items, results, "all")
         return cls(before, folds, heard())
 
     @property

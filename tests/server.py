@@ -10,7 +10,7 @@ import json
 import random
 import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -69,9 +69,10 @@ def shuffled(script: Callable[[Sent], Answer], seed: int = 0) -> Callable[[Sent]
     return lambda sent: replace(script(sent), turns=draw.randrange(300))
 
 
-def error(status: int, message: str = "no", **headers: str) -> Answer:
+def error(status: int, message: str = "no", turns: int = 0, **headers: str) -> Answer:
     """An error in OpenAI's form."""
-    return Answer(status=status, raw=json.dumps({"error": {"message": message}}).encode(), headers=headers)
+    raw = json.dumps({"error": {"message": message}}).encode()
+    return Answer(status=status, raw=raw, headers=headers, turns=turns)
 
 
 def verdict(grade: str = "PASS", evidence: Any = (), reasoning: str = "because") -> str:
@@ -100,10 +101,14 @@ def healthy(sent: Sent) -> Answer:
     return Answer(verdict(GRADES[int(digest, 16) % 3], ["label the boxes today"]))
 
 
+Script = Callable[[Sent], Answer | Awaitable[Answer]]
+"""What is answered to each request, at once or when the script will."""
+
+
 class Server:
     """Runs in a thread of its own from `with` to its end."""
 
-    def __init__(self, script: Callable[[Sent], Answer] = healthy):
+    def __init__(self, script: Script = healthy):
         self.script = script
         self.sent: list[Sent] = []
         self.in_flight = 0
@@ -164,7 +169,8 @@ class Server:
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
         try:
-            answer = self.script(sent)
+            scripted = self.script(sent)
+            answer = await scripted if isinstance(scripted, Awaitable) else scripted
             await asyncio.sleep(answer.delay)
             for _ in range(answer.turns):
                 await asyncio.sleep(0)

@@ -1,19 +1,24 @@
 """A third thing to compile, which shares nothing with ProactBench: a classifier of words that learns from examples.
 
-Compiles are tested with it, which shows that they know neither judge nor assistant.
+Compiles are tested with it, which shows that they know neither judge nor assistant. Its models at the tests' server
+call every word heavy until they are told the rule or shown a word that is light.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal
 
 import dspy
+from assistants import proposed
+from server import Answer, Sent, Server
 
 from dspy_proact.compile import Chosen, Fold, Proposal, Training, grouped_folds
 from dspy_proact.compile.folds import split
 from dspy_proact.errors import ContentError
-from dspy_proact.programs import FencedJSON, Recipe
+from dspy_proact.models import Gate, ModelSpec, Record, open_model
+from dspy_proact.programs import JUDGE, PROPOSER, FencedJSON, Recipe
 from dspy_proact.programs.asking import ask_for_fields, ask_now, run_now
 from dspy_proact.programs.fingerprint import rendered
 
@@ -43,7 +48,7 @@ def words(families: int = 6, each: int = 8) -> list[Word]:
     """Words of families, a half of each light."""
     ends = ("ing", "est", "oak", "elm", "ash", "fen", "sky", "den")
     return [
-        Word(f"{COLOURS[family]}-{number}", COLOURS[family], f"{chr(98 + family)}{ends[number]}")
+        Word(f"{COLOURS[family]}-{number}", COLOURS[family], f"q{'bcdfgh'[family]}{ends[number]}")
         for family in range(families)
         for number in range(each)
     ]
@@ -101,6 +106,7 @@ class WordTraining(Training[Weigher]):
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:
+        """Each word with its class."""
         return [
             dspy.Example(word=each.word, weight=self.words[each.key].weight, key=each.key).with_inputs("word")
             for each in self.learn
@@ -149,3 +155,20 @@ class WordTask:
     def score(self, results: Mapping[str, float | None], items: Sequence[Word]) -> float | None:
         known = [score for item in items if (score := results[item.key]) is not None]
         return fmean(known) if known else None
+
+
+def task_at(server: Server, recipe: Recipe, gate: Gate, record: Record | None = None) -> WordTask:
+    """The task with its models at a server."""
+    weigher = open_model(ModelSpec(name="openai/any", api_base=server.judge), JUDGE, gate, record=record)
+    proposer = open_model(ModelSpec(name="openai/any", api_base=server.proposer), PROPOSER, gate, record=record)
+    return WordTask(words(), recipe, weigher.lm, proposer.lm, gate.concurrency, Weigher())
+
+
+def weighing(sent: Sent) -> Answer:
+    """Models that learn: by a rule, or by a light word among the examples."""
+    if sent.role == "proposer":
+        return Answer(proposed(sent, RULE))
+    system, *shown, asked = (str(message["content"]) for message in sent.messages)
+    word = next(each.text for each in words() if each.text in asked)
+    knows = RULE in system or any("LIGHT" in text for text in shown)
+    return Answer(json.dumps({"weight": "LIGHT" if knows and "e" in word else "HEAVY"}))
