@@ -20,18 +20,18 @@ from pathlib import Path
 
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.compile import AssistantCompile, Compile, JudgeCompile
-from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
+from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
 ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 
 
-def answer(received: Received, latency: float) -> Reply:
+def answer(received: Received, latency: float) -> Scripted:
     said = [(str(each["role"]), str(each["content"])) for each in received.body["messages"]]
     system = "\n".join(text for role, text in said if role == "system")
     text = ROLES[received.role].stand_in(system, [each for each in said if each[0] != "system"])
-    return Reply(text, delay=latency)
+    return Scripted(text, delay=latency)
 
 
 def serve(latency: float) -> None:
@@ -64,17 +64,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="one compile, 2 trials, no latency, width 8")
     parser.add_argument("--only", action="append", metavar="'PROGRAM OPTIMIZER'", help="such as 'judge search'")
-    parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--serve", type=float, metavar="LATENCY", help="be the server")
     asked = parser.parse_args()
     if asked.serve is not None:
         return serve(asked.serve)
-    latency, width, trials = (0.0, 8, 2) if asked.quick else (0.5, 32, asked.trials)
+    latency, width, trials = (0.0, 8, 2) if asked.quick else (0.5, 32, 20)
     every = [f"judge {name}" for name in OPTIMIZERS] + [f"assistant {name}" for name in OPTIMIZERS if name != "labeled"]
     chosen, missed = asked.only or (["assistant search"] if asked.quick else every), False
     command = [sys.executable, __file__, "--serve", str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin and server.stdout
+        assert server.stdin
+        assert server.stdout
         bases = json.loads(server.stdout.readline())
         print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
         for name in chosen:
@@ -88,7 +88,7 @@ def main() -> None:
             (alone, first, _, most_alone), (wide, second, calls, most) = rows
             assert most_alone == 1, "one call in flight was asked for"
             assert 1 < most <= width, "as many calls in flight as asked for"
-            ratio, promised = alone / wide, PROMISED.get(name, 4)
+            promised, ratio = PROMISED.get(name, 4), alone / wide
             missed = missed or first != second or (ratio < promised and not asked.quick)
             numbers = f"{alone:.0f} s | {wide:.0f} s | {ratio:.1f} | {promised}"
             shares = f"{calls * latency / wide:.1f} | {calls * latency / width / wide:.0%}"

@@ -20,12 +20,19 @@ from rich.console import Console
 
 from dspy_proact import Evaluation, Gate, ModelSpec, RunFolder, Scope, Summary, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
+from dspy_proact.models.simulated import Faulty, Scripted, SimulatedProvider, refusal
 from dspy_proact.programs.embedded import healthy
 
 KEY = "sk-planted-0123456789abcdef"
-FAILING = [(refusal(429, f"slow down, {KEY}"), 0.20), (refusal(500, f"oops, {KEY}"), 0.10), (Reply(stall=True), 0.05)]
-SHARES = {"assistant": [*FAILING, (Reply(""), 0.03)], "judge": [*FAILING, (Reply("I would say PASS."), 0.05)]}
+FAILING = [
+    (refusal(429, f"slow down, {KEY}"), 0.20),
+    (refusal(500, f"oops, {KEY}"), 0.10),
+    (Scripted(stall=True), 0.05),
+]
+SHARES = {
+    "assistant": [*FAILING, (Scripted(""), 0.03)],
+    "judge": [*FAILING, (Scripted("I would say PASS."), 0.05)],
+}
 SEED = 1
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
 from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import Received, Reply, SimulatedProvider, hostile
+from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider, hostile
 from dspy_proact.plain_text import printable
 from dspy_proact.programs.embedded import HOSTILE
 from dspy_proact.runs import RunFolder, Scope
@@ -61,11 +61,11 @@ def main() -> None:
     draw = random.Random(SEED)
     rows = [json.loads(line) for line in sample_path().read_text(encoding="utf-8").splitlines()]
 
-    def script(received: Received) -> Reply:
+    def script(received: Received) -> Scripted:
         if received.role == "assistant" or draw.random() < 0.2:
-            return Reply(hostile(draw, HOSTILE))
+            return Scripted(hostile(draw, HOSTILE))
         said = {"reasoning": hostile(draw, HOSTILE), "evidence": [hostile(draw, HOSTILE)], "grade": "PASS"}
-        return Reply(json.dumps(said))
+        return Scripted(json.dumps(said))
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:
         refused, said = read_hostile(Path(name, "corpus.jsonl"), count, rows, draw)

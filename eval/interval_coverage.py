@@ -16,17 +16,9 @@ from statistics import fmean
 
 import numpy as np
 
-from dspy_proact.stats import (
-    Effects,
-    Estimate,
-    Thresholds,
-    cluster_mean,
-    paired_difference,
-    simulate_pair,
-    simulate_run,
-)
+from dspy_proact import stats
 
-LIKENESS = {"little": Effects(group=0.05, subgroup=0.05), "much": Effects(group=0.20, subgroup=0.10)}
+LIKENESS = {"little": stats.Effects(group=0.05, subgroup=0.05), "much": stats.Effects(group=0.20, subgroup=0.10)}
 # Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
 COVERAGE = {25: (0.93, 0.97), 8: (0.93, 1.0)}
 ALARMS, POWER = {25: (0.03, 0.07), 8: (0.0, 0.07)}, {25: (0.75, 0.85)}
@@ -52,24 +44,24 @@ class Cell:
         return f"{100 * share:.1f} {'within' if low - self.slack <= share <= high + self.slack else 'OUT'}"
 
 
-def covers(estimate: Estimate, truth: float) -> bool:
+def covers(estimate: stats.Estimate, truth: float) -> bool:
     """An interval that is not given does not cover."""
     return estimate.low is not None and estimate.high is not None and estimate.low <= truth <= estimate.high
 
 
 def mean_row(cell: Cell) -> str:
-    rng, cuts = np.random.default_rng(cell.seed), Thresholds.of_mean(cell.mean)
-    runs = (simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
-    return cell.judged(fmean(covers(cluster_mean(run.scores, run.groups), run.mean) for run in runs), COVERAGE)
+    rng, cuts = np.random.default_rng(cell.seed), stats.Thresholds.of_mean(cell.mean)
+    runs = (stats.simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
+    return cell.judged(fmean(covers(stats.cluster_mean(run.scores, run.groups), run.mean) for run in runs), COVERAGE)
 
 
 def shares(cell: Cell, difference: float) -> list[float]:
     """Share of data sets with p at most 0.05, likewise with the wrong sign, and covered; and the mean detectable."""
     rng, found = np.random.default_rng((*cell.seed, int(difference != 0))), []
-    cuts = Thresholds.of_mean(cell.mean).raised(-difference / 2)
+    cuts = stats.Thresholds.of_mean(cell.mean).raised(-difference / 2)
     for _ in range(cell.data_sets):
-        pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
-        paired = paired_difference(pair.a, pair.b, pair.groups)
+        pair = stats.simulate_pair(rng, cell.scenarios, cuts, stats.Effects(run=float(cell.likeness)), difference)
+        paired = stats.paired_difference(pair.a, pair.b, pair.groups)
         significant = paired.p is not None and paired.p <= 0.05
         wrong = significant and (paired.difference.value or 0) * difference < 0
         found.append([significant, wrong, covers(paired.difference, pair.difference), paired.detectable or np.nan])

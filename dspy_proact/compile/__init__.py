@@ -14,7 +14,7 @@ from dspy_proact.compile.candidate import Candidate, Chosen
 from dspy_proact.compile.compile import CLAIM, COMPILES, Compile, CompileClaim, CompileIdentity, Finished
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.folds import Fold, grouped_folds
-from dspy_proact.compile.forecast import SECONDS, Forecast, RoleForecast
+from dspy_proact.compile.forecast import Forecast, RoleForecast
 from dspy_proact.compile.judge import AgreementMetric, CutJudge, JudgeCompile, JudgeTask, Labelled, labelled
 from dspy_proact.compile.progress import CompileObserver, Progress, Stand
 from dspy_proact.compile.task import Task, Tested
@@ -26,7 +26,6 @@ __all__ = [
     "COMPILES",
     "GUARDS",
     "MARGINS",
-    "SECONDS",
     "AgreementMetric",
     "AssistantCompile",
     "Candidate",

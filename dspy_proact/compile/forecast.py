@@ -3,11 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Optimizer, Recipe
 
-SECONDS = (2.0, 30.0)
-"""Seconds that a call takes: an assumption, from a quick model to a reasoning one."""
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
 _GUARDED = 3

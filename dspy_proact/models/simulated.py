@@ -34,7 +34,7 @@ class Received:
 
 
 @dataclass(frozen=True)
-class Reply:
+class Scripted:
     """What is sent back, and where it breaks off."""
 
     content: str | None = ""
@@ -65,42 +65,44 @@ class Reply:
         return json.dumps(whole | counted).encode()
 
 
-Script = Callable[[Received], Reply]
+Script = Callable[[Received], Scripted]
 """What is replied to each request."""
 
 
-def refusal(status: int, message: str = "no", **headers: str) -> Reply:
+def refusal(status: int, message: str = "no", **headers: str) -> Scripted:
     """An error in OpenAI's form."""
     raw = json.dumps({"error": {"message": message}}).encode()
-    return Reply(status=status, raw=raw, headers={name.replace("_", "-"): text for name, text in headers.items()})
+    return Scripted(status=status, raw=raw, headers={name.replace("_", "-"): text for name, text in headers.items()})
 
 
 _OPEN = b'{"id": "x", "model": "m", "choices": ['
 _MESSAGE = b'{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": '
-FAULTS: Mapping[str, Reply] = {
+FAULTS: Mapping[str, Scripted] = {
     "rate limit": refusal(429),
     "rate limit, retry at once": refusal(429, Retry_After="0"),
     "rate limit, retry tomorrow": refusal(429, Retry_After="86400"),
     "rate limit, retry at a date": refusal(429, Retry_After="Wed, 21 Oct 2015 07:28:00 GMT"),
     "server error": refusal(500),
-    "bad gateway in HTML": Reply(status=502, raw=b"<html>Bad Gateway</html>", media_type="text/html"),
-    "reset before the headers": Reply(cut=0),
-    "reset in the headers": Reply(cut=20),
-    "reset in the body": Reply(cut=120),
-    "stalled body": Reply(stall=True),
-    "slow drip": Reply(drip=0.05),
-    "truncated JSON": Reply(raw=_OPEN),
-    "wrong content type": Reply(raw=b"<html>hello</html>", media_type="text/html"),
-    "no choices": Reply(raw=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'),
-    "null content": Reply(None),
-    "empty content": Reply(""),
-    "cut at the limit": Reply("You could label the boxes today and", finish_reason="length"),
-    "content filter": Reply("", finish_reason="content_filter"),
-    "no usage": Reply("You could label the boxes today.", usage=None),
-    "absurd usage": Reply("You could label the boxes today.", usage={"prompt_tokens": 10**30, "completion_tokens": -5}),
-    "unicode garbage": Reply(raw=_OPEN + _MESSAGE + b'"\xff\xfe"}}]}'),
-    "half a surrogate pair": Reply(raw=_OPEN + _MESSAGE + rb'"a\ud83d"}}]}'),
-    "ten megabytes": Reply("You could label the boxes today. " * 320_000),
+    "bad gateway in HTML": Scripted(status=502, raw=b"<html>Bad Gateway</html>", media_type="text/html"),
+    "reset before the headers": Scripted(cut=0),
+    "reset in the headers": Scripted(cut=20),
+    "reset in the body": Scripted(cut=120),
+    "stalled body": Scripted(stall=True),
+    "slow drip": Scripted(drip=0.05),
+    "truncated JSON": Scripted(raw=_OPEN),
+    "wrong content type": Scripted(raw=b"<html>hello</html>", media_type="text/html"),
+    "no choices": Scripted(raw=b'{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}'),
+    "null content": Scripted(None),
+    "empty content": Scripted(""),
+    "cut at the limit": Scripted("You could label the boxes today and", finish_reason="length"),
+    "content filter": Scripted("", finish_reason="content_filter"),
+    "no usage": Scripted("You could label the boxes today.", usage=None),
+    "absurd usage": Scripted(
+        "You could label the boxes today.", usage={"prompt_tokens": 10**30, "completion_tokens": -5}
+    ),
+    "unicode garbage": Scripted(raw=_OPEN + _MESSAGE + b'"\xff\xfe"}}]}'),
+    "half a surrogate pair": Scripted(raw=_OPEN + _MESSAGE + rb'"a\ud83d"}}]}'),
+    "ten megabytes": Scripted("You could label the boxes today. " * 320_000),
 }
 """Each way to fail, by its name."""
 
@@ -114,10 +116,10 @@ class Faulty:
         seed: Of the draws.
     """
 
-    def __init__(self, healthy: Script, shares: Mapping[str, Sequence[tuple[Reply, float]]], seed: int = 0):
+    def __init__(self, healthy: Script, shares: Mapping[str, Sequence[tuple[Scripted, float]]], seed: int = 0):
         self._healthy, self._shares, self._random = healthy, shares, random.Random(seed)
 
-    def __call__(self, received: Received) -> Reply:
+    def __call__(self, received: Received) -> Scripted:
         """The reply to a request."""
         draw = self._random.random()
         for reply, share in self._shares.get(received.role, ()):
@@ -193,7 +195,7 @@ class SimulatedProvider:
         finally:
             self.in_flight -= 1
 
-    async def _send(self, reply: Reply, writer: asyncio.StreamWriter) -> bool:
+    async def _send(self, reply: Scripted, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(reply.delay)
         body = reply.body()
         if reply.status == 200 and reply.raw is None and reply.usage and reply.cut is None and not reply.stall:

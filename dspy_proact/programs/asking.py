@@ -22,7 +22,7 @@ _REPAIRED = ("empty", "filtered", "unreadable")
 
 
 @dataclass(frozen=True)
-class Answered:
+class Answer:
     """What came of a question."""
 
     prediction: dspy.Prediction
@@ -33,18 +33,18 @@ class Answered:
 class Asking(Protocol):
     """A way to ask: one question to a predictor, under an adapter of its own."""
 
-    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         """The answer; raises ours of `errors`."""
         ...
 
 
-async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+async def ask(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and await the answer."""
     with ours() as calls, dspy.context(adapter=adapter):
         return answered(await predictor.acall(**inputs), calls)
 
 
-async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+async def ask_now(predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
     """Ask and block until the answer is there."""
     with ours() as calls, dspy.context(adapter=adapter):
         return answered(predictor(**inputs), calls)
@@ -93,12 +93,12 @@ def ours() -> Generator[list[Call]]:
             raise
 
 
-def answered(prediction: dspy.Prediction, calls: list[Call]) -> Answered:
+def answered(prediction: dspy.Prediction, calls: list[Call]) -> Answer:
     """What came of a question, by its calls; raises `ContentError` where a filter cut the answer."""
     reason = calls[-1].finish_reason if calls else None
     if reason == "content_filter":
         raise ContentError("filtered", "the provider's content filter cut the answer")
-    return Answered(prediction, truncated=reason == "length")
+    return Answer(prediction, truncated=reason == "length")
 
 
 def _unusable(message: str, calls: list[Call]) -> ContentError:

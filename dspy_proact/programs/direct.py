@@ -15,7 +15,7 @@ import dspy
 from dspy.lm15 import DataPart, Request, Response, TextPart, request_from_openai_chat
 from dspy.utils.exceptions import AdapterParseError
 
-from dspy_proact.programs.asking import Answered, answered, ask, ours
+from dspy_proact.programs.asking import Answer, answered, ask, ours
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
@@ -35,7 +35,7 @@ class Direct:
         self._engine: Any = lm._async_engine_spec  # dspy keeps the engine it was given here, and nowhere else
         self._forms: dict[tuple[dspy.Predict, type[dspy.Adapter]], Request] = {}
 
-    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answered:
+    async def __call__(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
         """The answer; raises ours of `errors`."""
         if dspy.settings.callbacks:
             with dspy.context(lm=self._lm, **_LEAN):

@@ -71,7 +71,7 @@ class CorpusRecord(Frozen):
 class Manifest(Claimed[Identity]):
     """`manifest.json`: everything about a run but its cases and events."""
 
-    format: Literal[2] = 2
+    format: Literal[3] = 3
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""

@@ -10,13 +10,13 @@ from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.route import import_litellm
-from dspy_proact.models.simulated import Faulty, Reply, SimulatedProvider, refusal
+from dspy_proact.models.simulated import Faulty, Scripted, SimulatedProvider, refusal
 from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 
-FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Reply(cut=60), 0.05)]
-SHARES = {"assistant": [*FAULTS, (Reply(""), 0.03)], "judge": [*FAULTS, (Reply("prose"), 0.1)]}
+FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Scripted(cut=60), 0.05)]
+SHARES = {"assistant": [*FAULTS, (Scripted(""), 0.03)], "judge": [*FAULTS, (Scripted("prose"), 0.1)]}
 PRICE = Price(prompt=1e-6, completion=4e-6)
 
 

@@ -12,7 +12,7 @@ import threading
 import pytest
 from rows import jsonl, row
 
-from dspy_proact.models.simulated import FAULTS, Reply, SimulatedProvider, refusal, slow
+from dspy_proact.models.simulated import FAULTS, Scripted, SimulatedProvider, refusal, slow
 from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -164,7 +164,7 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
 def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, tmp_path):
     run(command(tmp_path, bases(provider), "--max-calls", "1"))  # so that every case is written
     size = max(path.stat().st_size for path in (tmp_path / "run").iterdir())
-    long = Reply("You could label the boxes today. " * 100)
+    long = Scripted("You could label the boxes today. " * 100)
     provider.script = lambda received: long if received.role == "assistant" else healthy(received)
     room = ["bash", "-c", f'ulimit -f {size // 1024 + 2}; exec "$@"', "bash"]
     done = run([*room, *command(tmp_path, bases(provider))])

@@ -3,7 +3,8 @@
 import dataclasses
 from typing import Any
 
-from dspy_proact.compile import SECONDS, Forecast
+from dspy_proact.benchmarks.forecast import SECONDS
+from dspy_proact.compile import Forecast
 
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
 _CLAIM = 60, 10

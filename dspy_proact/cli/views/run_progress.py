@@ -14,7 +14,7 @@ from dspy_proact.runs import Event, Observer
 _LINES = 10
 
 
-class Progress(Observer):
+class RunProgress(Observer):
     """Shows turns that are done, on standard error."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dspy_proact.benchmarks import Completed, Execution
 from dspy_proact.cli.views.message import say
-from dspy_proact.cli.views.run_progress import Progress
+from dspy_proact.cli.views.run_progress import RunProgress
 from dspy_proact.errors import Halt
 from dspy_proact.runs import Scope
 
@@ -47,7 +47,7 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")
         try:
-            with Progress() as progress:
+            with RunProgress() as progress:
                 finished.append(execution.run(path, scope, progress, spent))
         except Halt as halt:
             return Ending(finished, halt, path)
