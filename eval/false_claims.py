@@ -21,9 +21,8 @@ import dspy
 
 from dspy_proact import Gate, open_model
 from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.compile import CutJudge, Finished, JudgeCompile, Labelled, labelled
-from dspy_proact.corpus import Ratings
-from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, Recipe, compiled_judge
+from dspy_proact.compile import CutJudge, JudgeCompile, Labelled, labelled
+from dspy_proact.programs import JUDGE, Judge, Recipe, compiled_judge
 from dspy_proact.stats import apply_cuts, improvement, within_strata_kappa
 from dspy_proact.types import Grade, Phase
 
@@ -42,11 +41,6 @@ class Study:
     after: Sequence[int]  # and by the compiled one
 
 
-def compiled(ratings: Ratings, recipe: Recipe) -> Finished[JudgeArtefact]:
-    with tempfile.TemporaryDirectory() as out:
-        return JudgeCompile(ratings, recipe=recipe, gate=Gate(concurrency=1)).run(f"{out}/compile")
-
-
 def graded(program: CutJudge, items: Sequence[Labelled]) -> list[int]:
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
         graded = [(2 * Grade(program.judge(**item.example.inputs()).grade).score, item.phase) for item in items]
@@ -56,8 +50,11 @@ def graded(program: CutJudge, items: Sequence[Labelled]) -> list[int]:
 
 def studied(seed: int, trials: int, count: int) -> Study:
     ratings = synthetic_ratings(seed, synthetic_items(seed, count))
-    taught = compiled(ratings, Recipe(optimizer="labeled", max_demos=16, seed=seed))
-    searched = compiled(permuted_within_phase(ratings, seed), Recipe(trials=trials, max_demos=4, seed=seed))
+    permuted, one = permuted_within_phase(ratings, seed), Gate(concurrency=1)
+    demos, search = Recipe(optimizer="labeled", max_demos=16, seed=seed), Recipe(trials=trials, seed=seed)
+    with tempfile.TemporaryDirectory() as out:
+        taught = JudgeCompile(ratings, recipe=demos, gate=one).run(f"{out}/taught")
+        searched = JudgeCompile(permuted, recipe=search, gate=one).run(f"{out}/searched")
     items = labelled(ratings)
     columns = zip(*((item.soft, item.phase, item.scenario) for item in items), strict=True)
     constant = improvement(graded(START, items), [1] * count, *columns, order=list(Phase)).overall.shown
