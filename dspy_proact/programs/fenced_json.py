@@ -7,8 +7,10 @@ from functools import lru_cache
 from typing import Any, cast
 
 import dspy
+from dspy.adapters.utils import format_field_value
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
 
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
@@ -52,11 +54,21 @@ class FencedJSON(dspy.JSONAdapter):
         ]
 
     def format_user_message_content(
-        self, signature: type[dspy.Signature], inputs: dict[str, Any], *args: Any, **kwargs: Any
+        self,
+        signature: type[dspy.Signature],
+        inputs: dict[str, Any],
+        prefix: str = "",
+        suffix: str = "",
+        main_request: bool = False,
     ) -> str:
         """The inputs, each under its header; demos come this way too."""
-        shown = {name: fence(value) if name in self.fenced else _as_json(value) for name, value in inputs.items()}
-        content = super().format_user_message_content(signature, shown, *args, **kwargs)
+        fields = [
+            f"[[ ## {name} ## ]]\n{fence(inputs[name]) if name in self.fenced else _shown(inputs[name], field)}"
+            for name, field in signature.input_fields.items()
+            if name in inputs
+        ]
+        asked = [self.user_message_output_requirements(signature)] if main_request else []
+        content = "\n\n".join([prefix, *fields, *asked, suffix]).strip()
         # What is left of these stands inside JSON, where an escape means the same and ends no line.
         return _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", content)
 
@@ -106,8 +118,14 @@ def _reader(annotation: Any) -> TypeAdapter[Any]:
     return TypeAdapter[Any](annotation or Any)
 
 
+def _shown(value: Any, field: FieldInfo) -> Any:
+    """A value as DSPy shows it; text and numbers, and our own values as JSON, without a schema a call."""
+    value = _as_json(value)
+    return value if isinstance(value, str | int) else format_field_value(field, value)
+
+
 def _as_json(value: Any) -> Any:
-    """Our own values as the JSON that DSPy would make of them, without a schema a call."""
+    """Our own values as the JSON that DSPy would make of them."""
     values = cast("list[Any]", value) if isinstance(value, list) else []
     if values and all(isinstance(each, BaseModel) for each in values):
         return json.dumps([each.model_dump(mode="json") for each in values], ensure_ascii=False)
