@@ -120,3 +120,4 @@ def test_the_published_study_leaves_one_person_out(data: Path):
     assert out[0].against_judge.value == pytest.approx(-0.024, abs=5e-4)
     left = items.without({one.rater for one in out})
     assert sum(map(len, left.ratings)) == 258
+    assert sum(len(ratings) >= 3 for ratings in left.ratings) == 45
