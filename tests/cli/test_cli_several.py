@@ -265,7 +265,7 @@ def test_a_jury_over_epochs_and_judge_epochs_is_reported_on_80_columns(proact, s
     words = " ".join(out.split())
     assert f"proactbench: {ANN} judged by {KIND} + {STRICT}" in words
     assert "6 triggers x 2 epochs in 1 scenario" in words
-    assert "12 responses with several verdicts: 12 unanimous." in words
+    assert "12 responses with several verdicts: 12 unanimous;" in words
     assert f"judge {KIND}: 36 verdicts, weighted" in words
     assert f"{KIND} and {STRICT} on 12 responses: same grade 100.0 %" in words
     assert "variance of the score between triggers" in words

@@ -345,7 +345,7 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
     assert lines[0] == "riddles: traveller judged by sphinx + oracle"
     rule = "grade: the commonest, ties to the lower; weighted: their mean."
-    assert f"4 responses with several verdicts: 2 unanimous. {rule}" in lines
+    assert f"4 responses with several verdicts: 2 unanimous; {rule}" in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",
         "judge oracle: 4 verdicts",

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, TIES, study
 
-from dspy_proact.report.proactbench.published_rule import published_rule
-from dspy_proact.stats import Estimate, alpha, kappa
+from dspy_proact.report.proactbench.published_rule import excludes, published_rule
+from dspy_proact.stats import Estimate, alpha, kappa, standings
 
 law = settings(deadline=None, max_examples=10)
 FAIL, PARTIAL, PASS = LABELS
@@ -95,3 +95,29 @@ def test_values_are_those_of_the_plain_statistics(table: list[tuple[list[str], s
     assert one.alpha.value == pytest.approx(alpha(ratings, LABELS, "ordinal"))
     assert one.kappa.value == pytest.approx(kappa(one.confusion, "none"))
     assert published_rule(ratings, judge, LABELS, TIES) == one
+
+
+@pytest.mark.parametrize(("count", "excluded"), [(5, True), (4, False)])
+def test_a_person_with_five_ratings_that_do_not_agree_with_the_judge_is_left_out(count: int, excluded: bool):
+    judge = ["FAIL", "PASS", "FAIL", "PASS", "FAIL"][:count]
+    (one,) = standings([["PASS"]] * count, [["ann"]] * count, judge, LABELS, range(count))
+    assert one.against_judge.value == pytest.approx(0)
+    assert excludes(one) is excluded
+
+
+def test_a_person_without_a_kappa_is_kept():
+    (one,) = standings([["PASS"]] * 6, [["ann"]] * 6, ["PASS"] * 6, LABELS, range(6))
+    assert not excludes(one)
+
+
+def test_the_published_study_leaves_one_person_out(data: Path):
+    items = study(data)
+    told = standings(items.ratings, items.raters, items.judge, LABELS, items.groups)
+    assert len(told) == 18
+    assert sorted(one.ratings for one in told) == [1, 2, *[17] * 16]
+    out = [one for one in told if excludes(one)]
+    assert [one.rater for one in out] == ["A08"]
+    assert out[0].against_judge.value == pytest.approx(-0.024, abs=5e-4)
+    left = items.without({one.rater for one in out})
+    assert sum(map(len, left.ratings)) == 258
+    assert sum(len(ratings) >= 3 for ratings in left.ratings) == 45
