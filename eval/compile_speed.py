@@ -24,7 +24,6 @@ from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
 from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
-LEAST = 4  # of every other
 ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 
 
@@ -75,8 +74,7 @@ def main() -> None:
     chosen, missed = asked.only or (["assistant search"] if asked.quick else every), False
     command = [sys.executable, __file__, "--serve", str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
+        assert server.stdin and server.stdout
         bases = json.loads(server.stdout.readline())
         print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
         for name in chosen:
@@ -90,7 +88,7 @@ def main() -> None:
             (alone, first, _, most_alone), (wide, second, calls, most) = rows
             assert most_alone == 1, "one call in flight was asked for"
             assert 1 < most <= width, "as many calls in flight as asked for"
-            ratio, promised = alone / wide, PROMISED.get(name, LEAST)
+            ratio, promised = alone / wide, PROMISED.get(name, 4)
             missed = missed or first != second or (ratio < promised and not asked.quick)
             numbers = f"{alone:.0f} s | {wide:.0f} s | {ratio:.1f} | {promised}"
             shares = f"{calls * latency / wide:.1f} | {calls * latency / width / wide:.0%}"

@@ -39,7 +39,7 @@ def main() -> None:
 
     try:
         corpus, artefact = load_corpus(asked.corpus), read_assistant(asked.program)
-        learned = artefact.card.corpus
+        learned = artefact.card.provenance.data
         prompts = {path.stem: Assistant(path.read_text(encoding="utf-8")) for path in PROMPTS}
         programs = {"bare": Assistant(), **prompts, "compiled": compiled_assistant(artefact)}
         runs: dict[str, Summary] = {}
@@ -50,7 +50,7 @@ def main() -> None:
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     notes = [STAND_IN] if any(run.embedded for run in runs.values()) else []
-    if corpus.sha256 == learned.get("sha256") or corpus.name == learned.get("name"):
+    if corpus.sha256 == learned.sha256 or corpus.name == learned.name:
         notes += ["compiled: learned on this corpus, so that this is no test of it; its card has one, out of fold"]
     print(*table(runs), *("", *(f"{note[0].upper()}{note[1:]}." for note in notes)), sep="\n")
     write_whole(asked.svg, picture(runs, f"{asked.model} on {asked.corpus}", notes))

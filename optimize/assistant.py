@@ -12,11 +12,13 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.compile import MARGINS, AssistantCompile, AssistantPlan, Effort
+from dspy_proact.compile import MARGINS, AssistantCompile, Guard
+from dspy_proact.programs import Recipe
 from dspy_proact.report import STAND_IN, percent, points_of
 
 CORPUS = "sample"
-PLAN = AssistantPlan(Effort("search", trials=12, max_demos=2, seed=0), folds=5, margins={"offers": MARGINS["offers"]})
+RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
+GUARDS: dict[Guard, float] = {"offers": MARGINS["offers"]}
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -33,8 +35,8 @@ def main() -> None:
 
     try:
         corpus = load_corpus(CORPUS)
-        compiling = AssistantCompile(corpus, asked.model, asked.judge, asked.report_judge, plan=PLAN)
-        finished = compiling.run(asked.out, print)
+        models = asked.model, asked.judge, asked.report_judge
+        finished = AssistantCompile(corpus, *models, recipe=RECIPE, margins=GUARDS).run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     name = asked.model.replace("/", "_")
@@ -48,7 +50,7 @@ def main() -> None:
     if words.count:
         print(f"words: {words.before.value:.0f} before, {words.after.value:.0f} after")
     print(f"{card.statement}.")
-    if card.embedded:
+    if card.provenance.embedded:
         print(STAND_IN)
 
 

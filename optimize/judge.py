@@ -11,10 +11,11 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_ratings
-from dspy_proact.compile import Effort, JudgeCompile, Plan
+from dspy_proact.compile import JudgeCompile
+from dspy_proact.programs import Recipe
 
 RATINGS = "sample"
-PLAN = Plan(Effort("search", trials=12, max_demos=4, seed=0), folds=5, votes=1)
+RECIPE = Recipe(optimizer="search", trials=12, max_demos=4, folds=5, seed=0)
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -26,7 +27,7 @@ def main() -> None:
     asked = parser.parse_args()
 
     try:
-        finished = JudgeCompile(load_ratings(RATINGS), asked.judge, plan=PLAN).run(asked.out, print)
+        finished = JudgeCompile(load_ratings(RATINGS), asked.judge, recipe=RECIPE).run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     name = asked.judge.replace("/", "_")

@@ -1,8 +1,8 @@
 """Benchmarks: the driver that does any of them; each has a room of its own."""
 
-from dspy_proact.benchmarks.execution import Execution, Finished, folder_name, run_name
-from dspy_proact.benchmarks.forecast import Forecast, RoleForecast
+from dspy_proact.benchmarks.execution import Completed, Execution, folder_name, run_name
+from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
 
-__all__ = ["Execution", "Finished", "Forecast", "Participant", "Responses", "RoleForecast", "folder_name", "run_name"]
+__all__ = ["Completed", "Execution", "Participant", "Responses", "RoleCalls", "RunForecast", "folder_name", "run_name"]

@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.forecast import Forecast, RoleForecast
+from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import Interrupted, UsageError
@@ -40,8 +41,8 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class Finished:
-    """How a command ended."""
+class Completed:
+    """How a run ended that came to its end."""
 
     path: Path
     """The folder of the run."""
@@ -102,7 +103,7 @@ class Execution:
         scope: Scope = Scope(),
         observer: Observer | None = None,
         spent: Cost | None = None,
-    ) -> Finished:
+    ) -> Completed:
         """Do what has no result yet, and return when all of it has ended.
 
         Args:
@@ -124,12 +125,12 @@ class Execution:
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 
-    def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> Forecast:
+    def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made and nothing is written."""
         self.check(out, scope)
         folder = RunFolder(out or self.default_folder)
-        events = tuple(folder.events())
-        ledger, epochs = self._ledger([*events, *self._to_copy(events)], scope), self._asked(scope).epochs
+        ledger = self._ledger(chain(folder.events(), self._to_copy(folder.events())), scope)
+        epochs = self._asked(scope).epochs
         stages = [
             (work, key)
             for work in ledger.open_work(self._selected(scope), epochs)
@@ -139,21 +140,21 @@ class Execution:
         ]
         answers = [self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response"]
         judges = [
-            RoleForecast.of(
+            RoleCalls.of(
                 judge.model, [self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name]
             )
             for judge in self._judges
         ]
-        return Forecast.of(
-            RoleForecast.together([RoleForecast.of(self._assistant.model, answers)] if self._assistant else []),
-            RoleForecast.together(judges),
+        return RunForecast.of(
+            RoleCalls.together([RoleCalls.of(self._assistant.model, answers)] if self._assistant else []),
+            RoleCalls.together(judges),
             self._gate.concurrency,
             self._benchmark.assumption,
         )
 
     def _grade_calls(self, ledger: Ledger, work: Work) -> Sequence[ExpectedCall] | None:
-        kept = ledger.response(work)
-        answer = self._benchmark.answer_type.model_validate(kept.answer) if kept else None
+        kept = ledger.answer(work)
+        answer = self._benchmark.answer_type.model_validate(kept) if kept else None
         return self._benchmark.grade_calls(work.case, answer)
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
@@ -193,6 +194,8 @@ class Execution:
         """The manifest of a command with this scope."""
         begun = self.manifest
         judge_epochs = begun.judge_epochs if scope.judge_epochs is None else scope.judge_epochs
+        if not self._judges and judge_epochs != begun.judge_epochs:
+            raise UsageError(f"{self._benchmark.name} is graded without a judge, and once; leave --judge-epochs out")
         if any(judge.cuts for judge in begun.identity.judges) and judge_epochs != begun.judge_epochs:
             asked = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {asked}; leave --judge-epochs out")
@@ -225,31 +228,33 @@ class Execution:
 
     async def _run(
         self, out: Path, cases: Sequence[Case], scope: Scope, observer: Observer, switch: Switch
-    ) -> Finished:
+    ) -> Completed:
         asked = self._asked(scope)
         with RunWriter(out, asked) as folder, orderly_interrupt(switch, observer.interrupted):
             folder.add_cases(cases)
-            for event in self._to_copy(tuple(folder.events()), {case.key for case in cases}):
+            for event in self._to_copy(folder.events(), {case.key for case in cases}):
                 folder.record(event)
-            ledger = self._ledger(tuple(folder.events()), scope)
+            ledger = self._ledger(folder.events(), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, asked.epochs, self._gate.concurrency)
             finally:
                 for participant in filter(None, (self._assistant, *self._judges)):
                     await participant.model.aclose()
-            return Finished(out, runner.stages, ledger.unscored(cases, asked.epochs))
+            return Completed(out, runner.stages, ledger.unscored(cases, asked.epochs))
 
-    def _ledger(self, events: Sequence[Event], scope: Scope) -> Ledger:
+    def _ledger(self, events: Iterable[Event], scope: Scope) -> Ledger:
         grading = Grading(self._benchmark.judges, self._asked(scope).judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
-    def _to_copy(self, events: Sequence[Event], keys: Collection[str] | None = None) -> list[Event]:
+    def _to_copy(self, events: Iterable[Event], keys: Collection[str] | None = None) -> list[Event]:
         """The copied responses that are not here yet, or stand here as failures that the other run has mended."""
-        here, copied = latest(events), self._copied.stages if self._copied else ()
+        if self._copied is None:
+            return []
+        here = latest(events)
         return [
             event
-            for event in copied
+            for event in self._copied.stages
             if (keys is None or event.key.case in keys)
             and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]

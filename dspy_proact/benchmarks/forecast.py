@@ -1,4 +1,4 @@
-"""What a command will take, before a call is made."""
+"""What a run will take, before a call is made."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ SECONDS = (2.0, 30.0)
 
 
 @dataclass(frozen=True)
-class RoleForecast:
-    """What one role will be asked."""
+class RoleCalls:
+    """What one role will be asked by a run."""
 
     calls: int
     """Exactly, without repairs and retries, and with one for each stage that is `untold`."""
@@ -28,7 +28,7 @@ class RoleForecast:
     """Stages of which the benchmark cannot tell what they will ask."""
 
     @classmethod
-    def of(cls, model: Model, stages: Sequence[Sequence[ExpectedCall] | None]) -> "RoleForecast":
+    def of(cls, model: Model, stages: Sequence[Sequence[ExpectedCall] | None]) -> "RoleCalls":
         """Count and price what a model will be asked, in stages of which None stands for one that cannot be told."""
         calls = [call for stage in stages for call in stage or ()]
         untold = sum(stage is None for stage in stages)
@@ -40,7 +40,7 @@ class RoleForecast:
         return cls(len(calls) + untold, prompt, (low, high), usd, tokenizer_name(model.name), untold)
 
     @classmethod
-    def together(cls, forecasts: Sequence["RoleForecast"]) -> "RoleForecast":
+    def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
         """One of several models in one role; the price is known where that of all is. No models: nothing to do."""
         few, many = (sum(each.completion_tokens[end] for each in forecasts) for end in (0, 1))
         known = [each.usd for each in forecasts if each.usd is not None]
@@ -56,11 +56,11 @@ class RoleForecast:
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a command will take."""
+class RunForecast:
+    """What a run will take."""
 
-    assistant: RoleForecast
-    judge: RoleForecast
+    assistant: RoleCalls
+    judge: RoleCalls
     seconds: tuple[float, float]
     """From quick models to slow ones, at the given concurrency."""
     assumption: str | None
@@ -68,8 +68,8 @@ class Forecast:
 
     @classmethod
     def of(
-        cls, assistant: RoleForecast, judge: RoleForecast, concurrency: int, assumption: str | None = None
-    ) -> "Forecast":
+        cls, assistant: RoleCalls, judge: RoleCalls, concurrency: int, assumption: str | None = None
+    ) -> "RunForecast":
         """The forecast of both roles at a number of requests in flight."""
         rounds = max((assistant.calls + judge.calls) / concurrency, bool(assistant.calls) + bool(judge.calls))
         quick, slow = (rounds * seconds for seconds in SECONDS)

@@ -149,10 +149,6 @@ class RecordedEngine:
         """The engine of another rollout."""
         return RecordedEngine(self.gated, self.record, self.whose, rollout)
 
-    def kept(self, request: Request) -> Answered | None:
-        """What stands in the record."""
-        return self.record.answers.get(self._name(request))
-
     async def complete(self, request: Request) -> Response:
         """The answer, from the record or from the model.
 
@@ -161,7 +157,10 @@ class RecordedEngine:
             ProviderDown: It failed for good. An optimizer would count that as a wrong answer and go another way.
             StorageFault: The answer cannot be kept.
         """
-        name = self._name(request)
+        return await self.answer(self.name(request), request)
+
+    async def answer(self, name: str, request: Request) -> Response:
+        """The same of a request whose name is known."""
         if kept := self.record.answers.get(name):
             return kept.replayed()
         if sending := self.record.sending.get(name):
@@ -194,7 +193,8 @@ class RecordedEngine:
         # Half a surrogate pair is no Unicode: what is handed out is what is kept, so that a replay sees the same.
         return Answered(request=name, response=encodable_all(response_to_dict(response)), calls=tuple(calls))
 
-    def _name(self, request: Request) -> str:
+    def name(self, request: Request) -> str:
+        """sha256 over whose it is, the rollout and the request."""
         told = json.dumps(
             [self.whose, self.rollout, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str
         )
@@ -208,8 +208,10 @@ class RecordedFace(BlockingEngine):
 
     def complete(self, request: Request) -> Response:
         """The answer, as `RecordedEngine.complete` gives it."""
-        kept = self.engine.kept(request)
-        return kept.replayed() if kept else wait_for(self.engine.complete(request))
+        name = self.engine.name(request)
+        if kept := self.engine.record.answers.get(name):
+            return kept.replayed()
+        return wait_for(self.engine.answer(name, request))
 
 
 class RecordedLM(dspy.LM):

@@ -1,5 +1,7 @@
 """Numbers as the terminal shows them."""
 
+from collections.abc import Callable
+
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
@@ -17,11 +19,7 @@ def cell(text: str) -> Text:
 
 def percent(estimate: Estimate) -> str:
     """A share with its interval, in percent."""
-    if estimate.value is None:
-        return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{100 * estimate.value:.1f}"
-    return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}–{100 * estimate.high:.1f}]"
+    return _told(estimate, lambda share: f"{100 * share:.1f}", to="–")
 
 
 def points(paired: Paired) -> str:
@@ -31,20 +29,12 @@ def points(paired: Paired) -> str:
 
 def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
-    if difference.value is None:
-        return "-"
-    if difference.low is None or difference.high is None:
-        return _signed(difference.value)
-    return f"{_signed(difference.value)} [{_signed(difference.low)}, {_signed(difference.high)}]"
+    return _told(difference, _signed)
 
 
 def coefficient(estimate: Estimate) -> str:
     """A kappa or correlation with its interval."""
-    if estimate.value is None:
-        return "-"
-    if estimate.low is None or estimate.high is None:
-        return f"{estimate.value:.2f}"
-    return f"{estimate.value:.2f} [{estimate.low:.2f}, {estimate.high:.2f}]"
+    return _told(estimate, lambda number: f"{number:.2f}")
 
 
 def plain(estimate: Estimate) -> str:
@@ -76,6 +66,13 @@ def headed(first: str, *others: str) -> Table:
     for heading in others:
         table.add_column(cell(heading), justify="right", no_wrap=True)
     return table
+
+
+def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:
+    """A number with its interval, where it has one."""
+    if estimate.value is None or estimate.low is None or estimate.high is None:
+        return "-" if estimate.value is None else shown(estimate.value)
+    return f"{shown(estimate.value)} [{shown(estimate.low)}{to}{shown(estimate.high)}]"
 
 
 def _signed(share: float) -> str:

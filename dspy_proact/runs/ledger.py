@@ -1,11 +1,12 @@
 """What of a run has ended, and what is still to do."""
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 from dspy_proact.runs.benchmark import Case
-from dspy_proact.runs.event import Event, StageKey
-from dspy_proact.runs.folder import latest
+from dspy_proact.runs.event import Event, Stage, StageKey
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,12 @@ class Grading:
         ]
 
 
+_Place = tuple[str, int, Stage, str | None, int]
+"""The fields of a stage's key, in a tenth of its room."""
+
+
 class Ledger:
-    """The stages that have ended.
+    """The stages that have ended, and the responses that are still to be graded; what is finished is on disk only.
 
     A stage with a result is never open again. One that failed for the provider's sake is; one whose answer could not
     be used is only when that is asked for, since asking again until an answer suits is a bias.
@@ -49,38 +54,38 @@ class Ledger:
 
     def __init__(self, events: Iterable[Event], grading: Grading, retry_content: bool = False, copied: bool = False):
         self.grading, self.retry_content, self.copied = grading, retry_content, copied
-        self._ended = latest(events)
-        self._tried: set[StageKey] = set()
+        self._ended: dict[_Place, Literal["result", "content", "provider", "halted"]] = {}
+        self._answers: dict[tuple[str, int], dict[str, Any]] = {}
+        self._tried: set[_Place] = set()
+        for event in events:
+            self._note(event)
 
     def add(self, event: Event) -> None:
         """Note a stage that ended just now; it is not open again in this process, however it ended."""
-        self._ended[event.key] = event
-        self._tried.add(event.key)
+        self._note(event)
+        self._tried.add(_place(event.key))
 
     def stages(self, work: Work) -> list[StageKey]:
         """The stages of a case in an epoch, in the order in which they are done."""
         return [_response(work.case.key, work.epoch), *self.grading.keys(work.case.key, work.epoch)]
 
-    def result(self, key: StageKey) -> Event | None:
-        """The event of a stage that ended with a result."""
-        ended = self._ended.get(key)
-        return ended if ended and (ended.answer is not None or ended.grade is not None) else None
+    def has_result(self, key: StageKey) -> bool:
+        """Whether a stage ended with a result."""
+        return self._ended.get(_place(key)) == "result"
 
-    def response(self, work: Work) -> Event | None:
-        """The event of a response that is there."""
-        return self.result(_response(work.case.key, work.epoch))
+    def answer(self, work: Work) -> dict[str, Any] | None:
+        """A response that is there and not graded by everybody yet, as it is kept."""
+        return self._answers.get((work.case.key, work.epoch))
 
     def is_open(self, key: StageKey) -> bool:
         """Whether a stage is to be done now."""
-        if key in self._tried or self.result(key) is not None:
+        if _place(key) in self._tried or self.has_result(key):
             return False
         if key.stage == "response" and self.copied:
             return False
-        if key.stage == "verdict" and self.result(_response(key.case, key.epoch)) is None:
+        if key.stage == "verdict" and not self.has_result(_response(key.case, key.epoch)):
             return False
-        ended = self._ended.get(key)
-        content = ended is not None and ended.failure is not None and ended.failure.kind == "content"
-        return self.retry_content or not content
+        return self.retry_content or self._ended.get(_place(key)) != "content"
 
     def open_work(self, cases: Sequence[Case], epochs: int) -> list[Work]:
         """Cases x epochs with a stage to do, in the order of the cases."""
@@ -97,9 +102,20 @@ class Ledger:
         return self._failed(response) or all(map(self._failed, verdicts))
 
     def _failed(self, key: StageKey) -> bool:
-        ended = self._ended.get(key)
-        return ended is not None and ended.failure is not None
+        return self._ended.get(_place(key)) in ("content", "provider")
+
+    def _note(self, event: Event) -> None:
+        key, done = event.key, event.answer is not None or event.grade is not None
+        self._ended[_place(key)] = "result" if done else event.failure.kind if event.failure else "halted"
+        if event.answer is not None:
+            self._answers[key.case, key.epoch] = event.answer
+        if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):
+            self._answers.pop((key.case, key.epoch), None)
 
 
 def _response(case: str, epoch: int) -> StageKey:
     return StageKey(case=case, epoch=epoch, stage="response")
+
+
+def _place(key: StageKey) -> _Place:
+    return (sys.intern(key.case), key.epoch, key.stage, key.judge and sys.intern(key.judge), key.judge_epoch)

@@ -106,9 +106,9 @@ class Runner:
         return {"answer": _as_kept(answer)}
 
     async def _graded(self, work: Work, judge: str | None) -> dict[str, Any]:
-        kept = self.ledger.response(work)
+        kept = self.ledger.answer(work)
         assert kept is not None, "a verdict is open only after its response"
-        answer = self.benchmark.answer_type.model_validate(kept.answer)
+        answer = self.benchmark.answer_type.model_validate(kept)
         scored = await self.benchmark.grade(work.case, answer, judge)
         labels = self.benchmark.control_labels if work.case.stratum == CONTROL else self.benchmark.labels
         if scored.label not in labels:

@@ -123,6 +123,7 @@ def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path)
     for scope, mend in [
         (Scope(controls=True), "contest has no control cases"),
         (Scope(strata=("PROSE",)), "limit and epochs must be 1 or more, and strata among RHYME, NUMBER"),
+        (Scope(judge_epochs=2), "contest is graded without a judge, and once"),
         (Scope(limit=0), "limit and epochs must be 1 or more"),
     ]:
         with pytest.raises(UsageError, match=mend):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 from specs import spec
 
-from dspy_proact.benchmarks import Finished, folder_name
+from dspy_proact.benchmarks import Completed, folder_name
 from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.corpus import Corpus, read_jsonl
@@ -170,7 +170,7 @@ def test_a_run_in_which_a_stand_in_takes_part_is_marked(here: Path, models: dict
 def test_running_twice_does_nothing_the_second_time(here: Path):
     read = corpus(here)
     # 6 triggers, each with a response and a verdict
-    assert Evaluation(read).run() == Finished(Evaluation(read).default_folder, stages=12, unscored=0)
+    assert Evaluation(read).run() == Completed(Evaluation(read).default_folder, stages=12, unscored=0)
     before = (Evaluation(read).default_folder / "events.jsonl").read_bytes()
     assert Evaluation(read).run().stages == 0
     assert (Evaluation(read).default_folder / "events.jsonl").read_bytes() == before

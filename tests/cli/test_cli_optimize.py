@@ -55,7 +55,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     status, out, err = proact("optimize", "judge", "--optimizer", "labeled", "--folds", 2, "--max-demos", 1)
     text = " ".join(out.split())
     assert status == 0
-    assert "judge embedded tuned to sample: name labeled, trials 20, max_demos 1, seed 0, folds 2, votes 1" in text
+    assert "judge embedded tuned to sample: labeled, 20 trials, at most 1 demos, 2 folds, seed 0, 1 vote" in text
     assert "embedded stand-in" in text
     assert "improvement shown" in text
     assert "compiled on all labels and has no score of its own" in text
@@ -71,10 +71,11 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimi
     assert status == 0
     assert json.loads(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
     told = err.splitlines()
-    assert told[0].startswith("12 labelled responses, 2 folds: grading with the judge as it is")
-    assert told[1].startswith("fold 1 of 2: compiling on ")
-    assert told[3] == "compiling on all 12"
-    assert len(told) == 5
+    assert told[0].startswith("At most ")
+    assert told[1].startswith("Time: ")
+    assert told[2] == "12 items in 4 scenarios are too few for any claim: 60 in 10 are the least."
+    assert told[3].startswith("The program is in out/judge.json.")
+    assert len(told) == 4
 
 
 def test_the_same_command_again_makes_no_call_and_says_so(optimize):
@@ -104,19 +105,20 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     status, out, _ = optimize(*at(server), "--dry-run", "--json", optimizer="search")
     assert status == 0
     told = json.loads(out)
-    assert told["judge_calls"] > 0
-    assert (told["labels"], told["smallest_gain"]) == (12, None)
-    status, out, _ = optimize(*at(server), "--dry-run")
-    # 12 before, 12 out of fold, and for cuts 6 in each fold and 12 on all.
-    assert out.startswith("At most 48 verdicts and about 0 proposals. None is made now.")
-    assert "12 labels are too few for any claim: 60 in 10 scenarios are the least." in out
+    assert told["calls"] == told["roles"]["judge"]["calls"] + told["roles"]["proposer"]["calls"] > 0
+    assert (told["items"], told["concurrency"], told["smallest_gain"]) == (12, 32, None)
+    status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
+    assert out.startswith("At most ")
+    assert "5 calls in flight" in out
+    assert "12 items in 4 scenarios are too few for any claim: 60 in 10 are the least." in out
+    assert out.endswith("None is made now.\n")
     assert server.sent == []
     assert not Path("out").exists()
 
 
 def test_a_key_that_is_refused_stops_it_naming_the_judge(optimize, server):
     server.script = lambda sent: Answer(status=401, raw=b'{"error": {"message": "bad key"}}')
-    status, out, err = optimize(*at(server))
+    status, out, err = optimize(*at(server), "--concurrency", 1)
     assert (status, out, len(server.sent)) == (2, "", 1)
     assert "--judge openai/any" in err
 

@@ -60,7 +60,7 @@ def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(opt
     status, out, err = optimize("--trials", 3, optimizer=optimizer)
     text, card = said(out), card_of()
     assert status == 0
-    assert f"assistant embedded tuned on corpus.jsonl: name {optimizer}" in text
+    assert f"assistant embedded tuned on corpus.jsonl: {optimizer}, 3 trials" in text
     assert "embedded stand-in" in text
     assert text.count("out of fold n before after change p") == 1
     target = card["target"]
@@ -96,7 +96,7 @@ def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_pa
     assert folder.name.startswith("assistant--")
     assert f"eval --model embedded --program compiles/{folder.name}/assistant.json" in err
     card = card_of(folder)
-    assert card["corpus"]["name"] == "sample"
+    assert card["provenance"]["data"]["name"] == "sample"
     for phase, name in (("RECOVERY", "RECOVERY*"), ("EMERGENT", "EMERGENT")):
         change = card["phases"][phase]
         value, low, high = (100 * change["difference"][number] for number in ("value", "low", "high"))
@@ -112,9 +112,9 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert json.loads(out) == card_of()
     told = err.splitlines()
     assert told[0].startswith("One model tunes and reports; the card warns of it.")
-    assert told[1] == "12 turns, 2 folds: the assistant as it is"
-    assert told[2] == "fold 1 of 2: compiling on 6 turns, testing on 6"
-    assert told[4] == "compiling on all 12 turns"
+    assert told[1].startswith("At most ")
+    assert told[2].startswith("Time: ")
+    assert told[3] == "4 items in 4 scenarios are too few for any claim: 60 in 10 are the least."
     assert told[-1].startswith("The program is in out/assistant.json.")
 
 
@@ -255,7 +255,7 @@ def test_a_folder_that_is_not_this_compiles_is_refused_naming_what_differs(optim
     kept = (tmp_path / "out" / "assistant.json").read_bytes()
     status, out, err = optimize("--seed", 1, "--guard", "offers")
     assert (status, out) == (2, "")
-    assert "out: holds another compile, which differs in optimizer, guards;" in err
+    assert "out: holds another compile, which differs in recipe.seed, settings.guards" in err
     assert (tmp_path / "out" / "assistant.json").read_bytes() == kept
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("x", encoding="utf-8")
@@ -274,21 +274,18 @@ def test_a_dry_run_makes_no_call_and_its_figures_bound_the_real_ones(optimize, s
     told = json.loads(out)
     assert (status, err, server.sent) == (0, "", [])
     assert not Path("out").exists()
-    assert (told["triggers"], told["scenarios"]) == (4, 4)
+    assert (told["items"], told["scenarios"]) == (4, 4)
     assert optimize(*command_at(server), *guards)[0] == 0
-    assert len(server.of("assistant")) <= told["responses"]
-    assert len(server.of("judge")) <= told["verdicts"]
-    assert len(server.of("report")) <= told["report_verdicts"]
-    assert len(server.of("proposer")) <= told["proposer_calls"]
+    at_most = {name: role["calls"] for name, role in told["roles"].items()}
+    heard = {"assistant": "assistant", "judge": "judge", "report_judge": "report", "proposer": "proposer"}
+    assert {name for name in at_most if len(server.of(heard[name])) > at_most[name]} == set()
+    assert at_most.keys() == heard.keys()
     status, out, _ = optimize(*command_at(server), *guards, "--dry-run")
     assert status == 0
-    assert out.startswith(
-        f"At most {told['responses']:,} responses, {told['verdicts']:,} verdicts of the tuning judge and "
-        f"{told['report_verdicts']:,} of the reporting one, and about {told['proposer_calls']:,} proposals"
-    )
+    assert out.startswith(f"At most {told['calls']:,} calls (assistant {at_most['assistant']:,}, ")
     assert "None is made now." in out
     assert "price unknown" in out
-    assert "4 triggers in 4 scenarios; a claim takes at least 60 in 10." in out
+    assert "4 items in 4 scenarios are too few for any claim: 60 in 10 are the least." in out
 
 
 def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
@@ -306,7 +303,7 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
 )
 def test_a_key_that_is_refused_stops_it_naming_whose_it_is(optimize, server, role, flag):
     server.script = lambda sent: error(401, "bad key") if sent.role == role else models(sent)
-    status, out, err = optimize(*command_at(server))
+    status, out, err = optimize(*command_at(server), "--concurrency", 1)
     assert (status, out) == (2, "")
     assert len(server.of(role)) == 1
     assert f"{flag} openai/" in err
@@ -348,7 +345,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
             *bases,
         ]
         answers = tuning.models
-    command = [program, *where, *SMALL, "--retries", 0, "--out", "out"]
+    command = [program, *where, *SMALL, "--retries", 0, "--concurrency", 1, "--out", "out"]
     of = {"asked": 0, "models": answers}
     server.script = interrupted_at(20, of)
     of["child"] = started(tmp_path, *command)

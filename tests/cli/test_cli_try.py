@@ -13,6 +13,7 @@ import pytest
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
+from dspy_proact import programs
 from dspy_proact.benchmarks.proactbench import Pair, Side, conversation_case
 from dspy_proact.cli.options import triggers
 from dspy_proact.cli.views.trial_text import SideBySide
@@ -89,11 +90,7 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
-    from dspy_proact.cli.options import prompt as prompting
-
-    monkeypatch.setattr(
-        prompting, "assistant_of", lambda text, program: assistant.Assistant(f"compiled from {program}")
-    )
+    monkeypatch.setattr(programs, "load_assistant", lambda file: assistant.Assistant(f"compiled from {file}"))
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
     assert status == 0
     assert out.count("with the program: ") == 3
@@ -141,7 +138,7 @@ def test_parameters_of_both_roles_are_sent(proact, server):
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
     asked, path = [], corpus()
-    monkeypatch.setattr(triggers, "load_corpus", lambda spec: asked.append(spec) or read_jsonl(path))
+    monkeypatch.setattr(triggers, "read_corpus", lambda named: asked.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
     assert (status, asked) == (0, ["proactbench"])
@@ -317,7 +314,7 @@ def test_the_list_needs_no_key(proact):
     ],
 )
 def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
-    monkeypatch.setattr(triggers, "load_corpus", lambda spec: pytest.fail("no corpus is loaded"))
+    monkeypatch.setattr(triggers, "read_corpus", lambda named: pytest.fail("no corpus is loaded"))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--conversation", talk(content))
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
@@ -530,7 +527,7 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
 
 
 def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, monkeypatch):
-    async def broken(self, view):
+    async def broken(self, view, asking=None):
         raise ZeroDivisionError("by zero")
 
     monkeypatch.setattr(assistant.Assistant, "respond", broken)

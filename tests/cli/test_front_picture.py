@@ -14,7 +14,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def candidate(score, offers, *broken, chosen=False):
-    return CandidateCard(score=score, offers=offers, broken=broken, chosen=chosen)
+    return CandidateCard(score=score, share=1, offers=offers, broken=broken, chosen=chosen)
 
 
 def finished(folder, *candidates):

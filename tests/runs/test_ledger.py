@@ -96,7 +96,7 @@ def test_what_is_open_again_after_a_stage_ended(key: StageKey, how: str, retry_c
     response = [] if key == RESPONSE else [answered("a")]
     of = ledger(*response, ended(key, how), judge_epochs=2, retry_content=retry_content)
     assert of.is_open(key) is is_open
-    assert (of.result(key) is not None) is (how == "result")
+    assert of.has_result(key) is (how == "result")
 
 
 @pytest.mark.parametrize("how", [*KINDS, "halted"])
@@ -120,8 +120,16 @@ def test_a_response_that_is_added_opens_its_verdicts():
     of = ledger()
     of.add(answered("a"))
     assert open_stages(of) == [SPHINX, ORACLE]
-    assert of.response(Work(case("a"), 1)) == answered("a")
-    assert of.response(Work(case("a"), 2)) is None
+    assert of.answer(Work(case("a"), 1)) == answered("a").answer
+    assert of.answer(Work(case("a"), 2)) is None
+
+
+def test_a_response_is_left_to_the_disk_when_everybody_has_graded_it():
+    of = ledger(answered("a"), ended(SPHINX, "result"))
+    assert of.answer(Work(case("a"), 1)) == answered("a").answer
+    of.add(ended(ORACLE, "result"))
+    assert of.answer(Work(case("a"), 1)) is None
+    assert ledger(ended(ORACLE, "result"), ended(SPHINX, "result"), answered("a")).answer(Work(case("a"), 1)) is None
 
 
 def test_the_last_event_of_a_stage_counts():
@@ -243,7 +251,7 @@ def test_every_stage_is_done_open_waiting_or_given_up_and_open_work_is_where_one
         waiting = key.judge is not None and disk.get(response) != "result" and not done
         given_up = not done and not waiting and disk.get(key) == "content" and not retry
         anothers = key.judge is None and copied and not done
-        assert (of.result(key) is not None) is done
+        assert of.has_result(key) is done
         assert of.is_open(key) is not (done or waiting or given_up or anothers)
     works = [Work(case(key), epoch) for epoch in (1, 2) for key in CASES]
     assert of.open_work(cases(*CASES), EPOCHS) == [work for work in works if any(map(of.is_open, of.stages(work)))]
@@ -266,4 +274,4 @@ def test_doing_what_is_open_until_nothing_is_does_every_stage_at_most_once_and_n
     tried = {*begun, *(key for key, how in disk.items() if how == "content")}
     for key in asked(grading):
         response = response_key(key.case, key.epoch)
-        assert of.result(key) or key in tried or (response in tried and not of.result(response))
+        assert of.has_result(key) or key in tried or (response in tried and not of.has_result(response))

@@ -44,7 +44,7 @@ _TUNED = Section(
     _TUNED,
     GATE,
     output_options("the compile. Default: compiles/judge--ID", "the card"),
-    example="dspy-proact optimize judge --judge openai/gpt-4o --ratings proactbench --dry-run",
+    example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
 )
 def judge(
     judge: NamedModel,

@@ -39,29 +39,26 @@ class NamedModel:
         )
 
     def spec(self, default: "ModelSpec | str") -> "ModelSpec":
-        """The one that is named; else the default, with what is said here in place of what is said there.
+        """The one that is named, the last of several; else the default, with what is said here in place of its own.
 
         Raises:
-            UsageError: Several are named; or an endpoint and not the model that is there, where the default is another
-                role's model.
+            UsageError: An endpoint is given and not the model that is there, and the default is another role's model.
         """
         from dspy_proact.models import ModelSpec
 
         named = ModelSpec.of(default)
         if not self.name and self.api_base and isinstance(default, ModelSpec):
             raise UsageError(f"{self.flag}-api-base: name the model that is there with {self.flag}")
-        if len(self.name) > 1:
-            raise UsageError(f"{self.flag}: name one; {' and '.join(self.name)} are {len(self.name)}")
-        (spec,) = self.specs(named.name)
+        spec = self.specs(named.name)[-1]
         return spec if self.name else spec.beside(named)
 
     def flags(self, endpoint: str | None) -> Iterator[str]:
-        """What a person types to name the same, parameters included.
+        """What a person types to name the same one, parameters included.
 
         Args:
             endpoint: As it may be shown: without user, password and query.
         """
-        for name in self.name:
+        for name in self.name[-1:]:
             yield f"{self.flag} {shlex.quote(name)}"
         if self.api_base and endpoint:
             yield f"{self.flag}-api-base {shlex.quote(endpoint)}"

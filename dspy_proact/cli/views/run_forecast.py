@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dspy_proact.benchmarks import Execution, Forecast, RoleForecast
+from dspy_proact.benchmarks import Execution, RoleCalls, RunForecast
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.views.forecast import duration
 from dspy_proact.models import Limits
@@ -29,12 +29,12 @@ def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_jso
         click.echo(line)
 
 
-def run_forecast_document(model: str, forecast: Forecast) -> dict[str, Any]:
+def run_forecast_document(model: str, forecast: RunForecast) -> dict[str, Any]:
     """The numbers of a model's forecast."""
     return {"model": model, **dataclasses.asdict(forecast), "calls": forecast.calls}
 
 
-def run_forecasts_text(forecasts: Mapping[str, Forecast], limits: Limits) -> list[str]:
+def run_forecasts_text(forecasts: Mapping[str, RunForecast], limits: Limits) -> list[str]:
     """Calls, tokens, price and time by model, and which limits may stop it."""
     lines: list[str] = []
     for model, forecast in forecasts.items():
@@ -44,7 +44,7 @@ def run_forecasts_text(forecasts: Mapping[str, Forecast], limits: Limits) -> lis
     return lines + _exceeded(list(forecasts.values()), limits)
 
 
-def _lines(forecast: Forecast) -> list[str]:
+def _lines(forecast: RunForecast) -> list[str]:
     low, high = (duration(seconds) for seconds in forecast.seconds)
     return [
         f"{forecast.calls:,} calls, without repairs and retries. None is made now.",
@@ -55,14 +55,14 @@ def _lines(forecast: Forecast) -> list[str]:
     ]
 
 
-def _role(role: RoleForecast) -> str:
+def _role(role: RoleCalls) -> str:
     few, many = role.completion_tokens
     price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
     calls = f"{'at least ' if role.untold else ''}{role.calls:,} calls"
     return f"{calls}, {role.prompt_tokens:,} tokens in (counted by {role.tokenizer}), {few:,} to {many:,} out, {price}"
 
 
-def _exceeded(forecasts: Sequence[Forecast], limits: Limits) -> list[str]:
+def _exceeded(forecasts: Sequence[RunForecast], limits: Limits) -> list[str]:
     """What the limits, which hold for all together, will stop."""
     usd = [role.usd[1] for forecast in forecasts for role in (forecast.assistant, forecast.judge) if role.usd]
     compared = [

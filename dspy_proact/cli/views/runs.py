@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dspy_proact.benchmarks import Execution, Finished
+from dspy_proact.benchmarks import Completed, Execution
 from dspy_proact.cli.views.message import say
 from dspy_proact.cli.views.run_progress import Progress
 from dspy_proact.errors import Halt
@@ -16,7 +16,7 @@ from dspy_proact.runs import Scope
 class Ending:
     """How the runs of a command ended."""
 
-    finished: Sequence[Finished]
+    finished: Sequence[Completed]
     """Those that came to their end, in order; all of them unless there was a halt."""
     halt: Halt | None
     """What stopped the one after them."""
@@ -39,7 +39,7 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
     """Do each run into its folder; what one spends counts against the limits of the next."""
     # DSPy would log a line for every response cut at the token limit; the report counts them.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
-    finished: list[Finished] = []
+    finished: list[Completed] = []
     spent = None
     for execution, path in runs:
         execution.check(path, scope)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant.examiner import Examined
 from dspy_proact.compile.assistant.guards import MARGINS
@@ -91,7 +92,7 @@ def _statement(target: ScoreChange, chosen: Sequence[Phase], cost: Sequence[str]
     said = (
         f"improvement shown in {names}, {gain}"
         if target.shown
-        else f"no improvement shown in {names}, {gain}: {target.reason}"
+        else f"no improvement shown in {names}, {gain}: {ProactBench.nouns.worded(target.reason)}"
     )
     if cost:
         said += f"; it cost {', '.join(cost)}"

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
@@ -106,11 +107,8 @@ def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
         return "improvement shown"
     counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
     fewest = min(counts, key=lambda phase: counts[phase])
-    said = (
-        overall.reason
-        if overall.reason.startswith("no improvement shown")
-        else f"no improvement shown: {overall.reason}"
-    )
+    reason = ProactBench.nouns.worded(overall.reason)
+    said = reason if reason.startswith("no improvement shown") else f"no improvement shown: {reason}"
     return (
         f"{said}. To show one, label responses of further scenarios, {fewest} first (it has {counts[fewest]}), with "
         f"two or more raters each: {max(_ENOUGH, 2 * len(items))} labels in all let a gain of about .2 in kappa be seen"
