@@ -2,14 +2,16 @@
 
 import logging
 import os
+import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any
 from weakref import WeakSet
 
 import optuna
 import tqdm
+from dspy.propose import grounded_proposer
 from dspy.utils.exceptions import AdapterParseError, LMError
 
 UNANSWERED = (AdapterParseError, LMError)
@@ -26,9 +28,25 @@ class _Forgotten(WeakSet[object]):
         """It is forgotten."""
 
 
+def _in_turn(read: Callable[[Any], str]) -> Callable[[Any], str]:
+    """A reader of source code for one thread at a time.
+
+    Python 3.11 fails now and then where two threads parse at once, and MIPROv2 then proposes without the code.
+    """
+    turn = threading.Lock()
+
+    def in_turn(module: Any) -> str:
+        with turn:
+            return read(module)
+
+    return in_turn
+
+
 @contextmanager
 def silenced() -> Generator[None]:
     """The optimizers' running commentary off: what they log, and what they print, progress bars among it.
+
+    What of them is not made for threads is mended meanwhile.
 
     It holds for the whole process: whoever still has something to say keeps the stream that was there before.
     """
@@ -38,6 +56,9 @@ def silenced() -> Generator[None]:
         logger.setLevel(logging.ERROR)
     library: Any = tqdm.tqdm  # which does not declare the bars that it knows of
     bars, library._instances = library._instances, _Forgotten()
+    proposer: Any = grounded_proposer
+    read = proposer.get_dspy_source_code
+    proposer.get_dspy_source_code = _in_turn(read)
     try:
         with (
             open(os.devnull, "w", encoding="utf-8") as nowhere,  # noqa: PTH123 - a device
@@ -49,5 +70,6 @@ def silenced() -> Generator[None]:
             yield
     finally:
         library._instances = bars
+        proposer.get_dspy_source_code = read
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

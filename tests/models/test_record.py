@@ -110,7 +110,7 @@ def test_a_rollout_is_another_request_and_the_first_has_none(tmp_path, server):
             lm = open_model(spec, JUDGE, Gate(retries=0), record=record).lm
             lms = [lm, lm.copy(rollout_id=1), lm.copy(rollout_id=2), lm.copy(), lm.copy(rollout_id=1)]
             told = [each("a")[0] for each in lms]
-            copied = lms[1].copy(temperature=None)("a")[0]
+            copied = lms[1].copy()("a")[0]
         assert told == ["1", "2", "3", "1", "2"]
         assert copied == "2"  # a copy keeps its rollout
     assert len(server.sent) == 3
