@@ -5,7 +5,7 @@ from itertools import combinations
 import pytest
 from script import ROOT, run
 
-from dspy_proact.programs import Assistant, load_assistant, read_assistant
+from dspy_proact.programs import Assistant, Recipe, load_assistant, read_assistant
 
 OPTIMIZE = ROOT / "optimize"
 ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"
@@ -22,10 +22,10 @@ def test_the_artefact_is_an_assistant_with_a_prompt_that_a_person_can_read():
 
 def test_its_card_says_that_a_stand_in_was_tuned_by_the_recipe():
     card = read_assistant(ARTEFACT).card
-    assert card.embedded
-    assert card.optimizer == {"name": "search", "trials": 12, "max_demos": 2, "seed": 0, "folds": 5}
+    assert card.provenance.embedded
+    assert card.provenance.recipe == Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
     assert card.guards == {"offers": 0.05}
-    assert card.corpus["name"] == "sample"
+    assert card.provenance.data.name == "sample"
     assert card.statement.startswith("no improvement shown in RECOVERY")
 
 

@@ -1,0 +1,96 @@
+"""A compile that is killed again and again at full width ends as if it had not been, and pays for what was in flight.
+
+    python eval/compile_soak.py --kills 20
+
+A judge is tuned by a search at a simulated provider, at 32 calls in flight, and killed (SIGKILL) at random moments:
+when as many requests have come as a seed draws. The same compile goes on each time. At the end the artefact must be
+that of one that nobody killed, times apart, and the provider must have counted at most 32 calls a kill beyond it.
+"""
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from dspy_proact import Gate, load_ratings
+from dspy_proact.compile import JudgeCompile
+from dspy_proact.models import ModelSpec
+from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
+from dspy_proact.programs import Recipe
+from dspy_proact.programs.embedded import healthy
+
+WIDTH = 32
+SEED = 20261122
+
+
+def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
+    """The command that is killed."""
+    models = [ModelSpec(name="openai/any", api_base=base) for base in (judge, proposer)]
+    recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=5)
+    JudgeCompile(load_ratings("sample"), *models, recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
+
+
+def begun(folder: Path, provider: SimulatedProvider, trials: int) -> "subprocess.Popen[bytes]":
+    bases = ["--at", provider.base("judge"), provider.base("proposer")]
+    return subprocess.Popen([sys.executable, __file__, "--out", folder, *bases, "--trials", str(trials)])
+
+
+def artefact(folder: Path) -> dict[str, Any]:
+    """What was written, without the time."""
+    content = json.loads((folder / "judge.json").read_text(encoding="utf-8"))
+    assert content["card"]["provenance"].pop("created")
+    return content
+
+
+def killed(folder: Path, provider: SimulatedProvider, trials: int, after: int) -> bool:
+    """Begin the compile and kill it once so many more requests have come; False when it ended before."""
+    stop = provider.received.total() + after
+    process: list[subprocess.Popen[bytes]] = []
+
+    def answer(received: Received) -> Reply:
+        if received.number + 1 >= stop and process:
+            process[0].send_signal(signal.SIGKILL)
+        return healthy(received)
+
+    provider.script = answer
+    process.append(begun(folder, provider, trials))
+    return process[0].wait() == -signal.SIGKILL
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--quick", action="store_true", help="2 kills of a compile of 2 trials")
+    parser.add_argument("--trials", type=int, default=12, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--at", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.out:
+        compiles(asked.out, *asked.at, asked.trials)
+        return
+
+    kills, trials = (2, 2) if asked.quick else (asked.kills, asked.trials)
+    moment, done = random.Random(SEED), 0
+    with tempfile.TemporaryDirectory() as name, SimulatedProvider(healthy) as provider:
+        folder = Path(name)
+        bases = provider.base("judge"), provider.base("proposer")
+        compiles(folder / "whole", *bases, trials)
+        needed = provider.received.total()
+        while done < kills and killed(folder / "killed", provider, trials, moment.randint(1, needed // kills)):
+            done += 1
+        provider.script = healthy
+        compiles(folder / "killed", *bases, trials)
+        extra = provider.received.total() - 2 * needed
+        same = artefact(folder / "whole") == artefact(folder / "killed")
+    print(f"{needed} calls, {done} kills, {extra} further ones of at most {done * WIDTH}; artefacts equal: {same}")
+    if not (same and done == kills and 0 <= extra <= done * WIDTH):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

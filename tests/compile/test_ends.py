@@ -1,0 +1,228 @@
+"""How a compile ends before its end: limits, a full disk, a folder that goes, Ctrl-C; and that it goes on."""
+
+import asyncio
+import os
+import resource
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import assistants
+import pytest
+import tuning
+from server import Answer, Sent, Server
+from specs import spec
+
+from dspy_proact.calls import Price
+from dspy_proact.compile import AssistantCompile, Compile, CompileObserver, JudgeCompile
+from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
+from dspy_proact.models import Gate, Limits
+from dspy_proact.models.simulated import Faulty, Received, Reply, SimulatedProvider, refusal
+
+WIDTH = 64
+PRICE = Price(prompt=1e-6, completion=4e-6)
+USAGE = {"prompt_tokens": 2000, "completion_tokens": 500}
+COST = 2000 * 1e-6 + 500 * 4e-6
+"""Of an answer, in US dollars."""
+FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Reply(cut=60), 0.05)]
+ROLES = ("assistant", "judge", "report", "proposer")
+
+
+# Limits
+
+
+def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Reply]:
+    """The tests' models at a provider that fails."""
+    return lambda received: Reply(models(Sent(received.role, "", {}, received.body)).content, usage=USAGE)
+
+
+def judging(provider: SimulatedProvider, gate: Gate) -> JudgeCompile:
+    said = {"price": PRICE, "params": {"max_tokens": 512}}
+    judge, proposer = (spec("openai/any", provider.base(role), **said) for role in ("judge", "proposer"))
+    return JudgeCompile(tuning.study(), judge, proposer, recipe=tuning.recipe("bootstrap", trials=3), gate=gate)
+
+
+def assisting(provider: SimulatedProvider, gate: Gate) -> AssistantCompile:
+    names = dict(zip(ROLES, assistants.NAMES.values(), strict=False))
+    models = [
+        spec(f"openai/{names[role].rpartition('/')[2]}", provider.base(role), price=PRICE, params={"max_tokens": 512})
+        for role in ROLES
+    ]
+    return AssistantCompile(assistants.few(), *models, recipe=assistants.recipe(), gate=gate)
+
+
+@pytest.mark.parametrize(
+    ("made", "models"), [(judging, tuning.models), (assisting, assistants.models)], ids=["judge", "assistant"]
+)
+@pytest.mark.parametrize(
+    "limits",
+    [Limits(calls=40), Limits(tokens=60_000), Limits(usd=0.1)],
+    ids=["calls", "tokens", "usd"],
+)
+def test_no_limit_is_ever_exceeded_at_full_width_by_a_provider_that_fails(tmp_path, made, models, limits):
+    """By the provider's own count; the same command goes on, and comes to the end where it is given enough."""
+    well = answering(models)
+    with SimulatedProvider(Faulty(well, dict.fromkeys(ROLES, FAULTS), seed=5)) as provider:
+        gate = Gate(concurrency=WIDTH, retries=20, backoff=0.001, patience=1000, limits=limits)
+        before = 0
+        for _ in range(2):
+            tokens, received = provider.tokens, provider.received.total()
+            with pytest.raises(LimitReached):
+                made(provider, gate).run(tmp_path / "out")
+            assert received < provider.received.total()
+            if limits.calls is not None:
+                assert provider.received.total() - received == limits.calls
+            if limits.tokens is not None:
+                assert provider.tokens - tokens <= limits.tokens
+            if limits.usd is not None:
+                assert (provider.tokens - tokens) / 2500 * COST <= limits.usd
+            kept = len((tmp_path / "out" / "record.jsonl").read_text(encoding="utf-8").splitlines())
+            assert kept > before
+            before = kept
+        provider.script = well
+        received = provider.received.total()
+        finished = made(provider, Gate(concurrency=WIDTH)).run(tmp_path / "out")
+        assert finished.paid == provider.received.total() - received
+
+
+# The disk
+
+
+def compiling(server: Server, **how) -> Compile:
+    return tuning.at(server, tuning.study(), tuning.recipe("bootstrap"), **how)
+
+
+def lines(folder: Path) -> int:
+    return (folder / "record.jsonl").read_bytes().count(b"\n")
+
+
+@contextmanager
+def file_limit(folder: Path) -> Generator[None]:
+    """No file of this process grows beyond 16 KB."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@contextmanager
+def full_disk(folder: Path) -> Generator[None]:
+    """A disk of 32 KB, which grows afterwards."""
+    mount = ["mount", "-t", "tmpfs", "-o"]
+    if subprocess.run([*mount, "size=32k", "tmpfs", folder], capture_output=True, check=False).returncode:
+        pytest.skip("needs leave to mount")
+    yield
+    subprocess.run([*mount, "remount,size=64m", "tmpfs", folder], capture_output=True, check=True)
+
+
+@pytest.mark.parametrize("disk", [file_limit, full_disk])
+def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tmp_path, server, disk):
+    server.script = tuning.models
+    whole = compiling(server).run(tmp_path / "whole")
+    server.sent.clear()
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    try:
+        with disk(folder):
+            with pytest.raises(StorageFault, match="room"):
+                compiling(server).run(folder / "out")
+            kept, sent = lines(folder / "out"), len(server.sent)
+        assert 0 < kept < sent <= kept + 32  # what was in flight is lost, and nothing further is sent
+        resumed = compiling(server).run(folder / "out")
+        assert resumed.paid == whole.paid - kept == len(server.sent) - sent
+        assert tuning.lasting(resumed.path) == tuning.lasting(whole.path)
+    finally:
+        subprocess.run(["umount", folder], capture_output=True, check=False)
+
+
+def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, server):
+    def script(sent: Sent) -> Answer:
+        if len(server.sent) == 20:
+            shutil.rmtree(tmp_path / "out")
+        return tuning.models(sent)
+
+    server.script = script
+    with pytest.raises(StorageFault, match="was removed"):
+        compiling(server).run(tmp_path / "out")
+    assert 20 <= len(server.sent) <= 20 + 32
+    assert not (tmp_path / "out").exists()
+
+
+# Ctrl-C
+
+
+class Impatient(CompileObserver):
+    """Presses Ctrl-C once more, as soon as the first was heard."""
+
+    def __init__(self, times: int):
+        self.heard, self._times = 0, times
+
+    def interrupted(self) -> None:
+        self.heard += 1
+        if self.heard < self._times:
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def test_ctrl_c_once_keeps_what_is_in_flight(tmp_path, server):
+    server.script = tuning.models
+    whole = compiling(server).run(tmp_path / "whole")
+    server.sent.clear()
+
+    def script(sent: Sent) -> Answer:
+        if len(server.sent) == 30:
+            os.kill(os.getpid(), signal.SIGINT)
+        return tuning.models(sent)
+
+    server.script, observer = script, Impatient(1)
+    with pytest.raises(Interrupted):
+        compiling(server).run(tmp_path / "out", observer)
+    assert observer.heard == 1
+    assert lines(tmp_path / "out") == len(server.sent) < whole.paid
+    server.script = tuning.models
+    resumed = compiling(server).run(tmp_path / "out")
+    assert len(server.sent) == whole.paid
+    assert tuning.lasting(resumed.path) == tuning.lasting(whole.path)
+
+
+def test_ctrl_c_twice_drops_what_is_in_flight(tmp_path, server):
+    """Which would otherwise be waited for, for ever."""
+    twice = Impatient(2)
+
+    async def script(sent: Sent) -> Answer:
+        if len(server.sent) < 20:
+            return tuning.models(sent)
+        if len(server.sent) == 20:
+            os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.Event().wait()
+        raise AssertionError("nobody is answered")
+
+    server.script = script
+    with pytest.raises(Interrupted):
+        compiling(server).run(tmp_path / "out", twice)
+    assert lines(tmp_path / "out") < 20 <= len(server.sent)
+    server.script = tuning.models
+    compiling(server).run(tmp_path / "out")
+
+
+# One for all
+
+
+def test_a_halt_in_one_fold_ends_all(tmp_path, server):
+    """A provider that refuses the key from some moment on: the others are not tuned to their ends."""
+
+    def script(sent: Sent) -> Answer:
+        if len(server.sent) > 30:
+            return Answer(status=401, raw=b'{"error": {"message": "no such key"}}')
+        return tuning.models(sent)
+
+    server.script = script
+    with pytest.raises(Halt) as caught:
+        compiling(server).run(tmp_path / "out")
+    assert caught.value.exit_status == 2
+    assert len(server.sent) <= 30 + 32
+    assert lines(tmp_path / "out") == 30
