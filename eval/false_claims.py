@@ -4,8 +4,7 @@
 
 Each seed is a study of 200 rated responses with a known rule (`benchmarks/proactbench/synthetic.py`). A rule to learn:
 the embedded judge is shown labelled demos, which can teach it. Permuted: grades are dealt out anew within each phase,
-so that a search has nothing to learn. Always PARTIAL: a judge that says nothing else, against the uncompiled one.
-Exits 1 when a figure is out of its band.
+so that a search has nothing to learn. Always PARTIAL: a judge that says nothing else. Exits 1 if a figure is OUT.
 """
 
 import argparse
