@@ -20,7 +20,7 @@ from typing import Any
 from dspy_proact import Gate, load_ratings
 from dspy_proact.compile import JudgeCompile
 from dspy_proact.models import ModelSpec
-from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
+from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.embedded import healthy
 
@@ -52,7 +52,7 @@ def killed(folder: Path, provider: SimulatedProvider, trials: int, after: int) -
     stop = provider.received.total() + after
     process: list[subprocess.Popen[bytes]] = []
 
-    def answer(received: Received) -> Reply:
+    def answer(received: Received) -> Scripted:
         if received.number + 1 >= stop and process:
             process[0].send_signal(signal.SIGKILL)
         return healthy(received)
