@@ -15,7 +15,7 @@ from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.embedded import EmbeddedEngine
-from dspy_proact.models.gated import AsyncGatedEngine
+from dspy_proact.models.gated import GatedEngine
 from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
@@ -272,7 +272,7 @@ def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, back
 
 def test_a_stream_that_is_closed_at_its_last_event_has_cost_what_it_says():
     through = gate()
-    engine = AsyncGatedEngine(lambda: EmbeddedEngine(ASSISTANT.stand_in).twin, through, EMBEDDED_CALLER, False, ())
+    engine = GatedEngine(lambda: EmbeddedEngine(ASSISTANT.stand_in), through, EMBEDDED_CALLER)
     request = Request(model="embedded", messages=(Message.user("Where does the ferry leave?"),))
 
     async def run():

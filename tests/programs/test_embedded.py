@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import dspy
@@ -54,15 +55,14 @@ def worked_example(response):
 @pytest.mark.parametrize("role", [ASSISTANT, JUDGE], ids=lambda role: role.name)
 def test_the_same_request_is_answered_alike(role):
     request = Request(model=EMBEDDED, messages=(Message.user(USERS[0]),), system="Look ahead.")
-    first, second = (EmbeddedEngine(role.stand_in).complete(request) for _ in range(2))
+    first, second = (asyncio.run(EmbeddedEngine(role.stand_in).complete(request)) for _ in range(2))
     assert first.message.text == second.message.text
     assert first.finish_reason == "stop"
 
 
 def test_tokens_are_counted_as_four_characters_each():
-    usage = (
-        EmbeddedEngine(ASSISTANT.stand_in).complete(Request(model=EMBEDDED, messages=(Message.user("x" * 40),))).usage
-    )
+    request = Request(model=EMBEDDED, messages=(Message.user("x" * 40),))
+    usage = asyncio.run(EmbeddedEngine(ASSISTANT.stand_in).complete(request)).usage
     assert usage.input_tokens == 10  # 40 / 4
 
 
