@@ -20,7 +20,7 @@ from typing import Any
 from dspy_proact import Gate, load_ratings
 from dspy_proact.compile import JudgeCompile
 from dspy_proact.models import ModelSpec
-from dspy_proact.models.simulated import Received, Reply, SimulatedProvider
+from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.embedded import healthy
 
@@ -29,10 +29,10 @@ SEED = 20261122
 
 
 def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
-    """The command that is killed."""
+    """What is killed."""
     models = [ModelSpec(name="openai/any", api_base=base) for base in (judge, proposer)]
     recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=5)
-    JudgeCompile(load_ratings("sample"), *models, recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
+    JudgeCompile(load_ratings("sample"), models[0], models[1], recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
 
 
 def begun(folder: Path, provider: SimulatedProvider, trials: int) -> "subprocess.Popen[bytes]":
@@ -52,7 +52,7 @@ def killed(folder: Path, provider: SimulatedProvider, trials: int, after: int) -
     stop = provider.received.total() + after
     process: list[subprocess.Popen[bytes]] = []
 
-    def answer(received: Received) -> Reply:
+    def answer(received: Received) -> Scripted:
         if received.number + 1 >= stop and process:
             process[0].send_signal(signal.SIGKILL)
         return healthy(received)
@@ -71,7 +71,8 @@ def main() -> None:
     parser.add_argument("--at", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.out:
-        compiles(asked.out, *asked.at, asked.trials)
+        judge, proposer = asked.at
+        compiles(asked.out, judge, proposer, asked.trials)
         return
 
     kills, trials = (2, 2) if asked.quick else (asked.kills, asked.trials)

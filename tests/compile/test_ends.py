@@ -20,23 +20,23 @@ from dspy_proact.calls import Price
 from dspy_proact.compile import AssistantCompile, Compile, CompileObserver, JudgeCompile
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
-from dspy_proact.models.simulated import Faulty, Received, Reply, SimulatedProvider, refusal
+from dspy_proact.models.simulated import Faulty, Received, Scripted, SimulatedProvider, refusal
 
 WIDTH = 64
 PRICE = Price(prompt=1e-6, completion=4e-6)
 USAGE = {"prompt_tokens": 2000, "completion_tokens": 500}
 COST = 2000 * 1e-6 + 500 * 4e-6
 """Of an answer, in US dollars."""
-FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Reply(cut=60), 0.05)]
+FAULTS = [(refusal(429, Retry_After="0"), 0.1), (refusal(500), 0.05), (Scripted(cut=60), 0.05)]
 ROLES = ("assistant", "judge", "report", "proposer")
 
 
 # Limits
 
 
-def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Reply]:
+def answering(models: Callable[[Sent], Answer]) -> Callable[[Received], Scripted]:
     """The tests' models at a provider that fails."""
-    return lambda received: Reply(models(Sent(received.role, "", {}, received.body)).content, usage=USAGE)
+    return lambda received: Scripted(models(Sent(received.role, "", {}, received.body)).content, usage=USAGE)
 
 
 def judging(provider: SimulatedProvider, gate: Gate) -> JudgeCompile:
