@@ -79,13 +79,13 @@ def main() -> None:
     moment, done = random.Random(SEED), 0
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(healthy) as provider:
         folder = Path(name)
-        bases = provider.base("judge"), provider.base("proposer")
-        compiles(folder / "whole", *bases, trials)
+        judge, proposer = provider.base("judge"), provider.base("proposer")
+        compiles(folder / "whole", judge, proposer, trials)
         needed = provider.received.total()
         while done < kills and killed(folder / "killed", provider, trials, moment.randint(1, needed // kills)):
             done += 1
         provider.script = healthy
-        compiles(folder / "killed", *bases, trials)
+        compiles(folder / "killed", judge, proposer, trials)
         extra = provider.received.total() - 2 * needed
         same = artefact(folder / "whole") == artefact(folder / "killed")
     print(f"{needed} calls, {done} kills, {extra} further ones of at most {done * WIDTH}; artefacts equal: {same}")
