@@ -29,10 +29,10 @@ SEED = 20261122
 
 
 def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
-    """The command that is killed."""
+    """What is killed."""
     models = [ModelSpec(name="openai/any", api_base=base) for base in (judge, proposer)]
     recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=5)
-    JudgeCompile(load_ratings("sample"), *models, recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
+    JudgeCompile(load_ratings("sample"), models[0], models[1], recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
 
 
 def begun(folder: Path, provider: SimulatedProvider, trials: int) -> "subprocess.Popen[bytes]":

@@ -15,7 +15,7 @@ from dspy_proact.programs import OPTIMIZERS, Optimizer, Recipe
 
 def fit(server: Server, optimizer: Optimizer, width: int = 8, record: Record | None = None) -> CrossFit:
     """A small compile."""
-    recipe = Recipe(optimizer=optimizer, trials=4, max_demos=2, folds=3)
+    recipe = Recipe(optimizer=optimizer, trials=3, max_demos=4, folds=3)
     task = task_at(server, recipe, Gate(retries=0, concurrency=width), record)
     return CrossFit(task, recipe, width, Progress(CompileObserver(), Forecast({}, width, 0, 0), 0))
 

@@ -15,12 +15,12 @@ WIDTHS = (1, 8, 64)
 
 
 def judges(server: Server, optimizer, width: int, folder):
-    how, gate = tuning.recipe(optimizer, trials=3), {"concurrency": width}
+    how, gate = tuning.recipe(optimizer), {"concurrency": width}
     return tuning.at(server, tuning.study(), how, **gate).run(folder)
 
 
 def assists(server: Server, optimizer, width: int, folder):
-    how, gate = assistants.recipe(optimizer), Gate(retries=0, concurrency=width)
+    how, gate = assistants.recipe(optimizer, trials=2), Gate(retries=0, concurrency=width)
     return assistants.at(server, assistants.few(), how, guards={"offers": 0.05}, gate=gate).run(folder)
 
 

@@ -44,9 +44,9 @@ class Word:
         return dspy.Example(key=self.key, word=self.text).with_inputs("word")
 
 
-def words(families: int = 6, each: int = 8) -> list[Word]:
+def words(families: int = 6, each: int = 4) -> list[Word]:
     """Words of families, a half of each light."""
-    ends = ("ing", "est", "oak", "elm", "ash", "fen", "sky", "den")
+    ends = ("ing", "est", "oak", "elm")
     return [
         Word(f"{COLOURS[family]}-{number}", COLOURS[family], f"q{'bcdfgh'[family]}{ends[number]}")
         for family in range(families)

@@ -52,6 +52,10 @@ def gate(backend="auto", **options):
     return Gate(backoff=0.001, backend=backend, **options)
 
 
+AMPLE = Limits(tokens=10**9)
+"""What a call may cost is looked at only where there is a limit."""
+
+
 def assistant(server, name, through):
     return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, through)
 
@@ -139,7 +143,7 @@ def test_one_call_is_recorded_with_its_usage(server, name, backend, way):
 @NATIVE
 @WAYS
 def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
-    through = gate(backend)
+    through = gate(backend, limits=AMPLE)
     answers(server, Answer(WHOLE, usage=None))
     (call,) = stream(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
@@ -189,7 +193,7 @@ def test_what_outlasts_the_retries_is_the_providers_fault(server, name, backend,
 @ROUTES
 @WAYS
 def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
-    through = gate(backend, retries=5)
+    through = gate(backend, retries=5, limits=AMPLE)
     answers(server, Answer(WHOLE, broken="lost"))
     outcome = stream(assistant(server, name, through), way)
     assert isinstance(outcome.error, ProviderError)
@@ -261,7 +265,7 @@ def test_silence_before_the_first_piece_is_tried_again(server, name, backend):
 
 @ROUTES
 def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, backend):
-    through = gate(backend)
+    through = gate(backend, limits=AMPLE)
     answers(server, Answer(WHOLE, broken="silent"))
     outcome = stream(assistant(server, name, through), most=1)
     assert (outcome.pieces, outcome.error, outcome.calls) == ([" "], None, [])
