@@ -164,8 +164,8 @@ class Compile(ABC, Generic[A]):
 
         record.told = told
         try:
-            task = self.task(models)
-            return task, CrossFit(task, self.recipe, self._gate.concurrency, progress, folder).compiled()
+            task, gate = self.task(models), self._gate
+            return task, CrossFit(task, self.recipe, gate.concurrency, progress, folder, gate.switch).compiled()
         finally:
             wait_for(record.settled())
             for model in models.values():

@@ -1,7 +1,8 @@
 """A compile from top to bottom: before, fold by fold, on everything; all at once, as far as calls allow."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Generic
@@ -15,7 +16,9 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.study import journal
 from dspy_proact.compile.task import Item, R, T, Task, Tested
 from dspy_proact.compile.training import P
+from dspy_proact.errors import Interrupted
 from dspy_proact.programs import Recipe
+from dspy_proact.switch import Switch
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,7 @@ class CrossFit(Generic[Item, P, T, R]):
         width: Items at once; calls in flight are the gate's matter.
         progress: Is told of candidates.
         journals: Folder in which studies are written down; None where they are not.
+        switch: Of the gate; a part that fails ends the others by it.
     """
 
     task: Task[Item, P, T, R]
@@ -51,6 +55,7 @@ class CrossFit(Generic[Item, P, T, R]):
     width: int
     progress: Progress
     journals: Path | None = None
+    switch: Switch = field(default_factory=Switch)
 
     def compiled(self) -> Compiled[P, T, R]:
         """Test the start, then tune on all but each fold and test on it, and tune on everything.
@@ -76,11 +81,22 @@ class CrossFit(Generic[Item, P, T, R]):
         return Compiled(tuned, chosen, before, after, tuple(scores))
 
     def _whole(self, whole: list[tuple[T, Chosen[P]]], before: Mapping[str, R]) -> None:
-        whole.append(self._tuned(self.task.items, before, "all"))
+        with self._ending_all():
+            whole.append(self._tuned(self.task.items, before, "all"))
 
     def _fold(self, number: int, fold: Fold[Item], before: Mapping[str, R]) -> Tested[R]:
-        tuned, _ = self._tuned(fold.train, before, f"fold-{number}")
-        return self._tested(tuned, fold.test)
+        with self._ending_all():
+            tuned, _ = self._tuned(fold.train, before, f"fold-{number}")
+            return self._tested(tuned, fold.test)
+
+    @contextmanager
+    def _ending_all(self) -> Generator[None]:
+        """A part of the compile, whose failure ends the other parts before they pay on for nothing."""
+        try:
+            yield
+        except Exception:
+            self.switch.pull(Interrupted("another part of the compile failed"))
+            raise
 
     def _tuned(self, train: Sequence[Item], before: Mapping[str, R], name: str) -> tuple[T, Chosen[P]]:
         training = self.task.training(train, {item.key: before[item.key] for item in train})

@@ -3,6 +3,8 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from typing import TypeVar
 
+from dspy_proact.errors import Halt
+
 T = TypeVar("T")
 
 
@@ -10,7 +12,7 @@ def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
     """What each piece of work comes to, in their order; as many as the width at once, each in the caller's context.
 
     Where one fails no further one is begun, those that have begun are waited for, and the first failure in their order
-    is raised.
+    is raised: before all, one that is no `Halt`, for it may be why the others were ended.
     """
     if min(width, len(work)) < 2:
         return [each() for each in work]
@@ -19,7 +21,7 @@ def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
         _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
         for future in waiting:
             future.cancel()
-    for future in futures:
-        if not future.cancelled() and (error := future.exception()):
-            raise error
+    failures = [error for future in futures if not future.cancelled() and (error := future.exception())]
+    if failures:
+        raise min(failures, key=lambda error: isinstance(error, Halt))
     return [future.result() for future in futures]

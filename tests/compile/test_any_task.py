@@ -9,6 +9,7 @@ from toy_task import COLOURS, RULE, Word, task_at, weighing, words
 
 from dspy_proact.compile import Compiled, CompileObserver, CrossFit, Forecast, Progress
 from dspy_proact.compile.silenced import silenced
+from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate, Record
 from dspy_proact.programs import OPTIMIZERS, Optimizer, Recipe
 
@@ -84,3 +85,16 @@ def test_words_are_told_apart_by_their_text():
     assert len(set(texts)) == len(texts)
     assert not [(one, two) for one in texts for two in texts if one != two and one in two]
     assert isinstance(words()[0], Word)
+
+
+def test_a_bug_in_one_part_ends_the_others_and_is_told(server, monkeypatch):
+    server.script = weighing
+    of = fit(server, "labeled")
+
+    def finished(self, chosen, training):
+        raise ValueError("a bug")
+
+    monkeypatch.setattr(type(of.task), "finished", finished)
+    with pytest.raises(ValueError, match="a bug"):
+        of.compiled()
+    assert isinstance(of.switch.halt, Interrupted)

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.errors import Halt, LimitReached
+from dspy_proact.errors import Halt, Interrupted, LimitReached
 
 NAME: ContextVar[str] = ContextVar("NAME", default="nobody's")
 
@@ -103,3 +103,15 @@ def test_each_piece_runs_in_the_context_of_the_caller_and_of_nobody_else(width):
         f"the caller's {number}" for number in range(4)
     ]
     assert set(seen) == {"the caller's"}
+
+
+def test_a_failure_that_is_no_halt_is_told_before_the_halts_that_it_caused():
+    both = threading.Barrier(2)
+
+    def fails(error):
+        both.wait()
+        raise error
+
+    halted, broken = Interrupted("another part failed"), ValueError("a bug")
+    with pytest.raises(ValueError, match="a bug"):
+        side_by_side([partial(fails, halted), partial(fails, broken)], 2)

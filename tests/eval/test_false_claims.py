@@ -34,22 +34,24 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("shown", "after", "out"),
+    ("shown", "after", "calls", "out"),
     [
-        ((True, False, False), "truth", []),
-        ((False, False, False), "truth", ["a rule to learn"]),
-        ((True, True, False), "truth", ["labels permuted"]),
-        ((True, False, True), "truth", ["always PARTIAL"]),
-        ((True, False, False), "before", ["true gain"]),
+        ((True, False, False), "truth", 1000, []),
+        ((False, False, False), "truth", 1000, ["a rule to learn"]),
+        ((True, True, False), "truth", 1000, ["labels permuted"]),
+        ((True, False, True), "truth", 1000, ["always PARTIAL"]),
+        ((True, False, False), "before", 1000, ["true gain"]),
+        ((True, False, False), "truth", 2000, ["calls, of those before"]),
     ],
 )
-def test_a_figure_that_is_out_of_its_band_ends_in_failure(program, monkeypatch, tmp_path, shown, after, out):
+def test_a_figure_that_is_out_of_its_band_ends_in_failure(program, monkeypatch, tmp_path, shown, after, calls, out):
     items = synthetic_items(0)
     before = [sum(each.step.strength >= cut for cut in (0.45, 0.75)) for each in items]
     truth = [["FAIL", "PARTIAL", "PASS"].index(each.step.grade) for each in items]
     levels = {"before": before, "truth": truth}[after]
     new = labelled(synthetic_ratings(0, items))
-    monkeypatch.setattr(program, "studied", lambda seed, trials, count: program.Study(shown, 0.65, new, before, levels))
+    study = program.Study(shown, 0.65, calls, new, before, levels)
+    monkeypatch.setattr(program, "studied", lambda seed, trials, count: study)
     done = ended(program.main, PROGRAM, folder=tmp_path)
     printed = done.stdout.splitlines()
     assert [line for line in printed if line.endswith("| OUT |")] == [

@@ -39,8 +39,8 @@ def test_a_cell_that_is_out_of_its_band_is_said_to_be(coverage):
 
 def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, tmp_path):
     """Triggers taken for scenarios: the intervals of a grid of 25 scenarios no longer cover."""
-    honest = coverage.cluster_mean
-    monkeypatch.setattr(coverage, "cluster_mean", lambda scores, clusters: honest(scores, range(len(scores))))
+    honest = coverage.stats.cluster_mean
+    monkeypatch.setattr(coverage.stats, "cluster_mean", lambda scores, clusters: honest(scores, range(len(scores))))
     monkeypatch.setattr(coverage, "pair_row", lambda cell: "")
     done = ended(coverage.main, COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 1
