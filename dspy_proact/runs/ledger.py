@@ -1,6 +1,7 @@
 """What of a run has ended, and what is still to do."""
 
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -35,8 +36,8 @@ class Grading:
         ]
 
 
-_Place = tuple[str, int, Stage, str | None, int]
-"""The fields of a stage's key, in a tenth of its room."""
+_Kind = tuple[int, Stage, str | None, int]
+"""What of a stage's key is not its case: there are few, so that a stage takes no more room than its place by case."""
 
 
 class Ledger:
@@ -54,16 +55,16 @@ class Ledger:
 
     def __init__(self, events: Iterable[Event], grading: Grading, retry_content: bool = False, copied: bool = False):
         self.grading, self.retry_content, self.copied = grading, retry_content, copied
-        self._ended: dict[_Place, Literal["result", "content", "provider", "halted"]] = {}
+        self._ended = defaultdict[_Kind, dict[str, Literal["result", "content", "provider", "halted"]]](dict)
         self._answers: dict[tuple[str, int], dict[str, Any]] = {}
-        self._tried: set[_Place] = set()
+        self._tried = defaultdict[_Kind, set[str]](set)
         for event in events:
             self._note(event)
 
     def add(self, event: Event) -> None:
         """Note a stage that ended just now; it is not open again in this process, however it ended."""
         self._note(event)
-        self._tried.add(_place(event.key))
+        self._tried[_kind(event.key)].add(event.key.case)
 
     def stages(self, work: Work) -> list[StageKey]:
         """The stages of a case in an epoch, in the order in which they are done."""
@@ -71,7 +72,7 @@ class Ledger:
 
     def has_result(self, key: StageKey) -> bool:
         """Whether a stage ended with a result."""
-        return self._ended.get(_place(key)) == "result"
+        return self._ended[_kind(key)].get(key.case) == "result"
 
     def answer(self, work: Work) -> dict[str, Any] | None:
         """A response that is there and not graded by everybody yet, as it is kept."""
@@ -79,13 +80,13 @@ class Ledger:
 
     def is_open(self, key: StageKey) -> bool:
         """Whether a stage is to be done now."""
-        if _place(key) in self._tried or self.has_result(key):
+        if key.case in self._tried[_kind(key)] or self.has_result(key):
             return False
         if key.stage == "response" and self.copied:
             return False
         if key.stage == "verdict" and not self.has_result(_response(key.case, key.epoch)):
             return False
-        return self.retry_content or self._ended.get(_place(key)) != "content"
+        return self.retry_content or self._ended[_kind(key)].get(key.case) != "content"
 
     def open_work(self, cases: Sequence[Case], epochs: int) -> list[Work]:
         """Cases x epochs with a stage to do, in the order of the cases."""
@@ -102,11 +103,12 @@ class Ledger:
         return self._failed(response) or all(map(self._failed, verdicts))
 
     def _failed(self, key: StageKey) -> bool:
-        return self._ended.get(_place(key)) in ("content", "provider")
+        return self._ended[_kind(key)].get(key.case) in ("content", "provider")
 
     def _note(self, event: Event) -> None:
         key, done = event.key, event.answer is not None or event.grade is not None
-        self._ended[_place(key)] = "result" if done else event.failure.kind if event.failure else "halted"
+        how = "result" if done else event.failure.kind if event.failure else "halted"
+        self._ended[_kind(key)][sys.intern(key.case)] = how
         if event.answer is not None:
             self._answers[key.case, key.epoch] = event.answer
         if all(map(self.has_result, self.grading.keys(key.case, key.epoch))):
@@ -117,5 +119,5 @@ def _response(case: str, epoch: int) -> StageKey:
     return StageKey(case=case, epoch=epoch, stage="response")
 
 
-def _place(key: StageKey) -> _Place:
-    return (sys.intern(key.case), key.epoch, key.stage, key.judge and sys.intern(key.judge), key.judge_epoch)
+def _kind(key: StageKey) -> _Kind:
+    return (key.epoch, key.stage, key.judge, key.judge_epoch)
