@@ -4,6 +4,7 @@ from contextvars import copy_context
 from typing import TypeVar
 
 from dspy_proact.errors import Halt
+from dspy_proact.models.blocking import HEARTBEAT
 
 T = TypeVar("T")
 
@@ -18,9 +19,11 @@ def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
         return [each() for each in work]
     with ThreadPoolExecutor(min(width, len(work))) as pool:
         futures = [pool.submit(copy_context().run, each) for each in work]
-        _, waiting = wait(futures, return_when=FIRST_EXCEPTION)
-        for future in waiting:
-            future.cancel()
+        while (ended := wait(futures, HEARTBEAT, return_when=FIRST_EXCEPTION)).not_done:
+            if any(future.cancelled() or future.exception() for future in ended.done):
+                for future in ended.not_done:
+                    future.cancel()
+                wait(ended.not_done, HEARTBEAT)
     failures = [error for future in futures if not future.cancelled() and (error := future.exception())]
     if failures:
         raise min(failures, key=lambda error: isinstance(error, Halt))

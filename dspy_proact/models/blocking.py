@@ -6,7 +6,7 @@ So retries, limits and the number in flight are written once, for asynchronous c
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Generator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from typing import Any, TypeVar
 
 from dspy._vendor.lm15.types import StreamEvent
@@ -15,6 +15,8 @@ from dspy.lm15 import Request, Response
 from dspy_proact.errors import Interrupted
 
 T = TypeVar("T")
+HEARTBEAT = 0.5
+"""Seconds for which a thread waits at a time: a signal that another thread was given wakes nobody, and is seen then."""
 _starting = threading.Lock()
 _loops: list[asyncio.AbstractEventLoop] = []
 
@@ -27,6 +29,8 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     future = asyncio.run_coroutine_threadsafe(coroutine, _loop())
     try:
+        while not wait([future], HEARTBEAT).done:
+            pass
         return future.result()
     except CancelledError:
         raise Interrupted("interrupted: what was in flight is dropped") from None
