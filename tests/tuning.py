@@ -13,6 +13,7 @@ from specs import spec
 
 from dspy_proact.compile import JudgeCompile, labelled
 from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.training import variant
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
@@ -236,7 +237,7 @@ def artefact(
     votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None
 ) -> JudgeArtefact:
     """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
-    judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
+    judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
     judge.grade.demos = Gold({}).examples(labelled(study()))[:demos]
     return JudgeArtefact(
         signature=signature_hash(GradeResponse),

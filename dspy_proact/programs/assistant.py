@@ -74,12 +74,6 @@ class Assistant(dspy.Module):
         """All that is said beside the conversation, worked examples included; empty for the bare chat."""
         return self.adapter.system(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
 
-    def instructed(self, instruction: str) -> Self:
-        """A copy with another instruction."""
-        assistant = self.deepcopy()
-        assistant.reply.signature = cast("type[dspy.Signature]", self.reply.signature).with_instructions(instruction)
-        return assistant
-
     def forward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
         """A prediction with `response`, and whether it is `truncated`.
 

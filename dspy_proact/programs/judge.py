@@ -5,7 +5,7 @@ program's hash, and a test freezes them. The instruction stands in `judge.txt`.
 """
 
 from importlib.resources import files
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import dspy
 
@@ -68,12 +68,6 @@ class Judge(dspy.Module):
     def instruction(self) -> str:
         """What it tells its model to do."""
         return cast("type[dspy.Signature]", self.grade.signature).instructions
-
-    def instructed(self, instruction: str) -> Self:
-        """A copy with another instruction."""
-        judge = self.deepcopy()
-        judge.grade.signature = cast("type[dspy.Signature]", judge.grade.signature).with_instructions(instruction)
-        return judge
 
     def forward(self, conversation: list[Turn], turn: int, rubric: Rubric, response: str) -> dspy.Prediction:
         """A prediction with `reasoning`, `evidence` and `grade`; raises a `StageError` when there is none."""

@@ -11,6 +11,7 @@ from tuning import artefact, study
 
 from dspy_proact.compile import labelled
 from dspy_proact.compile.judge.gold import Gold
+from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import (
     GradeResponse,
@@ -66,7 +67,7 @@ def test_what_is_written_is_read_back(tmp_path):
 
 
 def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
-    judge = Judge(ask_quote_again=False).instructed("Grade by the moon.")
+    judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
     items = labelled(study())
     judge.grade.demos = Gold({}).examples(items)[:3]
     made = artefact().model_copy(update={"state": predictor_state(judge.grade, GradeResponse)})
