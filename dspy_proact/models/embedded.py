@@ -4,6 +4,7 @@ It has no weights, reads nothing but the request, answers the same request alike
 about any real model. What it says is its role's.
 """
 
+import asyncio
 import re
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -37,6 +38,7 @@ class EmbeddedEngine:
 
     async def complete(self, request: Request) -> Response:
         """The answer; tokens are counted as four characters each."""
+        await asyncio.sleep(0)  # as at a provider, others go on meanwhile, and Ctrl-C is heard
         system = _text(request.system)
         messages = [(message.role, message.text or "") for message in request.messages]
         answer = self._answer(system, messages)

@@ -66,6 +66,16 @@ def test_tokens_are_counted_as_four_characters_each():
     assert usage.input_tokens == 10  # 40 / 4
 
 
+def test_others_go_on_while_it_answers():
+    async def heard_meanwhile() -> bool:
+        heard: list[str] = []
+        asyncio.get_running_loop().call_soon(heard.append, "Ctrl-C")
+        await EmbeddedEngine(ASSISTANT.stand_in).complete(Request(model=EMBEDDED, messages=(Message.user("x"),)))
+        return bool(heard)
+
+    assert asyncio.run(heard_meanwhile())
+
+
 def test_left_to_itself_the_assistant_acts_now_and_then():
     assert 0.1 <= share("") <= 0.9
 
