@@ -6,6 +6,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,9 +162,11 @@ class Impatient(CompileObserver):
 
     def __init__(self, times: int):
         self.heard, self._times = 0, times
+        self.was_heard = threading.Event()
 
     def interrupted(self) -> None:
         self.heard += 1
+        self.was_heard.set()
         if self.heard < self._times:
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -173,12 +176,17 @@ def test_ctrl_c_once_keeps_what_is_in_flight(tmp_path, server):
     whole = compiling(server).run(tmp_path / "whole")
     server.sent.clear()
 
-    def script(sent: Sent) -> Answer:
+    observer = Impatient(1)
+
+    async def script(sent: Sent) -> Answer:
+        """What is in flight when Ctrl-C is pressed is answered once that was heard."""
         if len(server.sent) == 30:
             os.kill(os.getpid(), signal.SIGINT)
+        if len(server.sent) >= 30:
+            await asyncio.to_thread(observer.was_heard.wait)
         return tuning.models(sent)
 
-    server.script, observer = script, Impatient(1)
+    server.script = script
     with pytest.raises(Interrupted):
         compiling(server).run(tmp_path / "out", observer)
     assert observer.heard == 1
