@@ -7,6 +7,7 @@ from typing import Any
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize
+from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
@@ -15,7 +16,6 @@ from dspy_proact.runs import (
     GradeRecord,
     Identity,
     Manifest,
-    Nouns,
     RoleIdentity,
     RunFolder,
     RunWriter,
@@ -26,18 +26,6 @@ from dspy_proact.views import JudgeView
 
 JUDGE = "openai/j"
 MODEL = "openai/m"
-NOUNS = Nouns(
-    case="trigger",
-    cases="triggers",
-    stratum="phase",
-    strata="phases",
-    group="scenario",
-    groups="scenarios",
-    control="control turn",
-    controls="control turns",
-    row="dialogue",
-    rows="dialogues",
-)
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
 RESPONSE = "Label the boxes today. Then call Ann."
 QUOTE = "Label the boxes today."

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from proact_run import JUDGE, NOUNS, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
+from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
 from results_rows import result_point, result_record, result_row
 from rich.console import Console
 from rows import jsonl
@@ -32,6 +32,7 @@ from dspy_proact.report import (
     summarize,
 )
 from dspy_proact.report.proactbench import summarize_results
+from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import Case
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from proact_run import NOUNS
 from toy import JUDGE, answered, call, case, failed, failed_call, graded, identity, manifest, price, written
 
 from dspy_proact.report import summarize, summary_document
+from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import Case, CorpusRecord, Event
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")

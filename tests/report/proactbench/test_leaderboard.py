@@ -6,7 +6,6 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from proact_run import NOUNS
 from rich.console import Console
 
 from dspy_proact.calls import Price
@@ -14,6 +13,7 @@ from dspy_proact.corpus.published import Counts, PublishedModel
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, summarize
 from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
+from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
