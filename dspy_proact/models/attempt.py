@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dspy._vendor.lm15.types import StreamEvent
-from dspy.lm15 import LM15Error, Response, Usage
+from dspy.lm15 import Response, Usage
 
 from dspy_proact.calls import Call, record_call
 from dspy_proact.models.budget import Cost
@@ -15,15 +15,14 @@ from dspy_proact.models.gate import Gate
 
 _ABSURD = 10**8
 """More tokens than a call can have: a count above it is no count."""
-UNREADABLE = (LM15Error, OSError, ValueError, TypeError, AttributeError, LookupError)
-"""What an engine raises: DSPy's canonical errors, the time-out, and what its readers make of a broken body."""
 
 
 @dataclass
 class Attempt:
     """One attempt, as a context manager around it: its reservation, its clock and its end.
 
-    A failure after which it is worth trying again is swallowed, any other is raised as ours of `errors`.
+    Whatever an engine raises is understood here, be it what its reader makes of a body from hell: a failure after which
+    it is worth trying again is swallowed, any other is raised as ours of `errors`.
     """
 
     gate: Gate
@@ -45,7 +44,7 @@ class Attempt:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if error is None or self._settled:
             return False
-        if not isinstance(error, UNREADABLE):
+        if not isinstance(error, Exception):
             # Cancelled, or closed by its reader, on its way: it may have been answered and billed.
             self._settle(self.most)
             return False

@@ -2,6 +2,7 @@
 
 what the provider said                              what follows
 429, 5xx, time-out, lost connection, broken body    the gate tries again; then ProviderError
+3xx                                                 SetupFault: redirects are not followed
 401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
 400 that names a parameter which we sent            SetupFault, with the flag that leaves it out
 any other 400: refused or over-long content         ContentError: the same request would be refused again
@@ -17,6 +18,7 @@ from dspy.clients._http import retry_after_seconds
 
 from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
 from dspy_proact.models.caller import Caller
+from dspy_proact.models.wire import RedirectError, WireError
 
 _EXCERPT = 300
 _RETRIED = {
@@ -60,23 +62,34 @@ def understand(error: Exception, caller: Caller) -> Fault:
         error: What the engine raised: one of DSPy's canonical errors, or the time-out of the gate.
         caller: Whose call it was.
     """
-    whole = _redacted(str(getattr(error, "message", "") or error), caller.secrets)
-    said, who = _excerpt(whole, error), f"{caller.flag} {caller.model}"
-    status = getattr(error, "status", None)
-    if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
-        where = " or ".join(caller.key_variables)
-        return _setup(f"{who}: the key was refused ({_http(status)}). Check {where}. The server said: {said}")
-    if isinstance(error, lm15.BillingError) or status == 402:
-        return _setup(f"{who}: the account cannot pay ({_http(status)}). The server said: {said}")
-    if isinstance(error, lm15.UnsupportedModelError) or status == 404:
-        return _setup(f"{who}: no such model at this endpoint ({_http(status)}). The server said: {said}")
+    on_the_way = WireError.behind(error)
+    whole = _redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
+    said = _excerpt(whole, error)
+    if refused := _for_good(error, on_the_way, said, caller):
+        return _setup(f"{caller.flag} {caller.model}: {refused}")
     if word := _passing(error, whole):
-        lost = word == "network" or (word == "timeout" and status is None)
+        lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
         return Fault(word, ProviderError(word, said), True, _retry_after(error), may_be_billed=lost)
     if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
         return _refusal(error, whole, said, caller)
     unreadable = ProviderError("server", f"not a readable answer: {said}")
     return Fault("server", unreadable, retry=True, may_be_billed=True)
+
+
+def _for_good(error: Exception, on_the_way: WireError | None, said: str, caller: Caller) -> str | None:
+    """What no further call would mend, as a sentence; None for any other failure."""
+    status = getattr(error, "status", None)
+    if isinstance(on_the_way, RedirectError):
+        where = f"Give the address that answers itself with {caller.flag}-api-base."
+        return f"sent elsewhere. {said}, for the key would go along. {where}"
+    if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
+        where = " or ".join(caller.key_variables)
+        return f"the key was refused ({_http(status)}). Check {where}. The server said: {said}"
+    if isinstance(error, lm15.BillingError) or status == 402:
+        return f"the account cannot pay ({_http(status)}). The server said: {said}"
+    if isinstance(error, lm15.UnsupportedModelError) or status == 404:
+        return f"no such model at this endpoint ({_http(status)}). The server said: {said}"
+    return None
 
 
 def _passing(error: Exception, whole: str) -> str | None:

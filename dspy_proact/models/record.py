@@ -186,12 +186,14 @@ class RecordedEngine:
         with collect_calls() as calls:
             try:
                 response = await self.gated.ask(request)
+                # Half a surrogate pair is no Unicode: what is handed out is what is kept, and a replay sees the same.
+                kept = encodable_all(response_to_dict(response))
+                return Answered(request=name, response=kept, calls=tuple(calls))
             except ContentError as error:
                 return Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
-            except ProviderError as error:
-                raise ProviderDown(f"{self.whose}: {error}; a compile cannot go round it") from error
-        # Half a surrogate pair is no Unicode: what is handed out is what is kept, so that a replay sees the same.
-        return Answered(request=name, response=encodable_all(response_to_dict(response)), calls=tuple(calls))
+            except Exception as error:  # of whatever kind: an optimizer would take it for a wrong answer
+                said = f"{type(error).__name__}: {error}" if not isinstance(error, ProviderError) else error
+                raise ProviderDown(f"{self.whose}: {said}; a compile cannot go round it") from error
 
     def name(self, request: Request) -> str:
         """sha256 over whose it is, the rollout and the request."""

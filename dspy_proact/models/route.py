@@ -15,7 +15,6 @@ from urllib.request import getproxies
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from dspy._vendor.lm15.registry import lookup
-from dspy._vendor.lm15.transports import StdlibAsyncTransport
 from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
 from dspy.lm15 import (
     AmbiguousModelError,
@@ -28,6 +27,7 @@ from dspy.lm15 import (
 )
 
 from dspy_proact.errors import UsageError
+from dspy_proact.models.wire import BoundedTransport, bound_clients_of_litellm
 
 Backend = Literal["auto", "litellm"]
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
@@ -84,6 +84,7 @@ class Route:
         if not self.native:  # litellm finds its keys itself
             options = {"api_base": self.api_base, "api_key": placeholder, "timeout": timeout}
             client = {name: value for name, value in options.items() if value is not None}
+            bound_clients_of_litellm()
             return lambda: _ClosingLiteLLM(**client)
         key = placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
@@ -102,7 +103,7 @@ class _LeanLM15(AsyncLM15Engine):
     """
 
     def __init__(self, config: RouterConfig):
-        self._transport = StdlibAsyncTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
+        self._transport = BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
         super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
 
     async def complete(self, request: Request) -> Response:

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 
@@ -167,6 +168,23 @@ def test_what_may_heal_ends_the_compile_and_is_asked_again(tmp_path, server, eng
     server.script = well
     with Record(tmp_path / "record.jsonl") as record:
         assert asked(engine(record), "a") == "a 2"
+
+
+@pytest.mark.parametrize("depth", [400, 900, 100_000])
+def test_a_body_that_nobody_can_read_or_keep_ends_the_compile(tmp_path, server, engine, depth):
+    """An optimizer would take any other error for a wrong answer, and end with another program and status 0."""
+    nested = b"[" * depth + b"]" * depth
+    message = b'{"role": "assistant", "content": "hello"}'
+    raw = b'{"choices": [{"finish_reason": "stop", "message": %s}], "more": %s}' % (message, nested)
+    server.script = lambda sent: Answer(raw=raw)
+    path = tmp_path / "record.jsonl"
+    with Record(path) as record:
+        one = engine(record)
+        with suppress(ProviderDown):  # how deep is too deep is Python's affair
+            assert asked(one, "a") == "hello"
+        assert len(record.answers) == (one.engine.gated.gate.switch.halt is None)
+    with Record(path) as record:  # it can be read again
+        assert len(record.answers) == record.paid + (one.engine.gated.gate.switch.halt is None)
 
 
 def test_what_stands_in_the_record_does_not_count_against_a_limit(tmp_path, server, engine):
