@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dspy_proact.errors import UsageError
 from dspy_proact.models.role import Writes
 
 Decoding = Mapping[str, Any]
@@ -40,19 +39,6 @@ PRESETS = (
     Preset(r".*", {**_PLAIN, **_RESPONSE}, {**_PLAIN, **_VERDICT}),
 )
 
-_OURS = {
-    "api_base",
-    "api_key",
-    "base_url",
-    "messages",
-    "model",
-    "n",
-    "response_format",
-    "rollout_id",
-    "stream",
-    "tools",
-}
-
 
 def decoding(model: str, writes: Writes, overrides: Mapping[str, Any] | None = None) -> Decoding:
     """The parameters sent for a model.
@@ -61,14 +47,7 @@ def decoding(model: str, writes: Writes, overrides: Mapping[str, Any] | None = N
         model: A litellm name.
         writes: The limit of a response is 8192 tokens, that of a verdict 32768; reasoning models get 32768 for both.
         overrides: Values of the person; None leaves a parameter out.
-
-    Raises:
-        UsageError: An override names what is not a decoding parameter.
     """
-    if wrong := sorted(_OURS & set(overrides or ())):
-        raise UsageError(
-            f"{wrong[0]!r} is not a decoding parameter and cannot be set by --model-param or --judge-param"
-        )
     name = model.rsplit("/", 1)[-1]
     preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
     merged = {**(preset.response if writes == "response" else preset.verdict), **(overrides or {})}

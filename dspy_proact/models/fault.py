@@ -9,7 +9,6 @@ any other 400: refused or over-long content         ContentError: the same reque
 """
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from dspy.clients._http import retry_after_seconds
 
 from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
 from dspy_proact.models.caller import Caller
+from dspy_proact.models.secret import redacted
 from dspy_proact.models.wire import RedirectError, WireError
 
 _EXCERPT = 300
@@ -63,7 +63,7 @@ def understand(error: Exception, caller: Caller) -> Fault:
         caller: Whose call it was.
     """
     on_the_way = WireError.behind(error)
-    whole = _redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
+    whole = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
     said = _excerpt(whole, error)
     if refused := _for_good(error, on_the_way, said, caller):
         return _setup(f"{caller.flag} {caller.model}: {refused}")
@@ -127,12 +127,6 @@ def _retry_after(error: Exception) -> float | None:
     asked = getattr(error, "retry_after", None)
     headers = getattr(error.__cause__, "litellm_response_headers", None)
     return asked if asked is not None or headers is None else retry_after_seconds(headers.get("retry-after"))
-
-
-def _redacted(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "[key]")
-    return text
 
 
 def _excerpt(whole: str, error: Exception) -> str:

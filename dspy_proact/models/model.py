@@ -1,5 +1,6 @@
 """From a litellm name to a `dspy.LM` behind the gate."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -18,15 +19,18 @@ from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.gated import GatedEngine
 from dspy_proact.models.identity import ModelIdentity
+from dspy_proact.models.parameters import SCHEMA, require_parameters, secret_texts, shown
 from dspy_proact.models.price import EMBEDDED_PRICE, find_price
 from dspy_proact.models.record import Record, RecordedEngine, RecordedLM
 from dspy_proact.models.role import Role
 from dspy_proact.models.route import Route, find_route
+from dspy_proact.models.secret import spellings
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
 
-_SCHEMA = "response_format"
 _CANONICAL = {"max_tokens", "reasoning_effort", "temperature", "top_p"}
 """Parameters that DSPy words for every provider; any other goes into the body as it is."""
+_BODY = "extra_body"
+"""Holds several of the others."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Model:
     role: Role
     lm: dspy.LM
     decoding: Decoding
-    """The parameters that are sent."""
+    """The parameters that are sent; a text among them that may be a secret is a mark."""
     endpoint: str | None
     """Where, without user, password or query; None for the provider's own."""
     price: Price
@@ -77,10 +81,11 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
             raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
         return _embedded(role, gate, record)
     name, given = spec.name, spec.params
+    require_parameters(f"{flag}-param", given)
     route = find_route(name, spec.api_base, gate.backend)
     route.require_key(flag)
-    free = given.get(_SCHEMA, ...) is None
-    sent = decoding(name, role.writes, {key: value for key, value in given.items() if not (free and key == _SCHEMA)})
+    free = given.get(SCHEMA, ...) is None
+    sent = decoding(name, role.writes, {key: value for key, value in given.items() if not (free and key == SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
     price = spec.price or find_price(route)
     _require_bounds(flag, name, gate.limits, sent, price)
@@ -89,24 +94,24 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         flag=flag,
         model=name,
         key_variables=route.key_variables,
-        sent=(*sent, *(() if free else (_SCHEMA,))),
+        sent=(*sent, *(() if free else (SCHEMA,))),
         extensions=_extensions(route, sent),
         completion_limit=_completion_limit(sent),
         price=price,
-        secrets=route.secrets,
+        secrets=spellings((*route.secrets, *secret_texts(given))),
         cache_apart=route.native and route.dialect == "anthropic",
         reasoning_apart=route.native and route.provider in ("gemini", "vertex", "vertex-express", "xai"),
     )
     try:
         known = capabilities(dspy.LM(name, engine="auto" if route.native else "litellm"))
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
-        taken = known.params - ({_SCHEMA} if free else set())
+        taken = known.params - ({SCHEMA} if free else set())
         gated = GatedEngine(make, gate, caller, known.response_schema, taken)
         lm = _lm(name, gated, record, public_endpoint(route.api_base), canonical)
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
-    decided = {**sent, _SCHEMA: None} if free else sent
-    return Model(name, role, lm, decided, public_endpoint(route.api_base), price)
+    decided = {**sent, SCHEMA: None} if free else sent
+    return Model(name, role, lm, shown(decided), public_endpoint(route.api_base), price)
 
 
 def public_endpoint(url: str | None) -> str | None:
@@ -119,6 +124,8 @@ def public_endpoint(url: str | None) -> str | None:
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:
     extensions = {key: value for key, value in sent.items() if key not in _CANONICAL}
+    if route.native and isinstance(extensions.get(_BODY), Mapping):
+        extensions |= extensions.pop(_BODY)  # litellm does the same
     plain_limit = route.dialect in ("openai-chat", "litellm") and not takes_completion_limit(route.model)
     if plain_limit and "max_tokens" in sent:
         # DSPy would send max_completion_tokens on some routes, which older servers ignore: the limit would vanish.

@@ -1,6 +1,5 @@
 import pytest
 
-from dspy_proact.errors import UsageError
 from dspy_proact.models import PRESETS, decoding
 from dspy_proact.models.decoding import takes_completion_limit
 
@@ -145,27 +144,6 @@ def test_a_value_that_is_merely_false_is_sent(value):
 def test_overrides_leave_the_table_as_it_was():
     decoding("gpt-5", "verdict", {"temperature": 0.1, "reasoning_effort": None})
     assert decoding("gpt-5", "verdict") == REASONING[1]
-
-
-REFUSED = [
-    "api_base",
-    "api_key",
-    "base_url",
-    "messages",
-    "model",
-    "n",
-    "response_format",
-    "rollout_id",
-    "stream",
-    "tools",
-]
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_not_a_decoding_parameter_is_refused_by_name(name):
-    for value in ("x", None):
-        with pytest.raises(UsageError, match=rf"^'{name}' is not a decoding parameter"):
-            decoding("any", "response", {"temperature": 0.1, name: value})
 
 
 @pytest.mark.parametrize("name", ["gpt-5", "gpt-5.4-mini", "o1", "o3", "o4-mini", "GPT-5"])

@@ -233,9 +233,17 @@ def test_an_endpoint_without_a_scheme_keeps_its_secret_too():
 
 
 def test_a_model_shows_its_endpoint_without_the_secret():
-    named = ModelSpec(name="openai/any", api_base="http://user:secret@127.0.0.1:1/v1?key=secret")
+    named = ModelSpec(name="openai/any", api_base="http://user:secret@127.0.0.1:1/v1")
     model = open_model(named, JUDGE, Gate())
     assert model.endpoint == "http://127.0.0.1:1/v1"
+
+
+@pytest.mark.parametrize("more", ["?key=secret", "#secret"])
+@BOTH
+def test_an_endpoint_with_a_query_is_refused_without_saying_it(backend, more):
+    with pytest.raises(UsageError, match="query") as refused:
+        find_route("openai/any", f"http://127.0.0.1:1/v1{more}", backend)
+    assert "secret" not in str(refused.value)
 
 
 def test_the_providers_own_endpoint_is_none(monkeypatch):

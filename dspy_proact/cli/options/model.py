@@ -53,16 +53,18 @@ class NamedModel:
         return spec if self.name else spec.beside(named)
 
     def flags(self, endpoint: str | None) -> Iterator[str]:
-        """What a person types to name the same one, parameters included.
+        """What a person types to name the same one, parameters included; of a secret among these its mark.
 
         Args:
             endpoint: As it may be shown: without user, password and query.
         """
+        from dspy_proact.models.parameters import shown
+
         for name in self.name[-1:]:
             yield f"{self.flag} {shlex.quote(name)}"
         if self.api_base and endpoint:
             yield f"{self.flag}-api-base {shlex.quote(endpoint)}"
-        for name, value in self.param:
+        for name, value in shown(dict(self.param)).items():
             told = "none" if value is None else json.dumps(value)
             yield f"{self.flag}-param {shlex.quote(f'{name}={told}')}"
 
