@@ -1,6 +1,8 @@
 """The command line: one file a verb. A verb imports what it needs when it runs, so that `--help` is there at once."""
 
+import logging
 import sys
+import traceback
 
 import click
 
@@ -13,7 +15,7 @@ from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
 from dspy_proact.cli.try_ import try_
-from dspy_proact.cli.views.message import complain
+from dspy_proact.cli.views.message import SafeRecord, complain, say
 from dspy_proact.errors import Halt, ProactError
 
 
@@ -31,7 +33,8 @@ for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, opt
 
 
 def main() -> None:
-    """Entry point: every failure is a sentence and an exit status, never a traceback."""
+    """Entry point: every failure is a sentence and an exit status; a traceback is shown of faults in this code only."""
+    logging.setLogRecordFactory(SafeRecord)
     try:
         status = proact(standalone_mode=False)
     except click.ClickException as error:
@@ -48,4 +51,8 @@ def main() -> None:
     except OSError as error:
         complain(f"{error.filename or 'the system'}: {error.strerror or error}")
         status = 2
+    except Exception as error:
+        say(traceback.format_exc())
+        complain(f"{type(error).__name__}: {error}. This is a fault of dspy-proact; please report it with the above.")
+        status = 1
     sys.exit(status if isinstance(status, int) else 0)

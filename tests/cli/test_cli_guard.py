@@ -227,3 +227,31 @@ def test_escape_sequences_of_a_provider_are_shown_and_not_run(provider, tmp_path
     assert done.returncode == 2
     assert not set(done.stdout + done.stderr) & {"\x1b", "\x07", "\u202e"}
     assert "red" in done.stderr
+
+
+def test_what_a_library_logs_of_an_answer_is_shown_and_not_run(provider, tmp_path):
+    """A finish reason that litellm does not know is logged by it; its logger has a stream of its own."""
+    evil = "\x1b]0;title\x07\x1b[31mred"
+    provider.script = lambda received: Scripted(healthy(received).content, finish_reason=evil)
+    environment = {**os.environ, "OPENAI_API_KEY": KEY, "COLUMNS": "200"}
+    arguments = command(tmp_path, bases(provider), "--backend", "litellm", dialogues=1)
+    done = subprocess.run(
+        [sys.executable, "-m", "dspy_proact", *arguments], env=environment, capture_output=True, text=True, check=False
+    )
+    assert not set(done.stdout + done.stderr) & {"\x1b", "\x07"}
+    assert "\\x1b[31mred" in done.stderr
+
+
+def test_a_fault_of_ours_is_a_sentence_and_shows_where_with_nothing_that_a_terminal_obeys(proact, monkeypatch, capsys):
+    def broken():
+        raise KeyError("\x1b[31mred")
+
+    monkeypatch.setattr("dspy_proact.cli.proact", lambda **_: broken())
+    monkeypatch.setattr(sys, "argv", ["dspy-proact", "report", "x"])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    err = capsys.readouterr().err
+    assert end.value.code == 1
+    assert "in broken" in err
+    assert "This is a fault of dspy-proact" in err
+    assert "\x1b" not in err

@@ -1,5 +1,9 @@
 """What the command line says beside its results: on standard error, with nothing in it that a terminal obeys."""
 
+import logging
+import traceback
+from typing import Any
+
 import click
 
 from dspy_proact.plain_text import printable
@@ -13,3 +17,18 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """Tell the person what went wrong."""
     say(f"Error: {text}")
+
+
+class SafeRecord(logging.LogRecord):
+    """What a library logs, which may quote a provider: shown as everything else is, an exception by its last line."""
+
+    def __init__(self, *args: Any, **named: Any):
+        super().__init__(*args, **named)
+        if self.exc_info and self.exc_info[0]:
+            last = "".join(traceback.format_exception_only(*self.exc_info[:2])).strip()
+            self.msg, self.args = f"{super().getMessage()}: {last}", ()
+        self.exc_info = None
+
+    def getMessage(self) -> str:  # noqa: N802 - logging's name
+        """The message, with nothing in it that a terminal obeys."""
+        return printable(super().getMessage())
