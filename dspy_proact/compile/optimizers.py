@@ -11,12 +11,14 @@ from statistics import fmean
 from typing import Any
 
 import dspy
+from dspy.teleprompt.gepa import InstructionProposer
 
 from dspy_proact.compile.candidate import Candidate, Chosen, rank
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.search import search
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.silenced import UNANSWERED
+from dspy_proact.compile.tamed_adapter import TamedAdapter, TamedJSONAdapter
 from dspy_proact.compile.training import P, Training
 from dspy_proact.programs import Optimizer, Recipe
 
@@ -26,7 +28,8 @@ _NO_END = 10**9
 
 def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress: Progress) -> Chosen[P]:
     """The best candidate of the recipe's optimizer that keeps the guards; the student where no other does."""
-    with dspy.context(lm=training.task_lm, max_errors=_NO_END, disable_history=True, trace=None):
+    settings = {"adapter": TamedAdapter(), "max_errors": _NO_END, "disable_history": True, "trace": None}
+    with dspy.context(lm=training.task_lm, **settings):
         if recipe.optimizer == "search":
             race = search(training, recipe, journal, progress)
             return _kept(training, race.candidates(), lambda out: _again(race, out))
@@ -126,6 +129,7 @@ def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
         metric=_reflective(training),
         max_metric_calls=recipe.trials * len(training.compare),
         reflection_lm=training.proposer_lm,
+        instruction_proposer=InstructionProposer(adapter=TamedJSONAdapter()),
         num_threads=training.width,
         seed=recipe.seed,
         use_merge=False,

@@ -1,10 +1,22 @@
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
+
+from dspy_proact.errors import StorageFault
+
+
+class _Backend(JournalFileBackend):
+    """Optuna's file, which ends the compile where it cannot be written, as everything else does that is kept."""
+
+    def append_logs(self, logs: list[dict[str, Any]]) -> None:
+        try:
+            super().append_logs(logs)
+        except (OSError, RuntimeError) as error:  # its lock says the latter
+            raise StorageFault(f"{self._file_path}: cannot be written: {error}") from error
 
 
 def study_of(
@@ -19,7 +31,7 @@ def study_of(
     """
     if journal is not None:
         journal.unlink(missing_ok=True)
-    storage = None if journal is None else JournalStorage(JournalFileBackend(str(journal)))
+    storage = None if journal is None else JournalStorage(_Backend(str(journal)))
     sampler = optuna.samplers.TPESampler(seed=seed)
     return optuna.create_study(storage=storage, directions=list(directions), sampler=sampler)
 

@@ -15,6 +15,8 @@ class Caller:
     flag: str
     """The command line's name of the role, for messages."""
     model: str
+    endpoint: str | None = None
+    """None for the provider's own."""
     key_variables: tuple[str, ...] = ()
     sent: tuple[str, ...] = ()
     """Names of the decoding parameters."""

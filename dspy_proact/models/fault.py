@@ -88,7 +88,9 @@ def _for_good(error: Exception, on_the_way: WireError | None, said: str, caller:
     if isinstance(error, lm15.BillingError) or status == 402:
         return f"the account cannot pay ({_http(status)}). The server said: {said}"
     if isinstance(error, lm15.UnsupportedModelError) or status == 404:
-        return f"no such model at this endpoint ({_http(status)}). The server said: {said}"
+        meant = f"{caller.flag}-api-base {caller.endpoint}/v1?"
+        asked = f" Do you mean {meant}" if caller.endpoint and not re.search(r"/v\d", caller.endpoint) else ""
+        return f"no such model at this endpoint ({_http(status)}).{asked} The server said: {said}"
     return None
 
 

@@ -10,6 +10,6 @@ class ModelIdentity(Frozen):
 
     model: str
     endpoint: str | None
-    """Without user, password or query; None for the provider's own."""
+    """None for the provider's own."""
     decoding: dict[str, Any]
     """The parameters that are sent."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
 
 import dspy
 from dspy.clients.capabilities import capabilities
@@ -43,7 +42,7 @@ class Model:
     decoding: Decoding
     """The parameters that are sent; a text among them that may be a secret is a mark."""
     endpoint: str | None
-    """Where, without user, password or query; None for the provider's own."""
+    """Where; None for the provider's own."""
     price: Price
 
     @property
@@ -93,6 +92,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         role=role.name,
         flag=flag,
         model=name,
+        endpoint=route.api_base,
         key_variables=route.key_variables,
         sent=(*sent, *(() if free else (SCHEMA,))),
         extensions=_extensions(route, sent),
@@ -107,19 +107,11 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
         make = route.engines(connections=gate.concurrency, timeout=gate.timeout)
         taken = known.params - ({SCHEMA} if free else set())
         gated = GatedEngine(make, gate, caller, known.response_schema, taken)
-        lm = _lm(name, gated, record, public_endpoint(route.api_base), canonical)
+        lm = _lm(name, gated, record, route.api_base, canonical)
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     decided = {**sent, SCHEMA: None} if free else sent
-    return Model(name, role, lm, shown(decided), public_endpoint(route.api_base), price)
-
-
-def public_endpoint(url: str | None) -> str | None:
-    """A URL without user, password, query and fragment: what may be written to disk."""
-    if url is None:
-        return None
-    parts = urlsplit(url if "//" in url else f"//{url}")
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
+    return Model(name, role, lm, shown(decided), route.api_base, price)
 
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:

@@ -191,7 +191,9 @@ class RecordedEngine:
                 return Answered(request=name, response=kept, calls=tuple(calls))
             except ContentError as error:
                 return Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
-            except Exception as error:  # of whatever kind: an optimizer would take it for a wrong answer
+            except Exception as error:
+                self.gated.gate.switch.check()  # whoever ended it meanwhile says why
+                # Of whatever kind: an optimizer would take it for a wrong answer.
                 said = f"{type(error).__name__}: {error}" if not isinstance(error, ProviderError) else error
                 raise ProviderDown(f"{self.whose}: {said}; a compile cannot go round it") from error
 

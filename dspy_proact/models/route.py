@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 # Read by both at their first look-up: prices come from the bundled map, never over the network.
@@ -31,6 +31,7 @@ from dspy_proact.models.wire import BoundedTransport, bound_clients_of_litellm
 
 Backend = Literal["auto", "litellm"]
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+_ADDED = "/chat/completions"
 _PLACEHOLDER_KEY = "none"  # a server of one's own asks for no key, but clients refuse to send none
 
 
@@ -56,11 +57,8 @@ class Route:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may repeat: every key in the environment, and user and password of the endpoint."""
-        named = [value for name, value in os.environ.items() if _SECRET.search(name)]
-        parts = urlsplit(self.api_base or "")
-        given = [text for text in (parts.username, parts.password) if text]
-        return (*named, *given, *map(unquote, given))
+        """What no message may repeat: every key in the environment."""
+        return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
 
     def require_key(self, flag: str) -> None:
         """Raise a `UsageError` that names the variable if a key is needed and not there."""
@@ -140,10 +138,15 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
     if api_base is not None and not re.match(r"https?://[^/]", api_base):
         raise UsageError(f"the endpoint of {model} must begin with http:// or https:// and name a host")
-    if api_base is not None and re.search(r"[?#]", api_base):
+    if api_base is not None and (re.search(r"[?#]", api_base) or "@" in urlsplit(api_base).netloc):
         raise UsageError(
-            f"the endpoint of {model} has a query, behind which no path can stand: "
+            f"the endpoint of {model} has a query, or a user or password, which would not be sent: "
             "give it without, and a key in the environment"
+        )
+    api_base = api_base and api_base.rstrip("/")
+    if api_base is not None and api_base.endswith(_ADDED):
+        raise UsageError(
+            f"the endpoint of {model} ends in {_ADDED}, which is added to it: give {api_base.removesuffix(_ADDED)}"
         )
     if backend == "litellm" or (provider := _native_provider(model)) is None:
         return _litellm_route(model, api_base)

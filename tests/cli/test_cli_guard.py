@@ -8,7 +8,9 @@ import ssl
 import subprocess
 import sys
 import threading
+from base64 import b64encode
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from rows import jsonl, row
@@ -64,12 +66,42 @@ def test_a_key_that_the_provider_repeats_is_nowhere(provider, tmp_path, backend,
     assert "Traceback" not in done.stderr
 
 
-def test_user_password_and_query_of_an_endpoint_are_nowhere(provider, tmp_path, run):
-    provider.script = lambda received: refusal(500, "at http://someone:hunter2secret@host/?token=querysecret")
-    first, second = (base.replace("http://", "http://someone:hunter2secret@") for base in bases(provider))
-    done = run(command(tmp_path, (first, second), dialogues=1))
+def test_an_endpoint_with_a_user_or_a_query_is_refused_and_leaves_nothing(provider, tmp_path, run):
+    for first in ("http://someone:hunter2secret@127.0.0.1:1/v1", "http://127.0.0.1:1/v1?key=hunter2secret"):
+        done = run(command(tmp_path, (first, provider.base("judge")), dialogues=1))
+        assert done.returncode == 2
+        assert "hunter2secret" not in done.stdout + done.stderr
+        assert not (tmp_path / "run").exists()
+
+
+CODES = [quote, lambda key: b64encode(f"user:{key}".encode()).decode(), lambda key: key.encode().hex()]
+
+
+@pytest.mark.parametrize("coded", CODES)
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+def test_a_key_that_comes_back_in_another_spelling_is_nowhere(provider, tmp_path, backend, coded, run, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", key := "sk-planted/0123+456789")
+    provider.script = lambda received: refusal(400, f"you sent {coded(key)}, top secret")
+    run(command(tmp_path, bases(provider), "--backend", backend, dialogues=1))
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
-    assert not [text for text in (done.stdout, done.stderr, *texts) if "hunter2secret" in text]
+    assert any("top secret" in text for text in texts)
+    assert not [text for text in texts if coded(key).rstrip("=")[8:-4] in text]
+
+
+def test_a_secret_among_the_parameters_is_sent_and_nowhere(provider, tmp_path, run):
+    given = ["--model-param", 'extra_body={"auth": [{"token": "hunter2secret"}]}', "--model-param", "user=me"]
+    seen = []
+
+    def script(received):
+        seen.append(received.body)
+        return healthy(received)
+
+    provider.script = script
+    done = run(command(tmp_path, bases(provider), *given, dialogues=1))
+    assert done.returncode == 0
+    assert any(body.get("auth") == [{"token": "hunter2secret"}] for body in seen)
+    texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
+    assert not [text for text in (done.stdout, done.stderr, *texts) if "hunter2" in text]
 
 
 def test_a_dry_run_makes_no_call_and_writes_nothing(provider, tmp_path, run):

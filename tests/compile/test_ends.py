@@ -22,6 +22,7 @@ from dspy_proact.compile import AssistantCompile, Compile, CompileObserver, Judg
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.simulated import Faulty, Received, Scripted, SimulatedProvider, refusal
+from dspy_proact.programs import OPTIMIZERS, Optimizer
 
 WIDTH = 64
 PRICE = Price(prompt=1e-6, completion=4e-6)
@@ -92,8 +93,8 @@ def test_no_limit_is_ever_exceeded_at_full_width_by_a_provider_that_fails(tmp_pa
 # The disk
 
 
-def compiling(server: Server, **how) -> Compile:
-    return tuning.at(server, tuning.study(), tuning.recipe("bootstrap"), **how)
+def compiling(server: Server, optimizer: Optimizer = "bootstrap", **how) -> Compile:
+    return tuning.at(server, tuning.study(), tuning.recipe(optimizer), **how)
 
 
 def lines(folder: Path) -> int:
@@ -141,15 +142,18 @@ def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tm
         subprocess.run(["umount", folder], capture_output=True, check=False)
 
 
-def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, server):
+@pytest.mark.parametrize("optimizer", [each for each in OPTIMIZERS if each != "labeled"])
+def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, server, optimizer):
+    """Optimizers swallow errors, and search has a file of its own there."""
+
     def script(sent: Sent) -> Answer:
         if len(server.sent) == 20:
-            shutil.rmtree(tmp_path / "out")
+            shutil.rmtree((tmp_path / "out").rename(tmp_path / "gone"))
         return tuning.models(sent)
 
     server.script = script
-    with pytest.raises(StorageFault, match="was removed"):
-        compiling(server).run(tmp_path / "out")
+    with pytest.raises(StorageFault, match=r"was removed|cannot be written"):
+        compiling(server, optimizer).run(tmp_path / "out")
     assert 20 <= len(server.sent) <= 20 + 32
     assert not (tmp_path / "out").exists()
 
@@ -234,3 +238,21 @@ def test_a_halt_in_one_fold_ends_all(tmp_path, server):
     assert caught.value.exit_status == 2
     assert len(server.sent) <= 30 + 32
     assert lines(tmp_path / "out") == 30
+
+
+# Bodies from hell
+
+
+HELL = {"brackets": b"[" * 100_000, "a huge number": b'{"choices": [{"logprobs": 1%s}]}' % (b"1" * 5000)}
+
+
+@pytest.mark.parametrize("body", HELL.values(), ids=HELL)
+@pytest.mark.parametrize("role", ["judge", "proposer"])
+@pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
+def test_a_body_that_nobody_can_read_ends_the_compile(tmp_path, server, optimizer, role, body):
+    """Swallowed by an optimizer it would end with another program and status 0."""
+    server.script = lambda sent: Answer(raw=body) if sent.role == role else tuning.models(sent)
+    with pytest.raises(Halt) as caught:
+        compiling(server, optimizer).run(tmp_path / "out")
+    assert caught.value.exit_status == 5
+    assert lines(tmp_path / "out") + 32 >= len(server.sent)

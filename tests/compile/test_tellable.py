@@ -71,7 +71,7 @@ def told(reasoning: str, passing: str, seen: str = SEEN) -> str:
     ],
 )
 def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_told(passing, reasoning):
-    assert told(f"A kind answer. {reasoning}", passing) == "A kind answer."
+    assert told(f"A kind answer. {reasoning}", passing) == "a kind answer."
 
 
 @pytest.mark.parametrize(
@@ -85,14 +85,43 @@ def test_a_sentence_with_a_word_or_a_run_of_four_of_the_rubrics_alone_is_not_tol
         ("Names the zebra.", ""),
     ],
 )
-def test_what_stands_elsewhere_too_is_told(passing, reasoning):
-    assert told(reasoning, passing) == reasoning
+def test_what_stands_elsewhere_too_is_told_by_its_words(passing, reasoning):
+    words = re.findall(r"\w+", reasoning.lower())
+    assert told(reasoning, passing) == (f"{' '.join(words)}." if words else "")
+
+
+SILENT = {
+    "braille": "\u2839\u2811\u2803\u2817\u2801",
+    "morse": "--.. . -... .-. .-",
+    "regional indicators": "\U0001f1ff\U0001f1ea\U0001f1e7\U0001f1f7\U0001f1e6",
+    "emoji": "\U0001f993",
+    "invisible bits": "\u200b\u200c\u200b\u200b\u200c",
+    "tags": "".join(chr(0xE0000 + ord(letter)) for letter in "zebra"),
+    "variation selectors": "\ufe00\ufe0f\ufe01",
+    "marks": ",;,,;:,;",
+    "blanks": "\u00a0\u2003 \t\u00a0",
+    "chess": "\u265e\u265c\u265d",
+    "arrows": "\u2191\u2193\u2190",
+    "direction": "\u202e\u202d\u202c",
+    "soft hyphens": "\u00ad\u00ad\u00ad",
+}
+
+
+@pytest.mark.parametrize("code", SILENT.values(), ids=SILENT)
+def test_what_has_no_letter_says_nothing_alone_and_beside_words_that_may_be_told(code):
+    assert told(code, "Names the zebra.") == ""
+    for said in (f"A {code} kind {code}answer{code}", f"{code} a kind answer", f"a kind answer{code}"):
+        assert told(said, "Names the zebra.").replace(".", "") == "a kind answer"
+
+
+def test_capitals_say_nothing():
+    assert told("a KiNd aNsWEr", "Names the zebra.") == "a kind answer."
 
 
 def test_what_is_kept_back_is_counted_among_all_sentences():
     withheld = Withheld()
     reasoning = "A kind answer.\nNo zebra! And the zebras?  \n\n It is clear"
-    assert tellable(reasoning, rubric("A zebra."), SEEN, withheld) == "A kind answer. It is clear"
+    assert tellable(reasoning, rubric("A zebra."), SEEN, withheld) == "a kind answer. it is clear."
     assert (withheld.sentences, withheld.of) == (2, 4)
     assert tellable("No zebra.", rubric("A zebra."), SEEN, withheld) == ""
     assert (withheld.sentences, withheld.of) == (3, 5)
@@ -153,13 +182,10 @@ def test_no_word_is_told_that_was_not_seen_and_is_not_public(data, pool):
 
 
 @given(texts(WORD))
-def test_what_was_seen_as_it_is_said_is_told_whole(reasoning):
+def test_of_what_was_seen_as_it_is_said_every_word_is_told(reasoning):
     withheld = Withheld()
     said = tellable(reasoning, rubric(reasoning), reasoning, withheld)
-    assert withheld.sentences == 0
-    assert re.sub(r"\s", "", said) == "".join(
-        re.sub(r"\s", "", part) for part in re.findall(r"[^.!?\n]+[.!?]*", reasoning) if part.strip()
-    )
+    assert re.findall(r"[^\W_]+", said) == re.findall(r"[^\W_]+", reasoning.casefold())
 
 
 # As feedback
@@ -215,7 +241,7 @@ def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_
     told = [
         "The judge graded this response PARTIAL.",
         "It quoted: Take the lantern",
-        "It said: It is kind.",
+        "It said: it is kind.",
     ]
     assert of.feedback(*answered()).splitlines() == told
     message = PROBES[0].conversation[-1].user

@@ -131,6 +131,15 @@ def test_a_refused_key_names_flag_and_variable(server, monkeypatch, name, backen
 
 
 @ROUTES
+def test_an_endpoint_that_lacks_its_version_is_asked_about(server, name, backend):
+    base = server.assistant.removesuffix("/v1")
+    server.script = lambda sent: error(404)
+    outcome = ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, gate(backend)))
+    assert f"Do you mean --model-api-base {base}/v1?" in str(outcome.error)
+    assert "Do you mean" not in str(ask(assistant(server, name, gate(backend))).error)
+
+
+@ROUTES
 @WAYS
 def test_a_refused_parameter_says_how_to_leave_it_out(server, name, backend, way):
     answers(server, error(400, "Unsupported value: 'temperature' does not support 0.7 with this model."))

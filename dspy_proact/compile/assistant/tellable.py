@@ -5,6 +5,9 @@ be written to the rubrics. So a sentence is told only where every word of it sta
 conversation, in the response, in what every judge is told, or, where the rubric has not got it, in a vocabulary of
 plain words (`vocabulary.txt`); and where it has no run of four words in common with the rubric that was not seen
 either. What is spelt, coded or translated stands in none of them.
+
+Of such a sentence its words are told and nothing else: in small letters, with one blank between them and a full stop.
+Capitals, blanks, punctuation, emoji and what is invisible could say anything, and say nothing here.
 """
 
 import re
@@ -39,7 +42,7 @@ class Withheld:
 
 
 def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> str:
-    """The sentences of a reasoning that may be told.
+    """The words of those sentences of a reasoning that may be told.
 
     Args:
         reasoning: Of a judge who saw the rubric.
@@ -51,7 +54,11 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
     sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
-    told = [sentence for sentence in sentences if _stems(sentence) <= known and not _runs(sentence) & runs]
+    told = [
+        f"{' '.join(words)}."
+        for sentence in sentences
+        if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
+    ]
     withheld.add(len(sentences) - len(told), len(sentences))
     return " ".join(told)
 
