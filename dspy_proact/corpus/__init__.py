@@ -17,19 +17,14 @@ from dspy_proact.corpus.published import (
     pooled,
     published_models,
 )
-from dspy_proact.corpus.ratings import (
-    ASSUMED_CONFIDENCE,
-    Coverage,
-    GitHub,
-    RatedItem,
-    Ratings,
-    RatingsSource,
-    TimedRating,
-    load_ratings,
-    published_ratings,
-    rating_template,
-    read_rated_items,
-)
+from dspy_proact.corpus.ratings.bundled import published_ratings
+from dspy_proact.corpus.ratings.github import GitHub
+from dspy_proact.corpus.ratings.items_file import read_rated_items
+from dspy_proact.corpus.ratings.rated_item import RatedItem
+from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, TimedRating
+from dspy_proact.corpus.ratings.ratings import Coverage, Ratings, RatingsSource
+from dspy_proact.corpus.ratings.sheet import rating_template
+from dspy_proact.corpus.ratings.spec import load_ratings
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, UnscoredReason, trigger_key
 from dspy_proact.corpus.results import Results, read_results, write_results
 from dspy_proact.corpus.sample import (

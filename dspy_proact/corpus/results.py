@@ -13,7 +13,7 @@ from io import StringIO
 from pathlib import Path
 
 from dspy_proact.corpus.corpus import Corpus
-from dspy_proact.corpus.line import Line, shown
+from dspy_proact.corpus.line import lines_in, shown
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, made_safe, trigger_key
 from dspy_proact.corpus.results_row import ResultRow, row_text
 from dspy_proact.corpus.text_file import lines_of, read_bytes
@@ -129,16 +129,13 @@ def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
     """The rows of the lines, of which each dialogue has one and all are of one model."""
     first_lines: dict[str, int] = {}
     first: ResultRow | None = None
-    for number, text in enumerate(lines, start=1):
-        line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
-        if not line.text.strip():
-            continue
+    for line in lines_in(lines, source):
         row = ResultRow.of(line)
         first = first or row
         if row.evaluated_model != first.evaluated_model:
             problem = f"{shown(row.evaluated_model)} here and {shown(first.evaluated_model)} before: one model a file"
             raise line.error(problem, "evaluated_model")
-        if (before := first_lines.setdefault(row.dialogue, number)) != number:
+        if (before := first_lines.setdefault(row.dialogue, line.number)) != line.number:
             raise line.error(f"the same dialogue stands on line {before}; keep one of the two rows", "unique_id_eval")
         yield row
 

@@ -7,8 +7,7 @@ later readings check. A folder is in its place only when all of it was fetched.
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -17,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from dspy_proact.corpus.ratings.official import ITEMS, RESULTS, OfficialFolder
-from dspy_proact.corpus.ratings.ratings import Ratings
-from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Frozen
 
@@ -98,10 +96,14 @@ class GitHub:
     def _fetch(self, folder: Path) -> None:
         import httpx
 
-        with _told_as_corpus_error(), httpx.Client(timeout=self.patience, follow_redirects=True) as client:
-            commit, files = self._resolved(client)
-            url = f"{self.raw}/{REPOSITORY}/{commit}/{STUDY}"
-            contents = {name: _content(client, f"{url}/{name}", git_hash) for name, git_hash in files.items()}
+        try:
+            with httpx.Client(timeout=self.patience, follow_redirects=True) as client:
+                commit, files = self._resolved(client)
+                url = f"{self.raw}/{REPOSITORY}/{commit}/{STUDY}"
+                contents = {name: _content(client, f"{url}/{name}", git_hash) for name, git_hash in files.items()}
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            told = " ".join(str(error).split())[:_LONGEST_TOLD]
+            raise _unfetched(f"{type(error).__name__}: {told!r}") from error
         source = RatingsSource.of(url, contents, commit)
         time = datetime.now(UTC).isoformat(timespec="seconds")
         record = FetchRecord(repository=_ADDRESS, commit=commit, url=url, time=time, files=dict(source.files))
@@ -155,17 +157,6 @@ def _got(client: "httpx.Client", url: str) -> bytes:
     if not response.is_success:
         raise _unfetched(f"{url} answered {response.status_code}")
     return response.content
-
-
-@contextmanager
-def _told_as_corpus_error() -> Iterator[None]:
-    import httpx
-
-    try:
-        yield
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        told = " ".join(str(error).split())[:_LONGEST_TOLD]
-        raise _unfetched(f"{type(error).__name__}: {told!r}") from error
 
 
 def _unfetched(problem: str) -> CorpusError:

@@ -1,7 +1,7 @@
 """A rating at the border where it is read: the words that people write for grades and confidence."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -29,9 +29,32 @@ class GivenRating:
     assumed: bool = False
     """Whether it gives no confidence."""
 
+    @classmethod
+    def of(
+        cls,
+        line: Line,
+        *,
+        item: str,
+        annotator: str,
+        grade: Grade,
+        confidence: int | None = None,
+        reason: str | None = None,
+        seconds: float | None = None,
+    ) -> Self:
+        """What stands on a line; the confidence is assumed where none is given."""
+        given = {"item": item, "annotator": annotator, "grade": grade, "reason": reason or ""}
+        given["confidence"] = confidence or ASSUMED_CONFIDENCE
+        timed = None if seconds is None else TimedRating.model_validate({**given, "seconds": seconds})
+        return cls(line, timed or Rating.model_validate(given), assumed=confidence is None)
+
+
+def is_blank(value: object) -> bool:
+    """Whether nothing is given: null, or a text of white space at most."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
 
 def _grade(value: object) -> object:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return None
     word = value.strip().upper() if isinstance(value, str) else value
     if word not in tuple(Grade):
@@ -40,8 +63,7 @@ def _grade(value: object) -> object:
 
 
 def _confidence(value: object) -> object:
-    """1 to 5 as a number or a text; None where nothing is given."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return None
     try:
         number = None if isinstance(value, bool) else float(value)  # pyright: ignore[reportArgumentType]

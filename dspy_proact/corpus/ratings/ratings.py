@@ -9,9 +9,25 @@ from typing import Self
 from dspy_proact.corpus.line import Line, shown
 from dspy_proact.corpus.ratings.rated_item import RatedItem
 from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, GivenRating
-from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.errors import CorpusError
-from dspy_proact.types import Phase, Rating
+from dspy_proact.types import Frozen, Phase, Rating
+
+
+class RatingsSource(Frozen):
+    """What a study was read from."""
+
+    origin: str
+    """A path, or the address of a repository."""
+    commit: str | None = None
+    """Of the repository; None for files, which have none."""
+    files: Mapping[str, str]
+    """64 hex digits over the bytes of each file that was read, by its name."""
+
+    @classmethod
+    def of(cls, origin: str, contents: Mapping[str, bytes], commit: str | None = None) -> Self:
+        """The source that these contents came from."""
+        files = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+        return cls(origin=origin, commit=commit, files=files)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ from dspy_proact.corpus.ratings.items_file import WANTED as WANTED_ITEMS
 from dspy_proact.corpus.ratings.items_file import items_of
 from dspy_proact.corpus.ratings.official import OfficialFolder
 from dspy_proact.corpus.ratings.rated_item import RatedItem
-from dspy_proact.corpus.ratings.ratings import Ratings
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.ratings.sheet import read_sheet
-from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.corpus.text_file import read_bytes
 from dspy_proact.errors import CorpusError
 
