@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from dspy_proact.errors import CorpusError
 
@@ -102,10 +103,7 @@ def shown(value: object) -> str:
 
 def dotted(steps: Iterable[str | int]) -> str:
     """The path of a field, such as `turn_records[0].user_message`; list positions count from 0."""
-    path = ""
-    for step in steps:
-        path = _joined(path, step)
-    return path
+    return reduce(_joined, steps, "")
 
 
 @dataclass(frozen=True)
@@ -139,10 +137,9 @@ def _flaws(value: object) -> Iterator[tuple[str, str]]:
         path, item, depth = pending.pop()
         if problem := _problem(item, depth):
             yield path, problem
-        elif isinstance(item, dict):
-            pending.extend([(_joined(path, key), child, depth + 1) for key, child in item.items()][::-1])
-        elif isinstance(item, list):
-            pending.extend([(_joined(path, index), child, depth + 1) for index, child in enumerate(item)][::-1])
+        elif isinstance(item, dict | list):
+            steps = item.items() if isinstance(item, dict) else enumerate(item)
+            pending.extend([(_joined(path, step), child, depth + 1) for step, child in steps][::-1])
 
 
 def _problem(item: object, depth: int) -> str | None:

@@ -80,11 +80,11 @@ def read_results(path: str | Path) -> Results:
         model=rows[0].evaluated_model,
         triggers=tuple(trigger for row in rows for trigger in row.triggers()),
         dialogue_count=len(rows),
-        stated=_stated(rows),
+        stated={phase: dict(counts) for phase, counts in _summed(row.trigger_stats for row in rows).items()},
         stated_triggers=sum(row.num_trigger_points for row in rows),
         orphans=tuple(key for row in rows for key in row.orphans()),
         ignored_fields=dict(sorted(sum((row.unknown_fields() for row in rows), Counter[str]()).items())),
-        usage=_summed(row.usage() for row in rows),
+        usage={role: TokenUsage(**used) for role, used in _summed(row.usage() for row in rows).items()},
     )
 
 
@@ -148,17 +148,10 @@ def _grouped(triggers: Iterable[ResultTrigger]) -> Iterable[list[ResultTrigger]]
     return groups.values()
 
 
-def _stated(rows: Iterable[ResultRow]) -> dict[str, dict[str, int]]:
-    stated: dict[str, Counter[str]] = {}
+def _summed(rows: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
+    """The sums over rows of what each counts, by phase or role."""
+    total: dict[str, Counter[str]] = {}
     for row in rows:
-        for phase, counts in row.trigger_stats.items():
-            stated.setdefault(phase, Counter()).update(counts)
-    return {phase: dict(counts) for phase, counts in stated.items()}
-
-
-def _summed(usages: Iterable[Mapping[str, TokenUsage]]) -> dict[str, TokenUsage]:
-    total: dict[str, TokenUsage] = {}
-    for usage in usages:
-        for role, used in usage.items():
-            total[role] = total.get(role, TokenUsage()) + used
+        for name, counts in row.items():
+            total.setdefault(name, Counter()).update(counts)
     return total

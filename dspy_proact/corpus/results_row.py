@@ -81,10 +81,6 @@ class RowUsage(RawPart):
     completion_tokens: Annotated[int, Field(ge=0)]
     calls: Annotated[int, Field(ge=0)]
 
-    def stated(self) -> TokenUsage:
-        """The three numbers, without unknown fields."""
-        return TokenUsage(prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens, calls=self.calls)
-
 
 class ResultRow(DialogueRow):
     """One line of a results file: one dialogue."""
@@ -131,9 +127,10 @@ class ResultRow(DialogueRow):
         turns = {point.turn for point in self.trigger_points}
         return (trigger_key(self.dialogue, record.turn) for record in self.turn_records if record.turn not in turns)
 
-    def usage(self) -> dict[str, TokenUsage]:
-        """What each role used; nothing where the row does not say."""
-        return {role: used.stated() for role, used in (self.token_usage or {}).items()}
+    def usage(self) -> dict[str, dict[str, int]]:
+        """What each role used, as `TokenUsage` has it; nothing where the row does not say."""
+        stated = self.token_usage or {}
+        return {role: used.model_dump(include={*RowUsage.model_fields}) for role, used in stated.items()}
 
     def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever a turn is given twice."""

@@ -50,7 +50,7 @@ def _require_same(results: Results, given: Mapping[str, ResultTrigger], cases: M
 
 def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
     """The response stage that a results file stands for."""
-    key = StageKey(case=case.key, epoch=1, stage="response")
+    answer = failure = None
     try:
         if trigger is None:
             raise ContentError("absent", "the results file does not have this trigger")
@@ -59,5 +59,5 @@ def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
         answer = Response(text=usable(trigger.response)).model_dump()
     except ContentError as error:
         failure = Failure(kind="content", reason=error.reason, detail=error.detail)
-        return Event(key=key, failure=failure, calls=(), time=time.time())
-    return Event(key=key, answer=answer, calls=(), time=time.time())
+    key = StageKey(case=case.key, epoch=1, stage="response")
+    return Event(key=key, answer=answer, failure=failure, calls=(), time=time.time())

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dspy_proact.corpus.data_file import DATA, csv_rows
 from dspy_proact.corpus.jsonl import read_jsonl
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.ratings.official import RawRating
 from dspy_proact.corpus.ratings.rated_item import RatedItem, scenario_of
 from dspy_proact.corpus.ratings.rating import GivenRating
 from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
@@ -24,7 +25,7 @@ def published_ratings() -> Ratings:
     """
     items = [_published_item(row) for row in csv_rows(_PUBLISHED / "human_items.csv")]
     rows = enumerate(csv_rows(_PUBLISHED / "human_ratings.csv"), start=2)
-    given = [_published_rating(Line("human_ratings.csv", number, ""), row) for number, row in rows]
+    given = [_published_rating(number, row) for number, row in rows]
     source = RatingsSource.of(PUBLISHED_ORIGIN, _contents("published", "human_items.csv", "human_ratings.csv"))
     return Ratings.of("published", items, given, source)
 
@@ -70,15 +71,10 @@ def _published_item(row: Mapping[str, str]) -> RatedItem:
     )
 
 
-def _published_rating(line: Line, row: Mapping[str, str]) -> GivenRating:
-    return GivenRating.of(
-        line,
-        item=row["item_id"],
-        annotator=row["annotator_id"],
-        grade=Grade(row["score"].upper()),
-        confidence=int(row["confidence"]),
-        seconds=float(row["time_spent_seconds"]),
-    )
+def _published_rating(number: int, row: Mapping[str, str]) -> GivenRating:
+    fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
+    line = Line("human_ratings.csv", number, "", fields)
+    return RawRating.of(line).given(line)
 
 
 def _contents(folder: str, *names: str) -> dict[str, bytes]:

@@ -69,17 +69,8 @@ class ItemRow(Part):
             turn=len(self.conversation),
             rubric=rubric_of(self.rubric.phase, self.rubric),
         )
-        return RatedItem(
-            key=self.item,
-            phase=self.rubric.phase,
-            scenario=self.scenario,
-            persona=self.persona,
-            judge=self.judge,
-            view=view,
-            response=self.response,
-            turn=view.turn,
-            model=self.model,
-        )
+        given = self.model_dump(include={"scenario", "persona", "judge", "response", "model"})
+        return RatedItem(key=self.item, phase=view.rubric.phase, view=view, turn=view.turn, **given)
 
 
 def read_rated_items(path: str | Path) -> tuple[RatedItem, ...]:

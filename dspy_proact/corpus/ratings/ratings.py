@@ -146,27 +146,18 @@ class Ratings:
         """What a person should know before believing a figure, a sentence each; nothing where all is well."""
         single = sum(each.single for each in self.coverage.values())
         silent = [phase for phase, each in self.coverage.items() if not each.ratings]
+        adrift = sum(not item.scenario for item in self.items)
+        ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
         told = (
             (len(self.unrated), f"items without a rating: {len(self.unrated)} of {len(self.items)}"),
             (single, f"items with one rating, which say nothing of how raters agree: {single}"),
             (len(silent), f"phases without a rating: {', '.join(silent)}"),
             (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
             (self.assumed, f"ratings without a confidence, taken as {ASSUMED_CONFIDENCE}: {self.assumed}"),
-            (
-                len(self._adrift),
-                f"items without a scenario, so that nobody knows which belong together: {len(self._adrift)}",
-            ),
-            (len(self.ignored_fields), f"ignored fields that the format does not know: {self._ignored}"),
+            (adrift, f"items without a scenario, so that nobody knows which belong together: {adrift}"),
+            (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in told if count)
-
-    @property
-    def _adrift(self) -> list[RatedItem]:
-        return [item for item in self.items if not item.scenario]
-
-    @property
-    def _ignored(self) -> str:
-        return ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
 
 
 def _require_unique(items: Sequence[RatedItem], name: str) -> None:
@@ -189,8 +180,6 @@ def _require_single(given: Iterable[GivenRating]) -> None:
     for each in given:
         first = lines.setdefault((each.rating.annotator, each.rating.item), each.line)
         if first is not each.line:
-            where = (
-                f"line {first.number}" if first.source == each.line.source else f"line {first.number} of {first.source}"
-            )
+            where = f"line {first.number}" + (f" of {first.source}" if first.source != each.line.source else "")
             problem = f"{shown(each.rating.annotator)} rated {shown(each.rating.item)} on {where} already"
             raise each.line.error(f"{problem}; keep one of the two", "item")
