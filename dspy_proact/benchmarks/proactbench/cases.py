@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dspy_proact.corpus import Corpus, control_turns, trigger_key
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord
-from dspy_proact.types import Dialogue, Trigger, Turn
+from dspy_proact.types import Dialogue, Turn
 from dspy_proact.views import ControlView, JudgeView
 
 
@@ -36,11 +36,6 @@ def controls_of(corpus: Corpus) -> tuple[Case, ...]:
         for dialogue in corpus.dialogues
         for turn in control_turns(dialogue)
     )
-
-
-def case_key(dialogue: Dialogue, trigger: Trigger) -> str:
-    """The key of a trigger: the dialogue's only unique id, and the turn."""
-    return trigger_key(dialogue.origin.dialogue, trigger.turn)
 
 
 def conversation_case(conversation: Sequence[Turn]) -> Case:

@@ -74,7 +74,7 @@ def _published_item(row: Mapping[str, str]) -> RatedItem:
 def _published_rating(number: int, row: Mapping[str, str]) -> GivenRating:
     fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
     line = Line("human_ratings.csv", number, "", fields)
-    return RawRating.of(line).given(line)
+    return GivenRating.of(line, RawRating.of(line))
 
 
 def _contents(folder: str, *names: str) -> dict[str, bytes]:

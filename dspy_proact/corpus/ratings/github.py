@@ -90,8 +90,7 @@ class GitHub:
         folder = cache / _KEPT
         if not folder.exists():
             self._fetch(folder)
-        record, kept = _checked(folder)
-        return kept.ratings("proactbench", RatingsSource(origin=record.url, commit=record.commit, files=record.files))
+        return _kept(folder)
 
     def _fetch(self, folder: Path) -> None:
         import httpx
@@ -182,8 +181,8 @@ def _keep(folder: Path, contents: Mapping[str, bytes], record: FetchRecord) -> N
             raise CorpusError(problem, source=str(folder)) from error
 
 
-def _checked(folder: Path) -> tuple[FetchRecord, OfficialFolder]:
-    """The record, and the files that are as it says.
+def _kept(folder: Path) -> Ratings:
+    """The study in files that are as the record beside them says.
 
     Raises:
         CorpusError: The record is missing or damaged, or a file was changed, added or taken away.
@@ -202,4 +201,4 @@ def _checked(folder: Path) -> tuple[FetchRecord, OfficialFolder]:
         if found != record.files.get(name):
             change = "changed" if name in record.files else "added"
             raise CorpusError(f"{change} since it was fetched; {mend}", source=str(folder / name))
-    return record, kept
+    return kept.ratings("proactbench", RatingsSource(origin=record.url, commit=record.commit, files=record.files))

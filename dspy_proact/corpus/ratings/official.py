@@ -7,6 +7,7 @@ raters saw some of it, but no program may.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -112,29 +113,20 @@ class RawItem(RawPart):
 class RawRating(RawPart):
     """One line of `results/*.jsonl`."""
 
-    annotator_id: Id
-    item_id: Id
-    score: GradeWord
-    rationale: str | None = None
+    annotator: Annotated[Id, Field(validation_alias="annotator_id")]
+    item: Annotated[Id, Field(validation_alias="item_id")]
+    grade: Annotated[GradeWord, Field(validation_alias="score")]
+    reason: Annotated[str | None, Field(validation_alias="rationale")] = None
     confidence: ConfidenceWord = None
-    time_spent_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
     timestamp: object = None
     """Unread, as is the next."""
     server_received_at: object = None
 
-    def given(self, line: Line) -> GivenRating:
-        """The rating; raises `CorpusError` where it has no grade."""
-        if self.score is None:
-            raise line.error("empty: a rating needs a grade, Pass, Partial or Fail", "score")
-        return GivenRating.of(
-            line,
-            item=self.item_id,
-            annotator=self.annotator_id,
-            grade=self.score,
-            confidence=self.confidence,
-            reason=self.rationale,
-            seconds=self.time_spent_seconds,
-        )
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """The field and the problem where there is no grade."""
+        if self.grade is None:
+            yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
 
 
 @dataclass(frozen=True)
@@ -173,10 +165,10 @@ class OfficialFolder:
         raw_items = tuple(self._items())
         ignored = sum((raw.unknown_fields() for raw in raw_items), Counter[str]())
         given: list[GivenRating] = []
-        for line in self._lines():
+        for line in chain.from_iterable(self._lines(name) for name in self.contents if name != ITEMS):
             raw = RawRating.of(line)
             ignored.update(raw.unknown_fields())
-            given.append(raw.given(line))
+            given.append(GivenRating.of(line, raw))
         source = source or RatingsSource.of(str(self.path), self.contents)
         items = [raw.rated_item() for raw in raw_items]
         return Ratings.of(name, items, given, source, ignored_fields=ignored)
@@ -190,9 +182,6 @@ class OfficialFolder:
                 raise element.error(f"[{before}] has the same; keep one of the two", "item_id")
             yield raw
 
-    def _lines(self) -> Iterator[Line]:
-        """The lines of all results that are not blank."""
-        for name in self.contents:
-            source = str(self.path / name)
-            if name != ITEMS:
-                yield from lines_in(lines_of(self.contents[name], source), source, "rating")
+    def _lines(self, name: str) -> Iterator[Line]:
+        source = str(self.path / name)
+        return lines_in(lines_of(self.contents[name], source), source, "rating")

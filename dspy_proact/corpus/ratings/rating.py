@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.part import Part
 from dspy_proact.types import Grade, Rating
 
 ASSUMED_CONFIDENCE = 3
@@ -30,22 +31,13 @@ class GivenRating:
     """Whether it gives no confidence."""
 
     @classmethod
-    def of(
-        cls,
-        line: Line,
-        *,
-        item: str,
-        annotator: str,
-        grade: Grade,
-        confidence: int | None = None,
-        reason: str | None = None,
-        seconds: float | None = None,
-    ) -> Self:
-        """What stands on a line; the confidence is assumed where none is given."""
-        given = {"item": item, "annotator": annotator, "grade": grade, "reason": reason or ""}
-        given["confidence"] = confidence or ASSUMED_CONFIDENCE
-        timed = None if seconds is None else TimedRating.model_validate({**given, "seconds": seconds})
-        return cls(line, timed or Rating.model_validate(given), assumed=confidence is None)
+    def of(cls, line: Line, row: Part) -> Self:
+        """What a row says under the names of `TimedRating`; the confidence is assumed where it gives none."""
+        told = {name: getattr(row, name, None) for name in TimedRating.model_fields}
+        given = {name: value for name, value in told.items() if value is not None}
+        kind = TimedRating if "seconds" in given else Rating
+        rating = kind.model_validate({"confidence": ASSUMED_CONFIDENCE, **given})
+        return cls(line, rating, assumed="confidence" not in given)
 
 
 def is_blank(value: object) -> bool:

@@ -7,7 +7,6 @@ that the response alone is checked in reading, because a rating is of one respon
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 
@@ -92,15 +91,8 @@ def _given(line: Line, by_key: Mapping[str, RatedItem]) -> GivenRating:
     item = by_key.get(row.item.strip())
     if item is not None:
         _require_response(line, row, item)
-    assert row.grade is not None, "lines without a grade are left out before"
-    return GivenRating.of(
-        line,
-        item=item.key if item else row.item,
-        annotator=row.annotator.strip(),
-        grade=row.grade,
-        confidence=row.confidence,
-        reason=row.reason,
-    )
+    whose = {"item": item.key if item else row.item, "annotator": row.annotator.strip()}
+    return GivenRating.of(line, row.model_copy(update=whose))
 
 
 def _require_response(line: Line, row: SheetRow, item: RatedItem) -> None:
@@ -148,27 +140,20 @@ def _cells(text: str, source: str, delimiter: str) -> list[tuple[Line, list[str]
     found: list[tuple[Line, list[str]]] = []
     reader = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
     line = Line(source, 1, "")
-    with _cells_of_any_size():
-        try:
-            for cells in reader:
-                if any("\0" in cell for cell in cells):
-                    raise line.error("holds a NUL character; take it out")
-                if cells:
-                    found.append((line, cells))
-                line = Line(source, reader.line_num + 1, "")
-        except csv.Error as error:
-            raise line.error(f"not CSV: {error}") from None
-    return found
-
-
-@contextmanager
-def _cells_of_any_size() -> Iterator[None]:
-    """The csv module refuses cells over 128 KiB, and a long response has more; afterwards it is as it was."""
-    before = csv.field_size_limit(_LARGEST_CELL)
+    # The csv module refuses cells over 128 KiB, and a long response has more.
+    limit = csv.field_size_limit(_LARGEST_CELL)
     try:
-        yield
+        for cells in reader:
+            if any("\0" in cell for cell in cells):
+                raise line.error("holds a NUL character; take it out")
+            if cells:
+                found.append((line, cells))
+            line = Line(source, reader.line_num + 1, "")
+    except csv.Error as error:
+        raise line.error(f"not CSV: {error}") from None
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)
+    return found
 
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:
