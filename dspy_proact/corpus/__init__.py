@@ -8,7 +8,6 @@ must not see, `Results` for reports, and `Ratings`, what people thought of respo
 from dspy_proact.corpus.controls import CONTROL_RULE, control_turns
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
-from dspy_proact.corpus.jsonl import read_jsonl
 from dspy_proact.corpus.published import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
@@ -35,7 +34,7 @@ from dspy_proact.corpus.sample import (
     sample_ratings,
     sample_responses,
 )
-from dspy_proact.corpus.spec import load_corpus
+from dspy_proact.corpus.spec import load_corpus, read_jsonl
 from dspy_proact.corpus.transcript import parse_transcript, read_transcript
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""One line of a file, read strictly.
+"""One line of a file, or one element of a JSON list, read strictly.
 
 JSON lets through what later breaks in a request, a hash or a report, so a line that holds any of it is
 refused, wherever in the row it stands: a key that is given twice, NaN and the infinities, integers that
@@ -88,6 +88,32 @@ def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> o
     for path, problem in _flaws(value):
         raise fault(problem, path or None)
     return value
+
+
+class Element(Line):
+    """An object of the list; `number` counts from 0, as in the paths of fields, and `text` is empty."""
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this element."""
+        return CorpusError(problem, source=self.source, field=f"[{self.number}]{f'.{field}' if field else ''}")
+
+
+def elements(text: str, source: str) -> Iterator[Element]:
+    """The objects of the list.
+
+    Raises:
+        CorpusError: The text is no JSON list of objects, or holds what `strict_json` refuses.
+    """
+    try:
+        listed = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
+    if not isinstance(listed, list):
+        raise CorpusError(f"a list of items is expected, not {shown(listed)}", source=source)
+    for index, fields in enumerate(listed):
+        if not isinstance(fields, dict):
+            raise CorpusError(f"an object is expected, not {shown(fields)}", source=source, field=f"[{index}]")
+        yield Element(source, index, "", fields)
 
 
 def shown(value: object) -> str:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.corpus.line import Line
@@ -20,6 +20,7 @@ from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
 from dspy_proact.types import Grade, Origin
 
+_TEXTS = TypeAdapter(tuple[str, ...])
 _UNUSED: Mapping[str, TokenUsage] = {"assistant": TokenUsage(), "judge": TokenUsage()}
 
 
@@ -43,9 +44,10 @@ def quotes(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return _in_text(value)
-    if (given := _texts([] if value is None else value)) is not None:
-        return given
-    raise PydanticCustomError("evidence", "Input should be a text or a list of texts")
+    try:
+        return _TEXTS.validate_python([] if value is None else value)
+    except ValidationError:
+        raise PydanticCustomError("evidence", "Input should be a text or a list of texts") from None
 
 
 class RowVerdict(RawPart):
@@ -223,15 +225,9 @@ def _in_text(text: str) -> tuple[str, ...]:
     A list within a string hides escapes from `Line`: one that holds what `Line` refuses is a text too.
     """
     try:
-        listed = _texts(json.loads(text)) if text.lstrip().startswith("[") else None
+        listed = _TEXTS.validate_python(json.loads(text)) if text.lstrip().startswith("[") else None
     except (ValueError, RecursionError):
         listed = None
     if listed is not None and all("\0" not in each and encodable(each) == each for each in listed):
         return listed
     return (text,) if text else ()
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return tuple(value)
-    return None

@@ -16,8 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from dspy_proact.corpus.json_list import Element, elements
-from dspy_proact.corpus.line import Line, shown
+from dspy_proact.corpus.line import Element, Line, elements, shown
 from dspy_proact.corpus.text_file import lines_of, read_bytes
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Turn

@@ -22,9 +22,9 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         UsageError: The file answers another corpus.
     """
     case_set = case_set_of(corpus, controls=False)
-    given = {trigger.key: trigger for trigger in results.triggers}
     results.require_of(corpus)
-    _require_same(results, given, {case.key: case for case in case_set.cases}, corpus.name)
+    _require_same(results, {case.key: case for case in case_set.cases}, corpus.name)
+    given = {trigger.key: trigger for trigger in results.triggers}
     return Responses(
         name=results.name,
         parent=results.sha256,
@@ -35,15 +35,15 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     )
 
 
-def _require_same(results: Results, given: Mapping[str, ResultTrigger], cases: Mapping[str, Case], corpus: str) -> None:
+def _require_same(results: Results, cases: Mapping[str, Case], corpus: str) -> None:
     """Raise a `UsageError` where triggers of a file are not those of the corpus."""
-    for key, trigger in given.items():
-        view = cases[key].view
+    for trigger in results.triggers:
+        view = cases[trigger.key].view
         assert isinstance(view, JudgeView), "made from a corpus"
         asked = view.conversation[-1].user
         if trigger.rubric != view.rubric or trigger.user_message not in (None, asked):
             raise UsageError(
-                f"{results.name}: the trigger {key!r} is worded otherwise in the corpus {corpus!r}; "
+                f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus!r}; "
                 "name the version of the corpus that it answers with --corpus"
             )
 

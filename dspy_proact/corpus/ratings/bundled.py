@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from dspy_proact.corpus.data_file import DATA, csv_rows
-from dspy_proact.corpus.jsonl import read_jsonl
 from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.ratings.official import RawRating
 from dspy_proact.corpus.ratings.rated_item import RatedItem, scenario_of
@@ -11,6 +10,7 @@ from dspy_proact.corpus.ratings.rating import GivenRating
 from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.result_trigger import trigger_key
 from dspy_proact.corpus.sample import sample_path, sample_ratings, sample_responses
+from dspy_proact.corpus.spec import read_jsonl
 from dspy_proact.types import Grade, Phase
 from dspy_proact.views import JudgeView
 

@@ -13,8 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dspy_proact.corpus.json_list import elements
-from dspy_proact.corpus.line import Line, lines_in
+from dspy_proact.corpus.line import Line, elements, lines_in
 from dspy_proact.corpus.part import Id, Name, RawPart, Text, rubric_of
 from dspy_proact.corpus.ratings.rated_item import PhaseWord, RatedItem, scenario_of
 from dspy_proact.corpus.ratings.rating import (
