@@ -73,17 +73,17 @@ def rubric_of(phase: Phase, criteria: Part) -> Rubric:
     return Rubric(phase=phase, **criteria.model_dump(include={"pass_criteria", "partial_criteria", "fail_criteria"}))
 
 
-def _unknown(value: object, *path: str) -> Iterator[tuple[str, ...]]:
-    """The paths of the unknown fields of parts, wherever they stand; all elements of a list have its path."""
-    if isinstance(value, RawPart):
-        yield from ((*path, name) for name, given in (value.model_extra or {}).items() if given is not None)
-        value = {name: getattr(value, name) for name in type(value).model_fields}
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _unknown(inner, *path, name)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _unknown(inner, *path)
+def _unknown(part: RawPart, *path: str) -> Iterator[tuple[str, ...]]:
+    """The paths of the unknown fields of a part and of the parts in it; those of a list all have its path."""
+    yield from ((*path, name) for name, given in (part.model_extra or {}).items() if given is not None)
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        for inner in value if isinstance(value, list) else (value,):
+            if isinstance(inner, RawPart):
+                yield from _unknown(inner, *path, name)
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            if isinstance(inner, RawPart):
+                yield from _unknown(inner, *path, name, key)
 
 
 def _problem(error: ErrorDetails) -> str:
