@@ -31,25 +31,17 @@ class Passage:
     """A text in which quotes are looked up, with the markers of lists and the targets of links or without them."""
 
     def __init__(self, text: str):
-        self._text, self._whole = text, _Words(text)
+        self._text, self._folded = text, f" {_fold(text)} "
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """The start and end of a quote in the text; None when its words do not stand there in that order."""
-        return self._whole.find(quote) or self._bare.find(_without_markers(quote))
+        return self._place(quote) or self._bare._place(_without_markers(quote))
 
     @cached_property
-    def _bare(self) -> "_Words":
-        return _Words(_without_markers(self._text))
+    def _bare(self) -> "Passage":
+        return Passage(_without_markers(self._text))
 
-
-class _Words:
-    """A text cut into words."""
-
-    def __init__(self, text: str):
-        self._text = text
-        self._folded = f" {_fold(text)} "
-
-    def find(self, quote: str) -> tuple[int, int] | None:
+    def _place(self, quote: str) -> tuple[int, int] | None:
         position, found = 0, list[int]()
         for piece in filter(None, map(_fold, _ELLIPSIS.split(quote))):
             position = self._folded.find(f" {piece} ", position)

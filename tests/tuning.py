@@ -14,8 +14,7 @@ from specs import spec
 from dspy_proact.compile import JudgeCompile, labelled
 from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.training import variant
-from dspy_proact.corpus import RatedItem, Ratings
-from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
 from dspy_proact.programs import (
     CardNumber,

@@ -54,13 +54,7 @@ class Responses:
         if not stages:
             raise RunError(f"{folder.path}: no response in it yet; the command that began it goes on")
         cases = tuple(
-            Case(
-                key=record.key,
-                group=record.group,
-                stratum=record.stratum,
-                view=benchmark.view_type(record.stratum).model_validate(record.view),
-                meta=record.meta,
-            )
+            Case(**{**dict(record), "view": benchmark.view_type(record.stratum).model_validate(record.view)})
             for record in folder.cases()
         )
         return cls(

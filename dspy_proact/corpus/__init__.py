@@ -8,7 +8,6 @@ must not see, `Results` for reports, and `Ratings`, what people thought of respo
 from dspy_proact.corpus.controls import CONTROL_RULE, control_turns
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
-from dspy_proact.corpus.jsonl import read_jsonl
 from dspy_proact.corpus.published import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
@@ -17,19 +16,14 @@ from dspy_proact.corpus.published import (
     pooled,
     published_models,
 )
-from dspy_proact.corpus.ratings import (
-    ASSUMED_CONFIDENCE,
-    Coverage,
-    GitHub,
-    RatedItem,
-    Ratings,
-    RatingsSource,
-    TimedRating,
-    load_ratings,
-    published_ratings,
-    rating_template,
-    read_rated_items,
-)
+from dspy_proact.corpus.ratings.bundled import published_ratings
+from dspy_proact.corpus.ratings.github import GitHub
+from dspy_proact.corpus.ratings.items_file import read_rated_items
+from dspy_proact.corpus.ratings.rated_item import RatedItem
+from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, TimedRating
+from dspy_proact.corpus.ratings.ratings import Coverage, Ratings, RatingsSource
+from dspy_proact.corpus.ratings.sheet import rating_template
+from dspy_proact.corpus.ratings.spec import load_ratings
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, UnscoredReason, trigger_key
 from dspy_proact.corpus.results import Results, read_results, write_results
 from dspy_proact.corpus.sample import (
@@ -40,7 +34,7 @@ from dspy_proact.corpus.sample import (
     sample_ratings,
     sample_responses,
 )
-from dspy_proact.corpus.spec import load_corpus
+from dspy_proact.corpus.spec import load_corpus, read_jsonl
 from dspy_proact.corpus.transcript import parse_transcript, read_transcript
 
 __all__ = [

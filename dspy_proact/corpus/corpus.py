@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
-from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.line import lines_in
 from dspy_proact.corpus.row import Row
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Dialogue
@@ -39,12 +39,9 @@ class Corpus:
         dialogues: list[Dialogue] = []
         ignored = Counter[str]()
         first_lines: dict[str, int] = {}
-        for number, text in enumerate(lines, start=1):
-            line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
-            if not line.text.strip():
-                continue
+        for line in lines_in(lines, source):
             row = Row.of(line)
-            if (first := first_lines.setdefault(row.unique_id_eval, number)) != number:
+            if (first := first_lines.setdefault(row.unique_id_eval, line.number)) != line.number:
                 raise line.error(f"the same key stands on line {first}; keep one of the two rows", "unique_id_eval")
             dialogues.append(row.dialogue())
             ignored.update(row.unknown_fields())

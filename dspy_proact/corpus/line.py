@@ -1,4 +1,4 @@
-"""One line of a JSONL file, read strictly.
+"""One line of a file, or one element of a JSON list, read strictly.
 
 JSON lets through what later breaks in a request, a hash or a report, so a line that holds any of it is
 refused, wherever in the row it stands: a key that is given twice, NaN and the infinities, integers that
@@ -7,8 +7,9 @@ do not fit 64 bits, lone surrogates, NUL characters, and depth without end.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from dspy_proact.errors import CorpusError
 
@@ -30,30 +31,89 @@ class Line:
     number: int
     """Counted from 1; blank lines count."""
     text: str
+    fields: dict[str, object] | None = None
+    """What it holds, where that was read before."""
 
     def error(self, problem: str, field: str | None = None) -> CorpusError:
         """The error to raise for a problem with this line."""
         return CorpusError(problem, source=self.source, line=self.number, field=field)
 
     def parse(self) -> dict[str, object]:
-        """The JSON object on the line.
+        """The fields, or the JSON object on the line.
 
         Raises:
             CorpusError: The line is no JSON object, or holds what the module's docstring refuses.
         """
+        if self.fields is not None:
+            return self.fields
         try:
-            value = json.loads(
-                self.text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_bounded_integer
-            )
+            value = strict_json(self.text, self.error)
         except json.JSONDecodeError as error:
             raise self.error(f"not JSON: {error.msg}, at column {error.colno}") from None
-        except RecursionError:
-            raise self.error(f"nested more than {_DEEPEST} levels deep") from None
-        for path, problem in _flaws(value):
-            raise self.error(problem, path or None)
         if not isinstance(value, dict):
             raise self.error(f"a line must hold one dialogue as a JSON object, not {shown(value)}")
         return value
+
+
+def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> Iterator[Line]:
+    """The lines of a file that are not blank, without a byte order mark.
+
+    Raises:
+        CorpusError: It is said what each is `holding`, and one does not begin as a JSON object.
+    """
+    for number, text in enumerate(texts, start=1):
+        line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
+        if not line.text.strip():
+            continue
+        if holding and line.text.lstrip()[0] != "{":
+            raise line.error(f"a line must hold one {holding} as a JSON object")
+        yield line
+
+
+def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> object:
+    """What a text holds as JSON.
+
+    Args:
+        text: To be read.
+        fault: Makes the error to raise out of a problem and the path of its field.
+
+    Raises:
+        CorpusError: It holds what the module's docstring refuses.
+        JSONDecodeError: It is no JSON.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant, parse_int=_bounded_integer)
+    except RecursionError:
+        raise fault(f"nested more than {_DEEPEST} levels deep", None) from None
+    for path, problem in _flaws(value):
+        raise fault(problem, path or None)
+    return value
+
+
+class Element(Line):
+    """An object of the list; `number` counts from 0, as in the paths of fields, and `text` is empty."""
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this element."""
+        return CorpusError(problem, source=self.source, field=f"[{self.number}]{f'.{field}' if field else ''}")
+
+
+def elements(text: str, source: str) -> Iterator[Element]:
+    """The objects of the list.
+
+    Raises:
+        CorpusError: The text is no JSON list of objects, or holds what `strict_json` refuses.
+    """
+    try:
+        listed = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
+    if not isinstance(listed, list):
+        raise CorpusError(f"a list of items is expected, not {shown(listed)}", source=source)
+    for index, fields in enumerate(listed):
+        if not isinstance(fields, dict):
+            raise CorpusError(f"an object is expected, not {shown(fields)}", source=source, field=f"[{index}]")
+        yield Element(source, index, "", fields)
 
 
 def shown(value: object) -> str:
@@ -69,10 +129,7 @@ def shown(value: object) -> str:
 
 def dotted(steps: Iterable[str | int]) -> str:
     """The path of a field, such as `turn_records[0].user_message`; list positions count from 0."""
-    path = ""
-    for step in steps:
-        path = _joined(path, step)
-    return path
+    return reduce(_joined, steps, "")
 
 
 @dataclass(frozen=True)
@@ -106,10 +163,9 @@ def _flaws(value: object) -> Iterator[tuple[str, str]]:
         path, item, depth = pending.pop()
         if problem := _problem(item, depth):
             yield path, problem
-        elif isinstance(item, dict):
-            pending.extend([(_joined(path, key), child, depth + 1) for key, child in item.items()][::-1])
-        elif isinstance(item, list):
-            pending.extend([(_joined(path, index), child, depth + 1) for index, child in enumerate(item)][::-1])
+        elif isinstance(item, dict | list):
+            steps = item.items() if isinstance(item, dict) else enumerate(item)
+            pending.extend([(_joined(path, step), child, depth + 1) for step, child in steps][::-1])
 
 
 def _problem(item: object, depth: int) -> str | None:

@@ -1,13 +1,12 @@
 """Figures of the published ProactBench study, with their source in NOTICE."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
-from importlib.resources import files
-from io import StringIO
 from operator import add
 from typing import Self
+
+from dspy_proact.corpus.data_file import DATA, csv_rows
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
 """Krippendorff's ordinal alpha among the human raters of 60 responses, by phase: 1 is perfect agreement, 0 chance."""
@@ -102,17 +101,12 @@ def published_models() -> tuple[PublishedModel, ...]:
     unscored here.
     """
     phases: dict[str, dict[str, Counts]] = {}
-    for row in csv.DictReader(_leaderboard(), strict=True):
+    for row in csv_rows(DATA / "published" / "leaderboard_counts.csv"):
         grades = (int(row[label]) for label in ("pass", "partial", "fail"))
         phase = row["type"]
         phases.setdefault(row["model"].replace("__", "/"), {})[phase] = Counts(TRIGGERS_PER_PHASE[phase], *grades)
     models = (PublishedModel(name, counts) for name, counts in phases.items())
     return tuple(sorted(models, key=lambda model: -(model.overall.weighted or 0)))
-
-
-def _leaderboard() -> StringIO:
-    file = files("dspy_proact.corpus") / "data" / "published" / "leaderboard_counts.csv"
-    return StringIO(file.read_text(encoding="utf-8"))
 
 
 def _share(part: float, whole: int) -> float | None:

@@ -1,3 +1,4 @@
+import json
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -119,7 +120,8 @@ def made_safe(trigger: ResultTrigger) -> tuple[ResultTrigger, int]:
     """
     texts = trigger.model_dump(exclude={"key", "origin"})
     safe = _safe(texts)
-    return ResultTrigger(key=trigger.key, origin=trigger.origin, **safe), _replacements(safe) - _replacements(texts)
+    before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
+    return ResultTrigger(key=trigger.key, origin=trigger.origin, **safe), after - before
 
 
 def _plain(word: str) -> str:
@@ -132,12 +134,3 @@ def _safe(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _safe(item) for key, item in value.items()}
     return tuple(map(_safe, value)) if isinstance(value, tuple) else value
-
-
-def _replacements(value: object) -> int:
-    """How often U+FFFD occurs in the texts of a value."""
-    if isinstance(value, str):
-        return value.count("\ufffd")
-    if isinstance(value, dict):
-        return sum(map(_replacements, value.values()))
-    return sum(map(_replacements, value)) if isinstance(value, tuple) else 0

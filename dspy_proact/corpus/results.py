@@ -13,7 +13,7 @@ from io import StringIO
 from pathlib import Path
 
 from dspy_proact.corpus.corpus import Corpus
-from dspy_proact.corpus.line import Line, shown
+from dspy_proact.corpus.line import lines_in, shown
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, made_safe, trigger_key
 from dspy_proact.corpus.results_row import ResultRow, row_text
 from dspy_proact.corpus.text_file import lines_of, read_bytes
@@ -80,11 +80,11 @@ def read_results(path: str | Path) -> Results:
         model=rows[0].evaluated_model,
         triggers=tuple(trigger for row in rows for trigger in row.triggers()),
         dialogue_count=len(rows),
-        stated=_stated(rows),
+        stated={phase: dict(counts) for phase, counts in _summed(row.trigger_stats for row in rows).items()},
         stated_triggers=sum(row.num_trigger_points for row in rows),
         orphans=tuple(key for row in rows for key in row.orphans()),
         ignored_fields=dict(sorted(sum((row.unknown_fields() for row in rows), Counter[str]()).items())),
-        usage=_summed(row.usage() for row in rows),
+        usage={role: TokenUsage(**used) for role, used in _summed(row.usage() for row in rows).items()},
     )
 
 
@@ -129,16 +129,13 @@ def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
     """The rows of the lines, of which each dialogue has one and all are of one model."""
     first_lines: dict[str, int] = {}
     first: ResultRow | None = None
-    for number, text in enumerate(lines, start=1):
-        line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
-        if not line.text.strip():
-            continue
+    for line in lines_in(lines, source):
         row = ResultRow.of(line)
         first = first or row
         if row.evaluated_model != first.evaluated_model:
             problem = f"{shown(row.evaluated_model)} here and {shown(first.evaluated_model)} before: one model a file"
             raise line.error(problem, "evaluated_model")
-        if (before := first_lines.setdefault(row.dialogue, number)) != number:
+        if (before := first_lines.setdefault(row.dialogue, line.number)) != line.number:
             raise line.error(f"the same dialogue stands on line {before}; keep one of the two rows", "unique_id_eval")
         yield row
 
@@ -151,17 +148,10 @@ def _grouped(triggers: Iterable[ResultTrigger]) -> Iterable[list[ResultTrigger]]
     return groups.values()
 
 
-def _stated(rows: Iterable[ResultRow]) -> dict[str, dict[str, int]]:
-    stated: dict[str, Counter[str]] = {}
+def _summed(rows: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
+    """The sums over rows of what each counts, by phase or role."""
+    total: dict[str, Counter[str]] = {}
     for row in rows:
-        for phase, counts in row.trigger_stats.items():
-            stated.setdefault(phase, Counter()).update(counts)
-    return {phase: dict(counts) for phase, counts in stated.items()}
-
-
-def _summed(usages: Iterable[Mapping[str, TokenUsage]]) -> dict[str, TokenUsage]:
-    total: dict[str, TokenUsage] = {}
-    for usage in usages:
-        for role, used in usage.items():
-            total[role] = total.get(role, TokenUsage()) + used
+        for name, counts in row.items():
+            total.setdefault(name, Counter()).update(counts)
     return total

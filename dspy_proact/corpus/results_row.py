@@ -6,19 +6,21 @@ says what they mean.
 """
 
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.corpus.line import Line, dotted
+from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.part import Id, Name, RawPart
 from dspy_proact.corpus.result_trigger import EVALUATED, SKIPPED, ResultTrigger, TokenUsage, trigger_key
-from dspy_proact.corpus.row import Id, Name, RawPart, RowRubric, problem_of, unknown_in
+from dspy_proact.corpus.row import DialogueRow, RowRubric
+from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
-from dspy_proact.types import Grade, Origin, Rubric
+from dspy_proact.types import Grade, Origin
 
+_TEXTS = TypeAdapter(tuple[str, ...])
 _UNUSED: Mapping[str, TokenUsage] = {"assistant": TokenUsage(), "judge": TokenUsage()}
 
 
@@ -42,9 +44,10 @@ def quotes(value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return _in_text(value)
-    if (given := _texts([] if value is None else value)) is not None:
-        return given
-    raise PydanticCustomError("evidence", "Input should be a text or a list of texts")
+    try:
+        return _TEXTS.validate_python([] if value is None else value)
+    except ValidationError:
+        raise PydanticCustomError("evidence", "Input should be a text or a list of texts") from None
 
 
 class RowVerdict(RawPart):
@@ -80,19 +83,10 @@ class RowUsage(RawPart):
     completion_tokens: Annotated[int, Field(ge=0)]
     calls: Annotated[int, Field(ge=0)]
 
-    def stated(self) -> TokenUsage:
-        """The three numbers, without unknown fields."""
-        return TokenUsage(prompt_tokens=self.prompt_tokens, completion_tokens=self.completion_tokens, calls=self.calls)
 
-
-class ResultRow(RawPart):
+class ResultRow(DialogueRow):
     """One line of a results file: one dialogue."""
 
-    blueprint_id: Name
-    scenario_id: Id
-    uuid: Id
-    category_key: Id
-    style_combination_index: int
     evaluated_model: Id
     """The model under test."""
     source_evaluated_model: Name
@@ -109,24 +103,14 @@ class ResultRow(RawPart):
 
     @classmethod
     def of(cls, line: Line) -> Self:
-        """The row on a line.
-
-        Raises:
-            CorpusError: The line is not JSON, it is a row of a corpus, a field is missing or of the wrong type, or a
-                turn is given twice.
-        """
-        raw = line.parse()
-        if field := _corpus_sign(raw):
-            problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
-            raise line.error(problem, field)
+        """The row on a line; raises as `Part.of` does, and says where the line is one of a corpus."""
         try:
-            row = cls.model_validate(raw)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise line.error(problem_of(first), dotted(first["loc"])) from None
-        for field, problem in row._misfits():
-            raise line.error(problem, field)
-        return row
+            return super().of(line)
+        except CorpusError:
+            if field := _corpus_sign(line.parse()):
+                problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
+                raise line.error(problem, field) from None
+            raise
 
     @property
     def dialogue(self) -> str:
@@ -135,15 +119,7 @@ class ResultRow(RawPart):
 
     def triggers(self) -> Iterator[ResultTrigger]:
         """The triggers, in the order of the row."""
-        origin = Origin(
-            dialogue=self.dialogue,
-            persona=self.uuid,
-            scenario_id=self.scenario_id,
-            blueprint=self.blueprint_id,
-            life_domain=self.category_key.removesuffix("_persona"),
-            style=self.style_combination_index,
-            source_model=self.source_evaluated_model,
-        )
+        origin = self.origin(self.dialogue, self.source_evaluated_model)
         records = {record.turn: record for record in self.turn_records}
         for point in self.trigger_points:
             yield _trigger(origin, point, records.get(point.turn))
@@ -153,25 +129,12 @@ class ResultRow(RawPart):
         turns = {point.turn for point in self.trigger_points}
         return (trigger_key(self.dialogue, record.turn) for record in self.turn_records if record.turn not in turns)
 
-    def usage(self) -> dict[str, TokenUsage]:
-        """What each role used; nothing where the row does not say."""
-        return {role: used.stated() for role, used in (self.token_usage or {}).items()}
+    def usage(self) -> dict[str, dict[str, int]]:
+        """What each role used, as `TokenUsage` has it; nothing where the row does not say."""
+        stated = self.token_usage or {}
+        return {role: used.model_dump(include={*RowUsage.model_fields}) for role, used in stated.items()}
 
-    def unknown_fields(self) -> Counter[str]:
-        """How often each field that the format does not know is given, by dotted name; nulls do not count."""
-        counts = Counter(unknown_in(self))
-        for record in self.turn_records:
-            counts.update(unknown_in(record, "turn_records"))
-        for point in self.trigger_points:
-            counts.update(unknown_in(point, "trigger_points"))
-            counts.update(unknown_in(point.evaluation_rubric, "trigger_points", "evaluation_rubric"))
-            if point.evaluation_result:
-                counts.update(unknown_in(point.evaluation_result, "trigger_points", "evaluation_result"))
-        for role, stated in (self.token_usage or {}).items():
-            counts.update(unknown_in(stated, "token_usage", role))
-        return counts
-
-    def _misfits(self) -> Iterator[tuple[str, str]]:
+    def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever a turn is given twice."""
         points, records = [point.turn for point in self.trigger_points], [record.turn for record in self.turn_records]
         for name, what, turns in (("trigger_points", "trigger", points), ("turn_records", "record", records)):
@@ -214,17 +177,11 @@ def _corpus_sign(raw: Mapping[str, object]) -> str | None:
 
 def _trigger(origin: Origin, point: RowPoint, record: RowRecord | None) -> ResultTrigger:
     verdict = point.evaluation_result or RowVerdict(status=None, score=None)
-    rubric = point.evaluation_rubric
     return ResultTrigger(
         key=trigger_key(origin.dialogue, point.turn),
         origin=origin,
         turn=point.turn,
-        rubric=Rubric(
-            phase=rubric.type,
-            pass_criteria=rubric.pass_criteria,
-            partial_criteria=rubric.partial_criteria,
-            fail_criteria=rubric.fail_criteria,
-        ),
+        rubric=point.evaluation_rubric.rubric(),
         user_message=record and record.user_message,
         response=record and record.assistant_response,
         curated_response=record and record.original_assistant_response,
@@ -268,15 +225,9 @@ def _in_text(text: str) -> tuple[str, ...]:
     A list within a string hides escapes from `Line`: one that holds what `Line` refuses is a text too.
     """
     try:
-        listed = _texts(json.loads(text)) if text.lstrip().startswith("[") else None
+        listed = _TEXTS.validate_python(json.loads(text)) if text.lstrip().startswith("[") else None
     except (ValueError, RecursionError):
         listed = None
     if listed is not None and all("\0" not in each and encodable(each) == each for each in listed):
         return listed
     return (text,) if text else ()
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
-        return tuple(value)
-    return None

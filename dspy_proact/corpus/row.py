@@ -5,41 +5,13 @@ the format knows and nobody may see (the planner's notes, token usage, results o
 named here so that they are not counted as unknown, and are dropped unread. Field names are the corpus's.
 """
 
-from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import Field
 
-from dspy_proact.corpus.line import Line, dotted, shown
+from dspy_proact.corpus.part import Id, Name, RawPart, Text, rubric_of
 from dspy_proact.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
-
-
-def _filled(text: str) -> str:
-    if not text.strip():
-        raise PydanticCustomError("blank", "Input should not be blank")
-    return text
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise PydanticCustomError("unprintable", "Input should have no control characters")
-    return text
-
-
-Text = Annotated[str, AfterValidator(_filled)]
-"""Text with more than white space in it."""
-Name = Annotated[str, AfterValidator(_printable)]
-"""Text that reports may print: no control characters."""
-Id = Annotated[str, AfterValidator(_filled), AfterValidator(_printable)]
-"""A name that is not blank."""
-
-
-class RawPart(BaseModel):
-    """Part of a raw row: no coercion; unknown fields are held apart, to be counted."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="allow")
 
 
 class RowRubric(RawPart):
@@ -50,6 +22,10 @@ class RowRubric(RawPart):
     pass_criteria: Text
     partial_criteria: Text
     fail_criteria: Text
+
+    def rubric(self) -> Rubric:
+        """The rubric."""
+        return rubric_of(self.type, self)
 
 
 class RowTrigger(RawPart):
@@ -71,15 +47,37 @@ class RowTurn(RawPart):
     """Hidden: the rubric again, and the strategy."""
 
 
-class Row(RawPart):
-    """One line of `final_dialogues.jsonl`."""
+class DialogueRow(RawPart):
+    """What a row of a corpus and one of results say of their dialogue."""
 
-    unique_id_eval: Id
-    uuid: Id
-    scenario_id: Id
     blueprint_id: Name
+    scenario_id: Id
+    uuid: Id
     category_key: Id
     style_combination_index: int
+
+    def origin(self, dialogue: str, source_model: str) -> Origin:
+        """Where the dialogue of this key comes from, whose curated responses are the model's."""
+        return Origin(
+            dialogue=dialogue,
+            persona=self.uuid,
+            scenario_id=self.scenario_id,
+            blueprint=self.blueprint_id,
+            life_domain=self.category_key.removesuffix("_persona"),
+            style=self.style_combination_index,
+            source_model=source_model,
+        )
+
+
+class KeyedRow(RawPart):
+    """The key, which is asked for before all else."""
+
+    unique_id_eval: Id
+
+
+class Row(DialogueRow, KeyedRow):
+    """One line of `final_dialogues.jsonl`."""
+
     evaluated_model: Name
     trigger_points: list[RowTrigger]
     turn_records: Annotated[list[RowTurn], Field(min_length=1)]
@@ -90,50 +88,16 @@ class Row(RawPart):
     trigger_stats: object = None
     """Hidden: counts of older versions."""
 
-    @classmethod
-    def of(cls, line: Line) -> Self:
-        """The row on a line.
-
-        Raises:
-            CorpusError: The line is not JSON, a field is missing or of the wrong type, or turns and triggers
-                do not fit together.
-        """
-        try:
-            row = cls.model_validate(line.parse())
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            raise line.error(problem_of(first), dotted(first["loc"])) from None
-        for field, problem in row._misfits():
-            raise line.error(problem, field)
-        return row
-
     def dialogue(self) -> Dialogue:
         """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""
+        points = sorted(self.trigger_points, key=lambda point: point.turn)
         return Dialogue(
-            origin=Origin(
-                dialogue=self.unique_id_eval,
-                persona=self.uuid,
-                scenario_id=self.scenario_id,
-                blueprint=self.blueprint_id,
-                life_domain=self.category_key.removesuffix("_persona"),
-                style=self.style_combination_index,
-                source_model=self.evaluated_model,
-            ),
+            origin=self.origin(self.unique_id_eval, self.evaluated_model),
             turns=tuple(Turn(user=turn.user_message, assistant=turn.assistant_response) for turn in self.turn_records),
-            triggers=tuple(_trigger(point) for point in sorted(self.trigger_points, key=lambda point: point.turn)),
+            triggers=tuple(Trigger(turn=point.turn, rubric=point.evaluation_rubric.rubric()) for point in points),
         )
 
-    def unknown_fields(self) -> Counter[str]:
-        """How often each field that the format does not know is given, by dotted name; nulls do not count."""
-        counts = Counter(unknown_in(self))
-        for turn in self.turn_records:
-            counts.update(unknown_in(turn, "turn_records"))
-        for point in self.trigger_points:
-            counts.update(unknown_in(point, "trigger_points"))
-            counts.update(unknown_in(point.evaluation_rubric, "trigger_points", "evaluation_rubric"))
-        return counts
-
-    def _misfits(self) -> Iterator[tuple[str, str]]:
+    def misfits(self) -> Iterator[tuple[str, str]]:
         """Field and problem wherever turns and triggers do not fit together."""
         last = len(self.turn_records)
         for index, turn in enumerate(self.turn_records):
@@ -148,33 +112,3 @@ class Row(RawPart):
             if point.turn in taken:
                 yield f"trigger_points[{index}].turn", f"turn {point.turn} has a trigger already: one a turn"
             taken.add(point.turn)
-
-
-def _trigger(point: RowTrigger) -> Trigger:
-    rubric = point.evaluation_rubric
-    return Trigger(
-        turn=point.turn,
-        rubric=Rubric(
-            phase=rubric.type,
-            pass_criteria=rubric.pass_criteria,
-            partial_criteria=rubric.partial_criteria,
-            fail_criteria=rubric.fail_criteria,
-        ),
-    )
-
-
-def unknown_in(part: RawPart, *path: str) -> Iterator[str]:
-    """Dotted names of the fields of a part that the format does not know; nulls do not count."""
-    for name, value in (part.model_extra or {}).items():
-        if value is not None:
-            yield dotted((*path, name))
-
-
-def problem_of(error: ErrorDetails) -> str:
-    """What is wrong with a field, in a sentence of ours."""
-    if error["type"] == "missing":
-        return "the field is missing"
-    if error["type"] == "too_short":
-        return "the list should not be empty"
-    expected = "Input should be an object" if error["type"] == "model_type" else error["msg"]
-    return f"{expected[0].lower()}{expected[1:]}, not {shown(error['input'])}"

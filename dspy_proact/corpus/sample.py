@@ -4,13 +4,12 @@ The ratings are *author ratings*: the authors of this project gave them, each wi
 no human study, and agreement with them shows how tools work and nothing about people.
 """
 
-import csv
-from importlib.resources import files
-from importlib.resources.abc import Traversable
-from io import StringIO
 from pathlib import Path
 
-from dspy_proact.types import Frozen, Grade, OfferRating, Rating
+from dspy_proact.corpus.data_file import DATA, csv_rows
+from dspy_proact.types import Frozen, OfferRating, Rating
+
+_FOLDER = DATA / "sample"
 
 
 class SampleResponse(Frozen):
@@ -30,51 +29,33 @@ class SampleResponse(Frozen):
 
 def sample_path() -> Path:
     """The sample's dialogues, a file in the official format."""
-    return Path(str(_folder() / "dialogues.jsonl"))
+    return Path(str(_FOLDER / "dialogues.jsonl"))
 
 
 def sample_responses() -> tuple[SampleResponse, ...]:
     """The sample's responses, in the order of their file."""
-    return tuple(SampleResponse.model_validate_json(line) for line in _lines("responses.jsonl"))
+    return _responses("responses.jsonl")
 
 
 def sample_ratings() -> tuple[Rating, ...]:
     """The author ratings of the sample's responses, in the order of their file."""
-    return tuple(
-        Rating(
-            item=row["item"],
-            annotator=row["annotator"],
-            grade=Grade(row["grade"]),
-            confidence=int(row["confidence"]),  # pyright: ignore[reportArgumentType] - checked by the model
-            reason=row["reason"],
-        )
-        for row in csv.DictReader(_lines("ratings.csv"), strict=True)
-    )
+    rows = csv_rows(_FOLDER / "ratings.csv")
+    return tuple(Rating.model_validate({**row, "confidence": int(row["confidence"])}) for row in rows)
 
 
 def sample_control_responses() -> tuple[SampleResponse, ...]:
     """Responses at the sample's control turns, three to each, in the order of their file."""
-    return tuple(SampleResponse.model_validate_json(line) for line in _lines("control_responses.jsonl"))
+    return _responses("control_responses.jsonl")
 
 
 def sample_offer_ratings() -> tuple[OfferRating, ...]:
     """The author ratings of these responses, in the order of their file."""
     return tuple(
-        OfferRating(
-            item=row["item"],
-            annotator=row["annotator"],
-            unwanted=row["unwanted"] == "yes",
-            grounded=row["grounded"] == "yes" if row["grounded"] else None,
-            confidence=int(row["confidence"]),  # pyright: ignore[reportArgumentType] - checked by the model
-            reason=row["reason"],
-        )
-        for row in csv.DictReader(_lines("offer_ratings.csv"), strict=True)
+        OfferRating.model_validate({**row, "grounded": row["grounded"] or None, "confidence": int(row["confidence"])})
+        for row in csv_rows(_FOLDER / "offer_ratings.csv")
     )
 
 
-def _folder() -> Traversable:
-    return files("dspy_proact.corpus") / "data" / "sample"
-
-
-def _lines(name: str) -> StringIO:
-    return StringIO((_folder() / name).read_text(encoding="utf-8"))
+def _responses(name: str) -> tuple[SampleResponse, ...]:
+    with (_FOLDER / name).open(encoding="utf-8") as lines:
+        return tuple(map(SampleResponse.model_validate_json, lines))

@@ -1,10 +1,13 @@
 from dataclasses import replace
+from pathlib import Path
 
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset
-from dspy_proact.corpus.jsonl import read_jsonl
 from dspy_proact.corpus.sample import sample_path
+from dspy_proact.corpus.text_file import lines_of, opened
 from dspy_proact.errors import CorpusError
+
+_WANTED = "sample, proactbench, proactbench@REVISION or the path of a JSONL file"
 
 
 def load_corpus(spec: str, revision: str | None = None) -> Corpus:
@@ -28,3 +31,14 @@ def load_corpus(spec: str, revision: str | None = None) -> Corpus:
     if spec == "sample":
         return replace(read_jsonl(sample_path()), name=spec)
     return read_jsonl(spec)
+
+
+def read_jsonl(path: str | Path) -> Corpus:
+    """Read a corpus from a file in the official format, one dialogue a line.
+
+    Raises:
+        CorpusError: The file is missing, a folder, unreadable, not UTF-8, or not a valid corpus.
+    """
+    source = str(path)
+    with opened(source, _WANTED) as file:
+        return Corpus.of(lines_of(file, source), name=source, source=source)

@@ -12,11 +12,11 @@ Messages alternate, and a user message is the first and the last.
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
-from dspy_proact.corpus.line import shown
-from dspy_proact.corpus.ratings.json_list import Element, elements
+from dspy_proact.corpus.line import Element, Line, elements, shown
 from dspy_proact.corpus.text_file import lines_of, read_bytes
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Turn
@@ -35,13 +35,12 @@ class _Message:
     role: str
     """`user` or `assistant`."""
     text: str
-    source: str
-    line: int | None = None
+    line: Line
     field: str | None = None
 
     def error(self, problem: str) -> CorpusError:
         """The error to raise for a problem with this message."""
-        return CorpusError(problem, source=self.source, line=self.line, field=self.field)
+        return self.line.error(problem, self.field)
 
 
 def read_transcript(path: str) -> tuple[Turn, ...]:
@@ -68,11 +67,12 @@ def parse_transcript(data: bytes, source: str) -> tuple[Turn, ...]:
         raise CorpusError("holds a NUL character; give a text or JSON", source=source, line=line)
     messages = list(_listed(text, source) if _is_json(text, source) else _labelled(text, source))
     _require_order(messages, source)
-    said = [message.text for message in messages]
-    return tuple(
-        Turn(user=user, assistant=said[at + 1] if at + 1 < len(said) else None)
-        for at, user in zip(range(0, len(said), 2), said[::2], strict=True)
-    )
+    return turns_of([message.text for message in messages])
+
+
+def turns_of(said: Sequence[str]) -> tuple[Turn, ...]:
+    """The turns of messages that alternate, the user's first and last; the last turn awaits its response."""
+    return tuple(Turn(user=user, assistant=answer) for user, answer in zip_longest(said[::2], said[1::2]))
 
 
 def _is_json(text: str, source: str) -> bool:
@@ -105,63 +105,46 @@ def _listed(text: str, source: str) -> Iterator[_Message]:
             f"a list of messages or of turns is expected, not {shown(whole)}; put them in [ ]", source=source
         )
     for element in elements(text, source):
-        yield from [_chat_message(element)] if "role" in element.fields else _turn_messages(element)
+        yield from _messages(element)
 
 
-def _chat_message(element: Element) -> _Message:
-    role = element.fields["role"]
+def _messages(element: Element) -> Iterator[_Message]:
+    """The chat message, or the one or two messages of a turn, that an element of a list is."""
+    fields = element.parse()
+    role, of_chat = fields.get("role"), "role" in fields
     if role in _SYSTEM_ROLES:
         raise element.error(_TO_THE_PROMPT)
-    if role not in ("user", "assistant"):
+    if of_chat and role not in ("user", "assistant"):
         raise element.error(f"must be user or assistant, not {shown(role)}", "role")
-    _require_keys(element, {"role", "content"})
-    return _message(element, str(role), "content")
-
-
-def _turn_messages(element: Element) -> Iterator[_Message]:
-    _require_keys(element, {"user", "assistant"})
-    yield _message(element, "user", "user")
-    if element.fields.get("assistant") is not None:
-        yield _message(element, "assistant", "assistant")
-
-
-def _require_keys(element: Element, known: set[str]) -> None:
-    if unknown := [key for key in element.fields if key not in known]:
-        raise element.error(
-            f"the key {shown(unknown[0])} is not known; a message has role and content, a turn user and assistant"
-        )
-
-
-def _message(element: Element, role: str, key: str) -> _Message:
-    if key not in element.fields:
-        raise element.error(f"the key {key!r} is missing")
-    text = element.fields[key]
-    if not isinstance(text, str):
-        raise element.error(f"must be a text, not {shown(text)}", key)
-    return _Message(role, text, element.source, field=f"[{element.number}].{key}")
+    for key in fields:
+        if key not in (("role", "content") if of_chat else ("user", "assistant")):
+            known = "a message has role and content, a turn user and assistant"
+            raise element.error(f"the key {shown(key)} is not known; {known}")
+    for key in ("content",) if of_chat else ("user", "assistant"):
+        if key == "assistant" and fields.get(key) is None:
+            continue
+        if key not in fields:
+            raise element.error(f"the key {key!r} is missing")
+        said = fields[key]
+        if not isinstance(said, str):
+            raise element.error(f"must be a text, not {shown(said)}", key)
+        yield _Message(str(role) if of_chat else key, said, element, key)
 
 
 def _labelled(text: str, source: str) -> Iterator[_Message]:
     labels = list(_LABEL.finditer(text))
     if not labels:
-        yield _Message("user", text.strip(), source, line=1)
+        yield _Message("user", text.strip(), Line(source, 1, ""))
         return
     before = text[: labels[0].start()]
-    if _SYSTEM_LABEL.match(before):
-        raise CorpusError(_TO_THE_PROMPT, source=source, line=1 + _blank_lines(before))
     if before.strip():
-        raise CorpusError(
-            "stands before the first message; begin it with `User:`", source=source, line=1 + _blank_lines(before)
-        )
+        stray = "stands before the first message; begin it with `User:`"
+        line = 1 + before[: -len(before.lstrip())].count("\n")
+        raise CorpusError(_TO_THE_PROMPT if _SYSTEM_LABEL.match(before) else stray, source=source, line=line)
     ends = [label.start() for label in labels[1:]] + [len(text)]
     for label, end in zip(labels, ends, strict=True):
-        line = 1 + text.count("\n", 0, label.start())
-        yield _Message(label.group(1).lower(), text[label.end() : end].strip(), source, line=line)
-
-
-def _blank_lines(text: str) -> int:
-    """How many lines come before the first that is not blank."""
-    return text[: len(text) - len(text.lstrip())].count("\n")
+        line = Line(source, 1 + text.count("\n", 0, label.start()), "")
+        yield _Message(label.group(1).lower(), text[label.end() : end].strip(), line)
 
 
 def _require_order(messages: Iterable[_Message], source: str) -> None:

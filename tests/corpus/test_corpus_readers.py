@@ -454,7 +454,7 @@ def test_a_revision_of_what_has_none_is_refused(spec: str):
 @pytest.fixture
 def bundled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A stand-in for the sample's folder."""
-    monkeypatch.setattr(sample, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(sample, "_FOLDER", tmp_path)
     return tmp_path
 
 

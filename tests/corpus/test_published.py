@@ -7,6 +7,7 @@ import pytest
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE, Counts, pooled, published_models
 from dspy_proact.corpus import published as module
+from dspy_proact.corpus.data_file import DATA, csv_rows
 
 # ProactBench's dataset/eval/*_proactivity_bench_metrics.json (github.com/boson-ai/ProactBench): overall weighted score
 # and pass rate, weighted score of EMERGENT, CRITICAL and RECOVERY. Last, what the study does not state: the triggers of
@@ -129,4 +130,4 @@ def test_the_raters_alphas_are_those_published():
 
 def test_the_bundled_counts_are_the_public_ones(data):
     public = (data / "leaderboard_counts.csv").read_text(encoding="utf-8")
-    assert list(csv.reader(module._leaderboard())) == list(csv.reader(public.splitlines()))
+    assert list(csv_rows(DATA / "published" / "leaderboard_counts.csv")) == list(csv.DictReader(public.splitlines()))

@@ -7,12 +7,15 @@ from itertools import pairwise
 
 import pytest
 
-from dspy_proact.benchmarks.proactbench import case_key
-from dspy_proact.corpus import load_corpus, sample_path, sample_ratings, sample_responses
+from dspy_proact.corpus import load_corpus, sample_path, sample_ratings, sample_responses, trigger_key
 from dspy_proact.types import Phase
 
 CORPUS = load_corpus("sample")
-TRIGGERS = {case_key(dialogue, trigger): trigger for dialogue in CORPUS.dialogues for trigger in dialogue.triggers}
+TRIGGERS = {
+    trigger_key(dialogue.origin.dialogue, trigger.turn): trigger
+    for dialogue in CORPUS.dialogues
+    for trigger in dialogue.triggers
+}
 
 
 def test_it_has_the_dialogues_scenarios_and_triggers_that_are_said():

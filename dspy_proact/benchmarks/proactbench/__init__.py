@@ -10,7 +10,6 @@ from dspy_proact.benchmarks.proactbench.benchmark import (
     ProactBench,
 )
 from dspy_proact.benchmarks.proactbench.cases import (
-    case_key,
     case_set_of,
     cases_of,
     controls_of,
@@ -48,7 +47,6 @@ __all__ = [
     "SyntheticItem",
     "Trial",
     "Tried",
-    "case_key",
     "case_set_of",
     "cases_of",
     "controls_of",

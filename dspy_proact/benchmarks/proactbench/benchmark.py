@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.proactbench.cases import conversation_of, view_type
+from dspy_proact.benchmarks.proactbench.cases import conversation_of
 from dspy_proact.benchmarks.proactbench.jury import Jury
 from dspy_proact.models import Model
 from dspy_proact.programs import Assistant, Direct, OfferDetector
-from dspy_proact.runs import Benchmark, Case, CaseSet, ExpectedCall, Nouns, Scored
+from dspy_proact.runs import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Nouns, Scored
 from dspy_proact.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.views import AssistantView, ControlView, JudgeView
 
@@ -64,7 +64,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     @classmethod
     def view_type(cls, stratum: str) -> type[BaseModel]:
         """What a case of a stratum may show of itself."""
-        return view_type(stratum)
+        return ControlView if stratum == CONTROL else JudgeView
 
     async def answer(self, case: Case) -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""

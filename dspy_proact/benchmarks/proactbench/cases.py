@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from dspy_proact.corpus import Corpus, control_turns, trigger_key
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord
-from dspy_proact.types import Dialogue, Trigger, Turn
+from dspy_proact.types import Dialogue, Turn
 from dspy_proact.views import ControlView, JudgeView
 
 
@@ -24,17 +22,20 @@ def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:
 
 def cases_of(corpus: Corpus) -> tuple[Case, ...]:
     """One case a trigger, in the order of the corpus."""
-    return tuple(_case(dialogue, trigger) for dialogue in corpus.dialogues for trigger in dialogue.triggers)
+    return tuple(
+        _case(dialogue, trigger.rubric.phase, JudgeView.of(dialogue, trigger))
+        for dialogue in corpus.dialogues
+        for trigger in dialogue.triggers
+    )
 
 
 def controls_of(corpus: Corpus) -> tuple[Case, ...]:
     """One case a control turn, in the order of the corpus."""
-    return tuple(_control(dialogue, turn) for dialogue in corpus.dialogues for turn in control_turns(dialogue))
-
-
-def case_key(dialogue: Dialogue, trigger: Trigger) -> str:
-    """The key of a trigger: the dialogue's only unique id, and the turn."""
-    return trigger_key(dialogue.origin.dialogue, trigger.turn)
+    return tuple(
+        _case(dialogue, CONTROL, ControlView.of(dialogue, turn))
+        for dialogue in corpus.dialogues
+        for turn in control_turns(dialogue)
+    )
 
 
 def conversation_case(conversation: Sequence[Turn]) -> Case:
@@ -54,31 +55,12 @@ def conversation_of(case: Case) -> tuple[Turn, ...]:
     return case.view.conversation
 
 
-def view_type(stratum: str) -> type[BaseModel]:
-    """What a case of a stratum may show of itself."""
-    return ControlView if stratum == CONTROL else JudgeView
-
-
-def _case(dialogue: Dialogue, trigger: Trigger) -> Case:
+def _case(dialogue: Dialogue, stratum: str, view: JudgeView | ControlView) -> Case:
+    curated = dialogue.turns[view.turn - 1].assistant or ""
     return Case(
-        key=case_key(dialogue, trigger),
+        key=trigger_key(dialogue.origin.dialogue, view.turn),
         group=dialogue.origin.scenario,
-        stratum=trigger.rubric.phase,
-        view=JudgeView.of(dialogue, trigger),
-        meta=_meta(dialogue, trigger.turn),
+        stratum=stratum,
+        view=view,
+        meta={**dialogue.origin.model_dump(), "turn": view.turn, "curated_response": curated},
     )
-
-
-def _control(dialogue: Dialogue, turn: int) -> Case:
-    return Case(
-        key=trigger_key(dialogue.origin.dialogue, turn),
-        group=dialogue.origin.scenario,
-        stratum=CONTROL,
-        view=ControlView.of(dialogue, turn),
-        meta=_meta(dialogue, turn),
-    )
-
-
-def _meta(dialogue: Dialogue, turn: int) -> dict[str, str | int]:
-    curated = dialogue.turns[turn - 1].assistant or ""
-    return {**dialogue.origin.model_dump(), "turn": turn, "curated_response": curated}

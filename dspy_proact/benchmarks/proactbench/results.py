@@ -22,9 +22,9 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         UsageError: The file answers another corpus.
     """
     case_set = case_set_of(corpus, controls=False)
-    given = {trigger.key: trigger for trigger in results.triggers}
     results.require_of(corpus)
-    _require_same(results, given, {case.key: case for case in case_set.cases}, corpus.name)
+    _require_same(results, {case.key: case for case in case_set.cases}, corpus.name)
+    given = {trigger.key: trigger for trigger in results.triggers}
     return Responses(
         name=results.name,
         parent=results.sha256,
@@ -35,22 +35,22 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
     )
 
 
-def _require_same(results: Results, given: Mapping[str, ResultTrigger], cases: Mapping[str, Case], corpus: str) -> None:
+def _require_same(results: Results, cases: Mapping[str, Case], corpus: str) -> None:
     """Raise a `UsageError` where triggers of a file are not those of the corpus."""
-    for key, trigger in given.items():
-        view = cases[key].view
+    for trigger in results.triggers:
+        view = cases[trigger.key].view
         assert isinstance(view, JudgeView), "made from a corpus"
         asked = view.conversation[-1].user
         if trigger.rubric != view.rubric or trigger.user_message not in (None, asked):
             raise UsageError(
-                f"{results.name}: the trigger {key!r} is worded otherwise in the corpus {corpus!r}; "
+                f"{results.name}: the trigger {trigger.key!r} is worded otherwise in the corpus {corpus!r}; "
                 "name the version of the corpus that it answers with --corpus"
             )
 
 
 def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
     """The response stage that a results file stands for."""
-    key = StageKey(case=case.key, epoch=1, stage="response")
+    answer = failure = None
     try:
         if trigger is None:
             raise ContentError("absent", "the results file does not have this trigger")
@@ -59,5 +59,5 @@ def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
         answer = Response(text=usable(trigger.response)).model_dump()
     except ContentError as error:
         failure = Failure(kind="content", reason=error.reason, detail=error.detail)
-        return Event(key=key, failure=failure, calls=(), time=time.time())
-    return Event(key=key, answer=answer, calls=(), time=time.time())
+    key = StageKey(case=case.key, epoch=1, stage="response")
+    return Event(key=key, answer=answer, failure=failure, calls=(), time=time.time())

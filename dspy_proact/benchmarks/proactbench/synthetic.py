@@ -165,7 +165,7 @@ def _phases(count: int) -> list[Phase]:
 def _item(rng: np.random.Generator, key: str, scenario: str, phase: Phase, effect: float) -> SyntheticItem:
     quality = NormalDist().cdf(LIKENESS**0.5 * effect + (1 - LIKENESS) ** 0.5 * float(rng.standard_normal()))
     step = LADDER[min(int(quality * len(LADDER)), len(LADDER) - 1)]
-    facts, criteria = (_one_each(rng, words) for words in (_FACTS, _CRITERIA))
+    facts, criteria = ([str(rng.choice(words)) for words in rows] for rows in (_FACTS, _CRITERIA))
     task = str(rng.choice(_TASKS))
     view = JudgeView(conversation=_conversation(facts, task), turn=2, rubric=_rubric(phase, criteria, task))
     response = _response(rng, step, facts, criteria, task)
@@ -195,10 +195,6 @@ def _response(rng: np.random.Generator, step: Step, facts: Sequence[str], criter
     done = [str(text).format(task=task) for text in rng.choice(_DONE, 2, replace=False)]
     done.insert(int(rng.integers(3)), going_on)
     return " ".join(done)
-
-
-def _one_each(rng: np.random.Generator, choices: Sequence[Sequence[str]]) -> list[str]:
-    return [str(rng.choice(words)) for words in choices]
 
 
 def _some(rng: np.random.Generator, words: Sequence[str], count: int) -> list[str]:

@@ -1,22 +1,21 @@
 """What comes with the package: the published study as figures, and the sample with its author ratings."""
 
-import csv
-from collections.abc import Iterator, Mapping
-from importlib.resources import files
-from io import StringIO
+from collections.abc import Mapping
 
-from dspy_proact.corpus.jsonl import read_jsonl
+from dspy_proact.corpus.data_file import DATA, csv_rows
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.ratings.official import RawRating
 from dspy_proact.corpus.ratings.rated_item import RatedItem, scenario_of
-from dspy_proact.corpus.ratings.rating import GivenRating, TimedRating
-from dspy_proact.corpus.ratings.ratings import Ratings
-from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus.ratings.rating import GivenRating
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.result_trigger import trigger_key
 from dspy_proact.corpus.sample import sample_path, sample_ratings, sample_responses
+from dspy_proact.corpus.spec import read_jsonl
 from dspy_proact.types import Grade, Phase
 from dspy_proact.views import JudgeView
 
 PUBLISHED_ORIGIN = "github.com/boson-ai/ProactBench"
+_PUBLISHED = DATA / "published"
 
 
 def published_ratings() -> Ratings:
@@ -24,10 +23,11 @@ def published_ratings() -> Ratings:
 
     Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
     """
-    contents = _contents("published", "human_items.csv", "human_ratings.csv")
-    items = [_published_item(row) for _, row in _rows("human_items.csv", contents)]
-    given = [_published_rating(line, row) for line, row in _rows("human_ratings.csv", contents)]
-    return Ratings.of("published", items, given, RatingsSource.of(PUBLISHED_ORIGIN, contents))
+    items = [_published_item(row) for row in csv_rows(_PUBLISHED / "human_items.csv")]
+    rows = enumerate(csv_rows(_PUBLISHED / "human_ratings.csv"), start=2)
+    given = [_published_rating(number, row) for number, row in rows]
+    source = RatingsSource.of(PUBLISHED_ORIGIN, _contents("published", "human_items.csv", "human_ratings.csv"))
+    return Ratings.of("published", items, given, source)
 
 
 def sample_study() -> Ratings:
@@ -71,23 +71,11 @@ def _published_item(row: Mapping[str, str]) -> RatedItem:
     )
 
 
-def _published_rating(line: Line, row: Mapping[str, str]) -> GivenRating:
-    rating = TimedRating(
-        item=row["item_id"],
-        annotator=row["annotator_id"],
-        grade=Grade(row["score"].upper()),
-        confidence=int(row["confidence"]),  # pyright: ignore[reportArgumentType] - checked by the model
-        seconds=float(row["time_spent_seconds"]),
-    )
-    return GivenRating(line, rating)
+def _published_rating(number: int, row: Mapping[str, str]) -> GivenRating:
+    fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
+    line = Line("human_ratings.csv", number, "", fields)
+    return GivenRating.of(line, RawRating.of(line))
 
 
 def _contents(folder: str, *names: str) -> dict[str, bytes]:
-    data = files("dspy_proact.corpus") / "data" / folder
-    return {name: (data / name).read_bytes() for name in names}
-
-
-def _rows(name: str, contents: Mapping[str, bytes]) -> Iterator[tuple[Line, dict[str, str]]]:
-    """Rows with their lines, of files without a cell that has several."""
-    for number, row in enumerate(csv.DictReader(StringIO(contents[name].decode()), strict=True), start=2):
-        yield Line(name, number, ""), row
+    return {name: (DATA / folder / name).read_bytes() for name in names}

@@ -7,8 +7,7 @@ later readings check. A folder is in its place only when all of it was fetched.
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
@@ -17,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from dspy_proact.corpus.ratings.official import ITEMS, RESULTS, OfficialFolder
-from dspy_proact.corpus.ratings.ratings import Ratings
-from dspy_proact.corpus.ratings.source import RatingsSource
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Frozen
 
@@ -92,16 +90,19 @@ class GitHub:
         folder = cache / _KEPT
         if not folder.exists():
             self._fetch(folder)
-        record, kept = _checked(folder)
-        return kept.ratings("proactbench", RatingsSource(origin=record.url, commit=record.commit, files=record.files))
+        return _kept(folder)
 
     def _fetch(self, folder: Path) -> None:
         import httpx
 
-        with _told_as_corpus_error(), httpx.Client(timeout=self.patience, follow_redirects=True) as client:
-            commit, files = self._resolved(client)
-            url = f"{self.raw}/{REPOSITORY}/{commit}/{STUDY}"
-            contents = {name: _content(client, f"{url}/{name}", git_hash) for name, git_hash in files.items()}
+        try:
+            with httpx.Client(timeout=self.patience, follow_redirects=True) as client:
+                commit, files = self._resolved(client)
+                url = f"{self.raw}/{REPOSITORY}/{commit}/{STUDY}"
+                contents = {name: _content(client, f"{url}/{name}", git_hash) for name, git_hash in files.items()}
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            told = " ".join(str(error).split())[:_LONGEST_TOLD]
+            raise _unfetched(f"{type(error).__name__}: {told!r}") from error
         source = RatingsSource.of(url, contents, commit)
         time = datetime.now(UTC).isoformat(timespec="seconds")
         record = FetchRecord(repository=_ADDRESS, commit=commit, url=url, time=time, files=dict(source.files))
@@ -157,17 +158,6 @@ def _got(client: "httpx.Client", url: str) -> bytes:
     return response.content
 
 
-@contextmanager
-def _told_as_corpus_error() -> Iterator[None]:
-    import httpx
-
-    try:
-        yield
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        told = " ".join(str(error).split())[:_LONGEST_TOLD]
-        raise _unfetched(f"{type(error).__name__}: {told!r}") from error
-
-
 def _unfetched(problem: str) -> CorpusError:
     mend = f"try again, or download its folder {STUDY}, from any commit that has it, and give the path of that folder"
     return CorpusError(f"cannot be fetched ({problem}); {mend}", source=_ADDRESS)
@@ -191,8 +181,8 @@ def _keep(folder: Path, contents: Mapping[str, bytes], record: FetchRecord) -> N
             raise CorpusError(problem, source=str(folder)) from error
 
 
-def _checked(folder: Path) -> tuple[FetchRecord, OfficialFolder]:
-    """The record, and the files that are as it says.
+def _kept(folder: Path) -> Ratings:
+    """The study in files that are as the record beside them says.
 
     Raises:
         CorpusError: The record is missing or damaged, or a file was changed, added or taken away.
@@ -211,4 +201,4 @@ def _checked(folder: Path) -> tuple[FetchRecord, OfficialFolder]:
         if found != record.files.get(name):
             change = "changed" if name in record.files else "added"
             raise CorpusError(f"{change} since it was fetched; {mend}", source=str(folder / name))
-    return record, kept
+    return kept.ratings("proactbench", RatingsSource(origin=record.url, commit=record.commit, files=record.files))

@@ -7,31 +7,27 @@ raters saw some of it, but no program may.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from dspy_proact.corpus.line import Line, dotted
-from dspy_proact.corpus.ratings.json_list import elements
+from dspy_proact.corpus.line import Line, elements, lines_in
+from dspy_proact.corpus.part import Id, Name, RawPart, Text, rubric_of
 from dspy_proact.corpus.ratings.rated_item import PhaseWord, RatedItem, scenario_of
 from dspy_proact.corpus.ratings.rating import (
-    ASSUMED_CONFIDENCE,
     ConfidenceWord,
     GivenRating,
     GradeWord,
-    TimedRating,
 )
-from dspy_proact.corpus.ratings.ratings import Ratings
-from dspy_proact.corpus.ratings.source import RatingsSource
-from dspy_proact.corpus.row import Id, Name, RawPart, Text, problem_of, unknown_in
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.text_file import lines_of, read_bytes
+from dspy_proact.corpus.transcript import turns_of
 from dspy_proact.errors import CorpusError
-from dspy_proact.types import Rating, Rubric, Turn
 from dspy_proact.views import JudgeView
 
 ITEMS, RESULTS = "sample_items.json", "results"
-Raw = TypeVar("Raw", bound=RawPart)
 
 
 class RawMessage(RawPart):
@@ -74,18 +70,8 @@ class RawItem(RawPart):
     def rated_item(self) -> RatedItem:
         """The item; `misfits` must be empty."""
         scenario, persona = scenario_of(self.item_id)
-        rubric = Rubric(
-            phase=self.trigger_type,
-            pass_criteria=self.rubric.pass_criteria,
-            partial_criteria=self.rubric.partial_criteria,
-            fail_criteria=self.rubric.fail_criteria,
-        )
-        texts = [message.content for message in self._messages()]
-        before = zip(texts[:-1:2], texts[1::2], strict=True)
-        conversation = (
-            *(Turn(user=user, assistant=answer) for user, answer in before),
-            Turn(user=texts[-1], assistant=None),
-        )
+        rubric = rubric_of(self.trigger_type, self.rubric)
+        conversation = turns_of([message.content for message in self._messages()])
         return RatedItem(
             key=self.item_id,
             phase=self.trigger_type,
@@ -115,14 +101,6 @@ class RawItem(RawPart):
         if self.rubric.type not in {None, self.trigger_type}:
             yield "rubric.type", f"{self.rubric.type} disagrees with trigger_type, which is {self.trigger_type}"
 
-    def unknown_fields(self) -> Counter[str]:
-        """How often each field that the format does not know is given, by dotted name; nulls do not count."""
-        counts = Counter(unknown_in(self))
-        counts.update(unknown_in(self.rubric, "rubric"))
-        for message in self.dialogue_history:
-            counts.update(unknown_in(message, "dialogue_history"))
-        return counts
-
     def _messages(self) -> Sequence[RawMessage]:
         """The conversation up to the user's message at the trigger."""
         history = self.dialogue_history
@@ -134,30 +112,20 @@ class RawItem(RawPart):
 class RawRating(RawPart):
     """One line of `results/*.jsonl`."""
 
-    annotator_id: Id
-    item_id: Id
-    score: GradeWord
-    rationale: str | None = None
+    annotator: Annotated[Id, Field(validation_alias="annotator_id")]
+    item: Annotated[Id, Field(validation_alias="item_id")]
+    grade: Annotated[GradeWord, Field(validation_alias="score")]
+    reason: Annotated[str | None, Field(validation_alias="rationale")] = None
     confidence: ConfidenceWord = None
-    time_spent_seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
     timestamp: object = None
     """Unread, as is the next."""
     server_received_at: object = None
 
-    def given(self, line: Line) -> GivenRating:
-        """The rating; raises `CorpusError` where it has no grade."""
-        if self.score is None:
-            raise line.error("empty: a rating needs a grade, Pass, Partial or Fail", "score")
-        rating = Rating(
-            item=self.item_id,
-            annotator=self.annotator_id,
-            grade=self.score,
-            confidence=self.confidence or ASSUMED_CONFIDENCE,  # pyright: ignore[reportArgumentType] - checked
-            reason=self.rationale or "",
-        )
-        if self.time_spent_seconds is not None:
-            rating = TimedRating(**rating.model_dump(), seconds=self.time_spent_seconds)
-        return GivenRating(line, rating, assumed=self.confidence is None)
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """The field and the problem where there is no grade."""
+        if self.grade is None:
+            yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
 
 
 @dataclass(frozen=True)
@@ -196,10 +164,10 @@ class OfficialFolder:
         raw_items = tuple(self._items())
         ignored = sum((raw.unknown_fields() for raw in raw_items), Counter[str]())
         given: list[GivenRating] = []
-        for line in self._lines():
-            raw = _valid(RawRating, line)
-            ignored.update(unknown_in(raw))
-            given.append(raw.given(line))
+        for line in chain.from_iterable(self._lines(name) for name in self.contents if name != ITEMS):
+            raw = RawRating.of(line)
+            ignored.update(raw.unknown_fields())
+            given.append(GivenRating.of(line, raw))
         source = source or RatingsSource.of(str(self.path), self.contents)
         items = [raw.rated_item() for raw in raw_items]
         return Ratings.of(name, items, given, source, ignored_fields=ignored)
@@ -208,31 +176,11 @@ class OfficialFolder:
         source = str(self.path / ITEMS)
         first: dict[str, int] = {}
         for element in elements("".join(lines_of(self.contents[ITEMS], source)).removeprefix("\ufeff"), source):
-            raw = _valid(RawItem, element)
-            for field, problem in raw.misfits():
-                raise element.error(problem, field)
+            raw = RawItem.of(element)
             if (before := first.setdefault(raw.item_id, element.number)) != element.number:
                 raise element.error(f"[{before}] has the same; keep one of the two", "item_id")
             yield raw
 
-    def _lines(self) -> Iterator[Line]:
-        """The lines of all results that are not blank."""
-        for name in self.contents:
-            if name == ITEMS:
-                continue
-            source = str(self.path / name)
-            for number, text in enumerate(lines_of(self.contents[name], source), start=1):
-                line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
-                if not line.text.strip():
-                    continue
-                if line.text.lstrip()[:1] != "{":
-                    raise line.error("a line must hold one rating as a JSON object")
-                yield line
-
-
-def _valid(model: type[Raw], line: Line) -> Raw:
-    try:
-        return model.model_validate(line.parse())
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise line.error(problem_of(first), dotted(first["loc"])) from None
+    def _lines(self, name: str) -> Iterator[Line]:
+        source = str(self.path / name)
+        return lines_in(lines_of(self.contents[name], source), source, "rating")

@@ -1,12 +1,13 @@
 """A rating at the border where it is read: the words that people write for grades and confidence."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.part import Part
 from dspy_proact.types import Grade, Rating
 
 ASSUMED_CONFIDENCE = 3
@@ -29,9 +30,23 @@ class GivenRating:
     assumed: bool = False
     """Whether it gives no confidence."""
 
+    @classmethod
+    def of(cls, line: Line, row: Part) -> Self:
+        """What a row says under the names of `TimedRating`; the confidence is assumed where it gives none."""
+        told = {name: getattr(row, name, None) for name in TimedRating.model_fields}
+        given = {name: value for name, value in told.items() if value is not None}
+        kind = TimedRating if "seconds" in given else Rating
+        rating = kind.model_validate({"confidence": ASSUMED_CONFIDENCE, **given})
+        return cls(line, rating, assumed="confidence" not in given)
+
+
+def is_blank(value: object) -> bool:
+    """Whether nothing is given: null, or a text of white space at most."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
 
 def _grade(value: object) -> object:
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return None
     word = value.strip().upper() if isinstance(value, str) else value
     if word not in tuple(Grade):
@@ -40,8 +55,7 @@ def _grade(value: object) -> object:
 
 
 def _confidence(value: object) -> object:
-    """1 to 5 as a number or a text; None where nothing is given."""
-    if value is None or (isinstance(value, str) and not value.strip()):
+    if is_blank(value):
         return None
     try:
         number = None if isinstance(value, bool) else float(value)  # pyright: ignore[reportArgumentType]

@@ -9,9 +9,25 @@ from typing import Self
 from dspy_proact.corpus.line import Line, shown
 from dspy_proact.corpus.ratings.rated_item import RatedItem
 from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, GivenRating
-from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.errors import CorpusError
-from dspy_proact.types import Phase, Rating
+from dspy_proact.types import Frozen, Phase, Rating
+
+
+class RatingsSource(Frozen):
+    """What a study was read from."""
+
+    origin: str
+    """A path, or the address of a repository."""
+    commit: str | None = None
+    """Of the repository; None for files, which have none."""
+    files: Mapping[str, str]
+    """64 hex digits over the bytes of each file that was read, by its name."""
+
+    @classmethod
+    def of(cls, origin: str, contents: Mapping[str, bytes], commit: str | None = None) -> Self:
+        """The source that these contents came from."""
+        files = {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()}
+        return cls(origin=origin, commit=commit, files=files)
 
 
 @dataclass(frozen=True)
@@ -130,27 +146,18 @@ class Ratings:
         """What a person should know before believing a figure, a sentence each; nothing where all is well."""
         single = sum(each.single for each in self.coverage.values())
         silent = [phase for phase, each in self.coverage.items() if not each.ratings]
+        adrift = sum(not item.scenario for item in self.items)
+        ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
         told = (
             (len(self.unrated), f"items without a rating: {len(self.unrated)} of {len(self.items)}"),
             (single, f"items with one rating, which say nothing of how raters agree: {single}"),
             (len(silent), f"phases without a rating: {', '.join(silent)}"),
             (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
             (self.assumed, f"ratings without a confidence, taken as {ASSUMED_CONFIDENCE}: {self.assumed}"),
-            (
-                len(self._adrift),
-                f"items without a scenario, so that nobody knows which belong together: {len(self._adrift)}",
-            ),
-            (len(self.ignored_fields), f"ignored fields that the format does not know: {self._ignored}"),
+            (adrift, f"items without a scenario, so that nobody knows which belong together: {adrift}"),
+            (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
         )
         return tuple(note for count, note in told if count)
-
-    @property
-    def _adrift(self) -> list[RatedItem]:
-        return [item for item in self.items if not item.scenario]
-
-    @property
-    def _ignored(self) -> str:
-        return ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
 
 
 def _require_unique(items: Sequence[RatedItem], name: str) -> None:
@@ -173,8 +180,6 @@ def _require_single(given: Iterable[GivenRating]) -> None:
     for each in given:
         first = lines.setdefault((each.rating.annotator, each.rating.item), each.line)
         if first is not each.line:
-            where = (
-                f"line {first.number}" if first.source == each.line.source else f"line {first.number} of {first.source}"
-            )
+            where = f"line {first.number}" + (f" of {first.source}" if first.source != each.line.source else "")
             problem = f"{shown(each.rating.annotator)} rated {shown(each.rating.item)} on {where} already"
             raise each.line.error(f"{problem}; keep one of the two", "item")

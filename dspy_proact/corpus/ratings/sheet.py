@@ -7,19 +7,19 @@ that the response alone is checked in reading, because a rating is of one respon
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from dataclasses import replace
 from io import StringIO
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ConfigDict
 
-from dspy_proact.corpus.line import Line, dotted
+from dspy_proact.corpus.line import Line, lines_in
+from dspy_proact.corpus.part import Id, Part
 from dspy_proact.corpus.ratings.rated_item import RatedItem
-from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, ConfidenceWord, GivenRating, GradeWord
-from dspy_proact.corpus.row import Id, problem_of
+from dspy_proact.corpus.ratings.rating import ConfidenceWord, GivenRating, GradeWord, is_blank
 from dspy_proact.corpus.text_file import lines_of
 from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
-from dspy_proact.types import Rating, Turn
+from dspy_proact.types import Turn
 
 FILLED = ("item", "annotator", "grade", "confidence", "reason")
 """What a rater fills in, after the key of the item."""
@@ -33,10 +33,10 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 _LARGEST_CELL = 2**31 - 1
 
 
-class SheetRow(BaseModel):
+class SheetRow(Part):
     """A line with a grade."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(extra="ignore")
 
     item: Id
     annotator: Id
@@ -59,15 +59,15 @@ def read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[li
     if text.lstrip()[:1] == "[":
         problem = "a JSON list; give one rating a line, or the folder that holds sample_items.json and results"
         raise CorpusError(problem, source=source)
-    rows = _json_rows(text, source) if text.lstrip()[:1] == "{" else _csv_rows(text, source)
+    lines = _json_lines(text, source) if text.lstrip()[:1] == "{" else _csv_lines(text, source)
     by_key = {item.key.strip(): item for item in items}
     given: list[GivenRating] = []
     ungraded = 0
-    for line, fields in rows:
-        if _blank(fields.get("grade")):
+    for line in lines:
+        if is_blank(line.parse().get("grade")):
             ungraded += 1
         else:
-            given.append(_given(line, fields, by_key))
+            given.append(_given(line, by_key))
     return given, ungraded
 
 
@@ -86,24 +86,13 @@ def rating_template(items: Iterable[RatedItem], annotator: str = "") -> str:
     return out.getvalue()
 
 
-def _given(line: Line, fields: Mapping[str, object], by_key: Mapping[str, RatedItem]) -> GivenRating:
-    try:
-        row = SheetRow.model_validate(fields)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise line.error(problem_of(first), dotted(first["loc"])) from None
+def _given(line: Line, by_key: Mapping[str, RatedItem]) -> GivenRating:
+    row = SheetRow.of(line)
     item = by_key.get(row.item.strip())
     if item is not None:
         _require_response(line, row, item)
-    assert row.grade is not None, "lines without a grade are left out before"
-    rating = Rating(
-        item=item.key if item else row.item,
-        annotator=row.annotator.strip(),
-        grade=row.grade,
-        confidence=row.confidence or ASSUMED_CONFIDENCE,  # pyright: ignore[reportArgumentType] - checked by the model
-        reason=row.reason or "",
-    )
-    return GivenRating(line, rating, assumed=row.confidence is None)
+    whose = {"item": item.key if item else row.item, "annotator": row.annotator.strip()}
+    return GivenRating.of(line, row.model_copy(update=whose))
 
 
 def _require_response(line: Line, row: SheetRow, item: RatedItem) -> None:
@@ -114,19 +103,14 @@ def _require_response(line: Line, row: SheetRow, item: RatedItem) -> None:
         raise line.error(f"{problem}, or take the column out", "response")
 
 
-def _json_rows(text: str, source: str) -> Iterator[tuple[Line, dict[str, object]]]:
-    for number, each in enumerate(StringIO(text), start=1):
-        if not each.strip():
-            continue
-        line = Line(source, number, each)
-        if each.lstrip()[:1] != "{":
-            raise line.error("a line must hold one rating as a JSON object")
+def _json_lines(text: str, source: str) -> Iterator[Line]:
+    for line in lines_in(StringIO(text), source, "rating"):
         fields = line.parse()
         _require_columns(line, fields)
-        yield line, fields
+        yield replace(line, fields=fields)
 
 
-def _csv_rows(text: str, source: str) -> Iterator[tuple[Line, dict[str, object]]]:
+def _csv_lines(text: str, source: str) -> Iterator[Line]:
     """Lines of a CSV by column; a cell that is not there is an empty one, and lines of empty cells are passed over."""
     first = text.lstrip("\n").partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
@@ -138,7 +122,7 @@ def _csv_rows(text: str, source: str) -> Iterator[tuple[Line, dict[str, object]]
         elif len(cells) > len(header) and any(cell.strip() for cell in cells[len(header) :]):
             raise line.error(f"{len(cells)} cells under {len(header)} columns; put quotes around text with a comma")
         elif any(cell.strip() for cell in cells):
-            yield line, dict(zip(header, map(_unguarded, cells), strict=False))
+            yield replace(line, fields=dict(zip(header, map(_unguarded, cells), strict=False)))
     if header is None:
         raise CorpusError(f"empty: the first line must name the columns {', '.join(FILLED)}", source=source)
 
@@ -156,27 +140,20 @@ def _cells(text: str, source: str, delimiter: str) -> list[tuple[Line, list[str]
     found: list[tuple[Line, list[str]]] = []
     reader = csv.reader(StringIO(text), delimiter=delimiter, strict=True)
     line = Line(source, 1, "")
-    with _cells_of_any_size():
-        try:
-            for cells in reader:
-                if any("\0" in cell for cell in cells):
-                    raise line.error("holds a NUL character; take it out")
-                if cells:
-                    found.append((line, cells))
-                line = Line(source, reader.line_num + 1, "")
-        except csv.Error as error:
-            raise line.error(f"not CSV: {error}") from None
-    return found
-
-
-@contextmanager
-def _cells_of_any_size() -> Iterator[None]:
-    """The csv module refuses cells over 128 KiB, and a long response has more; afterwards it is as it was."""
-    before = csv.field_size_limit(_LARGEST_CELL)
+    # The csv module refuses cells over 128 KiB, and a long response has more.
+    limit = csv.field_size_limit(_LARGEST_CELL)
     try:
-        yield
+        for cells in reader:
+            if any("\0" in cell for cell in cells):
+                raise line.error("holds a NUL character; take it out")
+            if cells:
+                found.append((line, cells))
+            line = Line(source, reader.line_num + 1, "")
+    except csv.Error as error:
+        raise line.error(f"not CSV: {error}") from None
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)
+    return found
 
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:
@@ -229,7 +206,3 @@ def _unguarded(cell: str) -> str:
 def _folded(text: str) -> str:
     """The text as it comes back from a spreadsheet, which changes the ends of lines."""
     return encodable(text).replace("\0", "\ufffd").replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _blank(value: object) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip())

@@ -7,9 +7,8 @@ from dspy_proact.corpus.ratings.items_file import WANTED as WANTED_ITEMS
 from dspy_proact.corpus.ratings.items_file import items_of
 from dspy_proact.corpus.ratings.official import OfficialFolder
 from dspy_proact.corpus.ratings.rated_item import RatedItem
-from dspy_proact.corpus.ratings.ratings import Ratings
+from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.ratings.sheet import read_sheet
-from dspy_proact.corpus.ratings.source import RatingsSource
 from dspy_proact.corpus.text_file import read_bytes
 from dspy_proact.errors import CorpusError
 
@@ -38,35 +37,31 @@ def load_ratings(
     Raises:
         CorpusError: There are no such ratings, they are not valid, or they do not fit the items.
     """
-    if spec in {"published", "sample", "proactbench"} or Path(spec).is_dir():
-        if items is not None or items_path is not None:
-            raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
-        return _study(spec, cache, github)
-    return _flat(spec, items, items_path)
-
-
-def _study(spec: str, cache: Path | None, github: GitHub) -> Ratings:
+    if spec not in {"published", "sample", "proactbench"} and not Path(spec).is_dir():
+        return _flat(spec, items, items_path)
+    if items is not None or items_path is not None:
+        raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
     if spec == "published":
         return published_ratings()
     if spec == "sample":
         return sample_study()
-    if spec == "proactbench":
-        if cache is None:
-            raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
-        return github.study(cache)
-    return OfficialFolder.read(Path(spec)).ratings(spec)
+    if spec != "proactbench":
+        return OfficialFolder.read(Path(spec)).ratings(spec)
+    if cache is None:
+        raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
+    return github.study(cache)
 
 
 def _flat(spec: str, items: Sequence[RatedItem] | None, items_path: str | Path | None) -> Ratings:
     contents = {spec: read_bytes(spec, _WANTED)}
-    if (items is None) == (items_path is None):
-        both = "give either the run or a file of items, not both" if items is not None else _NEEDS_ITEMS
-        raise CorpusError(both, source=spec)
+    if items is not None and items_path is not None:
+        raise CorpusError("give either the run or a file of items, not both", source=spec)
+    if items_path is not None:
+        path = str(items_path)
+        contents[path] = read_bytes(path, WANTED_ITEMS)
+        items = items_of(contents[path], path)
     if items is None:
-        contents[str(items_path)] = read_bytes(str(items_path), WANTED_ITEMS)
-        items = items_of(contents[str(items_path)], str(items_path))
+        problem = "a file of ratings does not hold what was rated; give its run, or a file of its items"
+        raise CorpusError(problem, source=spec)
     given, ungraded = read_sheet(contents[spec], spec, items)
     return Ratings.of(spec, items, given, RatingsSource.of(spec, contents), ungraded=ungraded)
-
-
-_NEEDS_ITEMS = "a file of ratings does not hold what was rated; give its run, or a file of its items"
