@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.soft_labels import LEVELS, checked_soft, ordinal_agreement
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, ratio
 
 START = (0.5, 1.5)
 """The cuts that round a mean level to the nearest."""
@@ -120,8 +120,8 @@ def keep_cuts(
     gains = ordinal_agreement(_out_of_fold(means, labels, folds, start), labels) - ordinal_agreement(levels, labels)
     units = Units.of(groups)
     parts = np.stack([gains, np.ones(len(gains))], axis=1)
-    gain = units.estimate(parts, _mean, undefined="no items")
-    low98, high98 = units.claim_bounds(parts, _mean, bounds=(-1, 1))
+    gain = units.estimate(parts, ratio, undefined="no items")
+    low98, high98 = units.claim_bounds(parts, ratio, bounds=(-1, 1))
     kept = low98 is not None and low98 > 0
     return KeptCuts(fitted if kept else start, fitted, kept, gain, low98, high98)
 
@@ -145,11 +145,6 @@ def _out_of_fold(
         inside = np.array([key == fold for key in folds])
         levels[inside] = apply_cuts(means[inside], fit_cuts(means[~inside], labels[~inside], start))
     return levels
-
-
-def _mean(sums: NDArray[np.float64]) -> float | None:
-    """The mean from a sum and a count."""
-    return float(sums[0] / sums[1]) if sums[1] else None
 
 
 def _checked(levels_mean: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

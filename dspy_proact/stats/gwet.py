@@ -8,7 +8,7 @@ label in both gradings. Other than kappa it stays high where nearly all items ha
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
@@ -35,7 +35,13 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
         raise ValueError(f"AC needs a square table of counts, not {counts.tolist()!r}")
-    return _ac(counts, weight)
+    labels, total = len(counts), counts.sum()
+    if labels < 2 or not total > 0:
+        return None
+    weights = 1 - disagreement(labels, weight)
+    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * total)
+    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares))
+    return float((np.sum(weights * counts) / total - chance) / (1 - chance))
 
 
 def ac_estimate(
@@ -61,18 +67,6 @@ def ac_estimate(
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
-    tables = cross_tables(first, second, labels)
-    if len(tables) != len(groups):
-        raise ValueError(f"one group an item: {len(tables)} and {len(groups)} differ")
-    units, bounds = Units.of(groups), (-np.inf, 1)
-    return units.estimate(tables, lambda table: _ac(table, weight), undefined="fewer than two labels", bounds=bounds)
-
-
-def _ac(counts: NDArray[np.float64], weight: Weight) -> float | None:
-    labels, total = len(counts), counts.sum()
-    if labels < 2 or not total > 0:
-        return None
-    weights = 1 - disagreement(labels, weight)
-    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * total)
-    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares))
-    return float((np.sum(weights * counts) / total - chance) / (1 - chance))
+    tables, bounds = cross_tables(first, second, labels), (-np.inf, 1)
+    undefined = "fewer than two labels"
+    return Units.of(groups).estimate(tables, lambda table: ac(table, weight), undefined=undefined, bounds=bounds)

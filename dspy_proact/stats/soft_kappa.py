@@ -5,14 +5,14 @@ a judge that only learned how strict each stratum is would seem to agree better,
 averaged, each stratum weighted by its labels.
 """
 
-from collections.abc import Hashable, Sequence, Sized
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.kappa import kappa, kappa_of_items
 from dspy_proact.stats.soft_labels import LEVELS, checked_levels, checked_soft
 from dspy_proact.stats.strata import Strata
 from dspy_proact.stats.units import Units
@@ -49,9 +49,7 @@ def soft_kappa_estimate(levels: ArrayLike, soft: ArrayLike, groups: Sequence[Has
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
     """
-    tables = soft_tables(levels, soft)
-    checked_clusters(groups, tables)
-    return Units.of(groups).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
+    return kappa_of_items(soft_tables(levels, soft), groups)
 
 
 def within_strata_kappa(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> float | None:
@@ -93,7 +91,6 @@ def within_strata_kappa_estimate(
         ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution.
     """
     tables, parts = _parts(levels, soft, strata)
-    checked_clusters(groups, tables)
     estimate = Units.of(groups).estimate(parts.tables(tables), parts.average, undefined="all labels equal")
     reason = "; ".join(filter(None, [estimate.reason, parts.warning if estimate.value is not None else None]))
     return replace(estimate, reason=reason or None)
@@ -107,16 +104,6 @@ def soft_tables(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]:
     """
     given, labels = checked_levels(levels, soft)
     return labels[:, :, None] * np.eye(LEVELS)[given][:, None, :]
-
-
-def checked_clusters(groups: Sequence[Hashable], items: Sized) -> None:
-    """Check that there is one group an item.
-
-    Raises:
-        ValueError: The lengths differ.
-    """
-    if len(groups) != len(items):
-        raise ValueError(f"one group an item: {len(groups)} and {len(items)} differ")
 
 
 def _parts(levels: ArrayLike, soft: ArrayLike, strata: Sequence[Hashable]) -> tuple[NDArray[np.float64], Strata]:

@@ -5,10 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.kappa import kappa_of_items
 from dspy_proact.stats.slates import slates
 from dspy_proact.stats.tally import tally
-from dspy_proact.stats.units import Units
 
 
 @dataclass(frozen=True)
@@ -71,5 +70,4 @@ def _kappa(reference: NDArray[np.float64], own: NDArray[np.float64], keys: Seque
     """Quadratic kappa of a person's labels against a distribution, both of shape (m, k)."""
     if not keys:
         return Estimate(None, reason="no item that others rated too")
-    tables = reference[:, :, None] * own[:, None, :]
-    return Units.of(keys).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
+    return kappa_of_items(reference[:, :, None] * own[:, None, :], keys)

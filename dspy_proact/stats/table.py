@@ -91,13 +91,23 @@ def tabulate(
         strata: Stratum of each value, one of `order`.
         order: The strata, each once.
     """
-    row = {group: index for index, group in enumerate(dict.fromkeys(groups))}
     column = {stratum: index for index, stratum in enumerate(order)}
-    cells = [row[group] for group in groups], [column[stratum] for stratum in strata]
-    sums, counts = np.zeros((2, len(row), len(column)))
-    np.add.at(sums, cells, values)
-    np.add.at(counts, cells, 1)
-    return Table(sums, counts, tuple(order))
+    member = np.eye(len(order))[[column[stratum] for stratum in strata]]
+    place = numbered(groups)
+    return Table(added_up(member * values[:, None], place), added_up(member, place), tuple(order))
+
+
+def numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
+    """The keys as numbers from 0, as they first appear: shape (n,)."""
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    return np.array([number[key] for key in keys], dtype=np.intp)
+
+
+def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The parts, shape (n, ...), added up where they have one place, as `numbered` gives it: shape (places, ...)."""
+    sums = np.zeros((int(place.max(initial=-1)) + 1, *parts.shape[1:]))
+    np.add.at(sums, place, parts)
+    return sums
 
 
 def checked_scores(
