@@ -85,15 +85,12 @@ def score_change(
 
 
 def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
-    """Compare the lengths of two programs' responses on the same cases; intervals are jackknives.
+    """Compare the lengths, none below 0, of two programs' responses on the same cases; intervals are jackknives.
 
-    Args:
-        before: Lengths of the first program's responses, none below 0, shape (n,).
-        after: Of the second's, aligned.
-        groups: Key of the group of each case.
+    Arguments are as in `score_change`.
 
     Raises:
-        ValueError: The lengths differ.
+        ValueError: There is not one group and two lengths a case.
     """
     if not len(before) == len(after) == len(groups):
         raise ValueError(f"one group and two lengths a case: {len(before)}, {len(after)}, {len(groups)} differ")

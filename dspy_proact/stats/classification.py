@@ -87,16 +87,7 @@ def classification_estimate(told: Told, groups: Sequence[Hashable], statistic: C
 def classification_difference(a: Told, b: Told, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
     """A statistic of b minus that of a on the same cases, with its interval; silence as in `classification_estimate`.
 
-    It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better.
-
-    Args:
-        a: What is true and what the first said of each case.
-        b: What is true and what the second said, aligned.
-        groups: Key of the group of each case.
-        statistic: Which.
-
-    Raises:
-        ValueError: As in `classification_estimate`.
+    It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better. Errors are as in `classification_estimate`.
     """
     both = np.stack([_tables(a, groups), _tables(b, groups)], axis=1)
     gained = gain(lambda table: classification(table, statistic))

@@ -37,14 +37,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> Estimate:
 def spearman(x: Sequence[float], y: Sequence[float]) -> Estimate:
     """Spearman's rank correlation in [-1, 1], ties at their mean rank, with the interval of Bonett & Wright (2000).
 
-    Silence and ties are decided as in `pearson`; a perfect one is a perfect agreement of the ranks.
-
-    Args:
-        x: Shape (n,).
-        y: Aligned with `x`.
-
-    Raises:
-        ValueError: The lengths differ, or a number is not finite.
+    Arguments, silence, ties and errors are as in `pearson`; a perfect one is a perfect agreement of the ranks.
     """
     return _estimate(*_checked(x, y), rank=True)
 

@@ -90,13 +90,8 @@ def macro_paired_difference(
     pairs: no value. With one group: no bounds. With two to four: bounds with the warning that they are
     too narrow. A flip turns all of a group's pairs, in every stratum.
 
-    Args:
-        a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
-        b: Scores of the second run on the same cases, likewise.
-        groups: Key of the group of each pair; a group may have pairs in several strata.
-        strata: Stratum of each pair.
-        order: The strata to average over, each once; at least one.
-        seed: As in `paired_difference`.
+    Arguments are as in `paired_difference`, besides the stratum of each pair (a group may have pairs in several) and
+    the order of the strata to average over, each once and at least one.
 
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or

@@ -48,12 +48,9 @@ def slates(
     for place, (item, people) in enumerate(zip(ratings, raters, strict=True)):
         for label, rater in zip(item, people, strict=True):
             given.setdefault(rater, []).append((place, label))
-    return [_slate(rater, places, counts, labels) for rater, places in given.items()]
-
-
-def _slate(
-    rater: Hashable, given: Sequence[tuple[int, Hashable]], counts: NDArray[np.float64], labels: Sequence[Hashable]
-) -> Slate:
-    items = np.array([place for place, _ in given], dtype=np.intp)
-    own = tally([[label] for _, label in given], labels)
-    return Slate(rater, items, own, counts[items] - own)
+    told: list[Slate] = []
+    for rater, graded in given.items():
+        items = np.array([place for place, _ in graded], dtype=np.intp)
+        own = tally([[label] for _, label in graded], labels)
+        told.append(Slate(rater, items, own, counts[items] - own))
+    return told

@@ -32,25 +32,11 @@ def standings(
     labels: Sequence[Hashable],
     groups: Sequence[Hashable],
 ) -> list[Standing]:
-    """Compare each person with the others and with the judge.
+    """Compare each person, in the order in which they first appear, with the others and with the judge.
 
-    Intervals leave out one group at a time where there are at least ten, else one item. Silence and ties are
-    decided as follows. No shared items, or gradings that are all equal (0 / 0): no value. Undefined without one
-    unit, or the same without any: no bounds.
-
-    Args:
-        ratings: The labels that people gave each item.
-        raters: Who gave them, aligned with `ratings`.
-        judge: The judge's label, one an item.
-        labels: All labels in rising order, each once, whether they occur or not.
-        groups: Key of the group of each item.
-
-    Returns:
-        One for each person, in the order in which they first appear.
-
-    Raises:
-        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, or a grading is not in
-            `labels`.
+    Arguments and errors are as in `alt_test`. Intervals leave out one group at a time where there are at least ten,
+    else one item. Silence and ties are decided as follows. No shared items, or gradings that are all equal (0 / 0):
+    no value. Undefined without one unit, or the same without any: no bounds.
     """
     if not len(ratings) == len(raters) == len(judge) == len(groups):
         raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")

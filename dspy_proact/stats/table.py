@@ -116,12 +116,7 @@ def checked_scores(
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
 ) -> NDArray[np.float64]:
-    """The scores as an array of shape (n,), with one group and one known stratum for each.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
-            `order` is empty or repeats a stratum.
-    """
+    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does."""
     scores = np.asarray(scores, dtype=np.float64)
     if not scores.shape == (len(groups),) == (len(strata),):
         raise ValueError(f"one group and stratum a score: {scores.shape}, {len(groups)} and {len(strata)} differ")

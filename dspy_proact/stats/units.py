@@ -38,22 +38,14 @@ class Units:
 
     @classmethod
     def of(cls, groups: Sequence[Hashable]) -> "Units":
-        """The units of items with these groups.
-
-        Args:
-            groups: Key of the group of each item.
-        """
+        """The units of items, of each of which the key of its group is given."""
         if len(set(groups)) < ENOUGH_GROUPS:
             return cls("item", np.arange(len(groups)))
         return cls.whole(groups)
 
     @classmethod
     def whole(cls, groups: Sequence[Hashable]) -> "Units":
-        """The units of items that are never left out singly: whole groups, however few there are.
-
-        Args:
-            groups: Key of the group of each item.
-        """
+        """The units of items that are never left out singly: whole groups, however few there are."""
         return cls("group", numbered(groups))
 
     @property
