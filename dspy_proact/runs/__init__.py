@@ -9,8 +9,7 @@ from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
-from dspy_proact.runs.observer import Observer
-from dspy_proact.runs.runner import Runner, attempted
+from dspy_proact.runs.runner import Observer, Runner, attempted
 from dspy_proact.runs.scope import Scope
 from dspy_proact.runs.selection import select_cases
 

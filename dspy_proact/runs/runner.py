@@ -21,12 +21,24 @@ from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
-from dspy_proact.runs.observer import Observer
 from dspy_proact.switch import Switch
 
 T = TypeVar("T")
 _THRESHOLDS = (50_000, 20, 100)
 """Of the garbage collector in a process that makes many values and few circles of them."""
+
+
+class Observer:
+    """Is told what happens in a run; this one keeps it to itself."""
+
+    def started(self, todo: int, asked: int) -> None:
+        """A run begins, with `todo` of the `asked` cases x epochs still to do."""
+
+    def ended(self, event: Event, last: bool) -> None:
+        """A stage ended and was kept; `last` when nothing more is to be done for its case and epoch."""
+
+    def interrupted(self) -> None:
+        """The person asked to stop; what is in flight is still awaited."""
 
 
 class Runner:

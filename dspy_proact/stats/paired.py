@@ -184,7 +184,7 @@ def _at_least(
 ) -> NDArray[np.bool_]:
     """Whether each flip is at least as far from 0 as the observed one; where both are inf, by the plain mean.
 
-    `TIE` is taken of the statistic too, which has no unit.
+    Within `TIE`, or this share, studentised means are equal.
     """
     if np.isinf(observed[0]).all():
         return np.isinf(flipped[0]) & (flipped[1] >= observed[1] - TIE)

@@ -28,17 +28,7 @@ class Slate:
 def slates(
     ratings: Sequence[Sequence[Hashable]], raters: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]
 ) -> list[Slate]:
-    """The slate of each person, in the order in which they first appear.
-
-    Args:
-        ratings: The labels that each item was given.
-        raters: Who gave them, aligned with `ratings`.
-        labels: All labels in rising order, each once, whether they occur or not.
-
-    Raises:
-        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, or a rating is not in
-            `labels`.
-    """
+    """The slate of each person, in the order in which they first appear; arguments and errors are as in `alt_test`."""
     if [len(item) for item in ratings] != [len(people) for people in raters]:
         raise ValueError("one rater a rating: the lengths differ")
     if any(len(set(people)) < len(people) for people in raters):

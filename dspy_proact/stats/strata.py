@@ -28,12 +28,7 @@ class Strata:
 
     @classmethod
     def of(cls, soft: NDArray[np.float64], strata: Sequence[Hashable], order: Sequence[Hashable]) -> "Strata":
-        """Sort the items of soft labels into strata.
-
-        Args:
-            soft: Soft label of each item: shape (n, 3).
-            strata: Stratum of each item, one of `order`.
-            order: The strata, each once.
+        """Sort items with soft labels, of shape (n, 3), into their strata, each of which `order` names once.
 
         Raises:
             ValueError: The lengths differ, or `order` does not name every stratum once.

@@ -12,7 +12,7 @@ SWAPS = 9_999
 ALL_SWAPS = 13
 """Up to so many groups, all their swaps are taken: 8,192."""
 TIE = 1e-9
-"""Differences within this of each other are equal but for rounding."""
+"""Statistics within this of each other are equal but for rounding."""
 
 Statistics = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """A statistic of each of B sums: shape (B, ...) to (B,)."""

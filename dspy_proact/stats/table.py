@@ -83,14 +83,7 @@ class Table:
 def tabulate(
     values: NDArray[np.float64], groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
 ) -> Table:
-    """Sum the values by group, as they first appear, and stratum, in `order`.
-
-    Args:
-        values: Array of shape (n,).
-        groups: Key of the group of each value.
-        strata: Stratum of each value, one of `order`.
-        order: The strata, each once.
-    """
+    """Sum the values, of shape (n,), by group, as they first appear, and by stratum, each named once in `order`."""
     column = {stratum: index for index, stratum in enumerate(order)}
     member = np.eye(len(order))[[column[stratum] for stratum in strata]]
     place = numbered(groups)
