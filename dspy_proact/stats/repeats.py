@@ -159,10 +159,10 @@ def _repeats_worth(
     for figure in figures:
         if figure.value is None:
             return Figure(None, figure.reason)
-    spread, between, factor, rest = (figure.value or 0.0 for figure in figures)
+    within, between, factor, rest = (figure.value or 0.0 for figure in figures)
     left = factor * between + rest
-    if spread and not left:
+    if within and not left:
         return Figure(None, "cases do not differ")
     # At least 9 times their ratio. Less a hair, so that rounding does not ask for one repeat more.
-    ratio = spread / left if spread else 0.0
+    ratio = within / left if within else 0.0
     return Figure(max(1, math.ceil(ratio * (1 - NOISE) / NOISE - 1e-9)))
