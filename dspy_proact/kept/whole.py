@@ -29,7 +29,8 @@ def replacing(path: Path) -> Generator[Path]:
     temporary = _made_beside(path)
     try:
         yield temporary
-        _flush(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(path)
     except OSError as error:
         raise UsageError(unwritable(path, error)) from error
@@ -62,8 +63,3 @@ def _made_beside(path: Path) -> Path:
     except ValueError as error:
         raise UsageError(f"{path}: cannot be written: not a path: {error}") from error
     return temporary
-
-
-def _flush(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -1,7 +1,6 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
-from dspy_proact.runs.border import attempted
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
@@ -10,8 +9,7 @@ from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
-from dspy_proact.runs.observer import Observer
-from dspy_proact.runs.runner import Runner
+from dspy_proact.runs.runner import Observer, Runner, attempted
 from dspy_proact.runs.scope import Scope
 from dspy_proact.runs.selection import select_cases
 

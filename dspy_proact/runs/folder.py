@@ -29,6 +29,7 @@ class RunFolder:
     def __init__(self, path: str | Path):
         self.path = Path(path)
         self._claim = Claim(self.path, "manifest.json", Manifest, "run")
+        self._cases, self._events = self.path / "cases.jsonl", self.path / "events.jsonl"
 
     @property
     def exists(self) -> bool:
@@ -56,14 +57,6 @@ class RunFolder:
     def events(self) -> Iterator[Event]:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, Event)
-
-    @property
-    def _cases(self) -> Path:
-        return self.path / "cases.jsonl"
-
-    @property
-    def _events(self) -> Path:
-        return self.path / "events.jsonl"
 
 
 class RunWriter(RunFolder):

@@ -95,12 +95,8 @@ class Ledger:
 
     def unscored(self, cases: Sequence[Case], epochs: int) -> int:
         """How many of these cases x epochs were tried and have no grade."""
-        asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
-        return sum(self._is_unscored(work) for work in asked)
-
-    def _is_unscored(self, work: Work) -> bool:
-        response, *verdicts = self.stages(work)
-        return self._failed(response) or all(map(self._failed, verdicts))
+        stages = (self.stages(Work(case, epoch)) for epoch in range(1, epochs + 1) for case in cases)
+        return sum(self._failed(response) or all(map(self._failed, verdicts)) for response, *verdicts in stages)
 
     def _failed(self, key: StageKey) -> bool:
         return self._ended[_kind(key)].get(key.case) in ("content", "provider")

@@ -5,24 +5,40 @@ the number of workers is the limit in flight of all roles together. A result on 
 """
 
 import asyncio
+import gc
 import json
 import time
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Awaitable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt
+from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
-from dspy_proact.runs.border import attempted
-from dspy_proact.runs.collector import rare_collections
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
-from dspy_proact.runs.observer import Observer
 from dspy_proact.switch import Switch
+
+T = TypeVar("T")
+_THRESHOLDS = (50_000, 20, 100)
+"""Of the garbage collector in a process that makes many values and few circles of them."""
+
+
+class Observer:
+    """Is told what happens in a run; this one keeps it to itself."""
+
+    def started(self, todo: int, asked: int) -> None:
+        """A run begins, with `todo` of the `asked` cases x epochs still to do."""
+
+    def ended(self, event: Event, last: bool) -> None:
+        """A stage ended and was kept; `last` when nothing more is to be done for its case and epoch."""
+
+    def interrupted(self) -> None:
+        """The person asked to stop; what is in flight is still awaited."""
 
 
 class Runner:
@@ -56,7 +72,7 @@ class Runner:
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
-        with rare_collections():
+        with _rare_collections():
             await self._work(queue, concurrency)
         self.switch.check()
 
@@ -102,8 +118,7 @@ class Runner:
         return event
 
     async def _answered(self, work: Work) -> dict[str, Any]:
-        answer = await self.benchmark.answer(work.case)
-        return {"answer": _as_kept(answer)}
+        return {"answer": _as_kept(await self.benchmark.answer(work.case))}
 
     async def _graded(self, work: Work, judge: str | None) -> dict[str, Any]:
         kept = self.ledger.answer(work)
@@ -120,7 +135,35 @@ class Runner:
         return {"grade": grade}
 
 
+async def attempted(stage: Awaitable[T]) -> T | Failure:
+    """What a stage of a case came to; the one border at which whatever befalls a case becomes its failure.
+
+    A halt and a cancellation go through: they end more than a case.
+    """
+    try:
+        return await stage
+    except StageError as error:
+        return Failure(kind=error.kind, reason=error.reason, detail=error.detail)
+    except Exception as error:
+        return Failure(kind="provider", reason="unexpected", detail=f"{type(error).__name__}: {error}")
+
+
 def _as_kept(model: BaseModel) -> dict[str, Any]:
     """A model as the disk gives it back, so that what is graded is what is kept; raises `ValueError` for a nan."""
     text = json.dumps(model.model_dump(), default=str, ensure_ascii=False, allow_nan=False)
     return json.loads(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def _rare_collections() -> Generator[None]:
+    """Inside, what is there already is not searched for garbage, and what is new is more rarely."""
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.freeze()
+    if before[0]:  # a collector that a person has turned off stays off
+        gc.set_threshold(*_THRESHOLDS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not frozen:
+            gc.unfreeze()

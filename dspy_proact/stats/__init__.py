@@ -20,7 +20,6 @@ from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
-from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
@@ -37,6 +36,7 @@ from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labe
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.tally import cross_tables, tally
+from dspy_proact.stats.units import jackknife
 
 __all__ = [
     "Advantage",

@@ -49,14 +49,7 @@ def alpha_estimate(
     are left out of this. Silence and ties are decided as follows. No item with two ratings, or all that pair
     equal (0 / 0): no value. Undefined without one unit, or the same without any: no bounds.
 
-    Args:
-        ratings: The labels that each item was given, in any order.
-        labels: All labels in rising order, each once, whether they occur or not.
-        metric: How disagreement grows with the distance of the labels.
-        groups: Key of the group of each item.
-
-    Raises:
-        ValueError: The lengths differ, `labels` repeats one, or a rating is not in `labels`.
+    Arguments and errors are as in `alpha`, besides the group of each item.
     """
     if len(ratings) != len(groups):
         raise ValueError(f"one group an item: {len(ratings)} and {len(groups)} differ")

@@ -104,7 +104,11 @@ def alt_test(
     tested = [duel for duel in duels if len(duel.items) >= ENOUGH_ITEMS]
     enough = len(tested) >= ENOUGH_RATERS
     won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True)) if enough else {}
-    rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, _refusal(len(tested)))
+    refusal = (
+        f"not enough ratings for the alt-test: {f'only {len(tested)}' if tested else 'no'} raters with {ENOUGH_ITEMS} "
+        f"items that others rated too, of at least {ENOUGH_RATERS}"
+    )
+    rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
     advantage, ties = (_mean_share(duels, which, groups) for which in (0, 1))
     return AltTest(
         winning_rate=rate,
@@ -168,14 +172,6 @@ def _t(duel: _Duel, epsilon: float) -> float:
     if np.all(lead == lead[0]):
         return math.copysign(math.inf, above) if above else math.inf
     return above / float(lead.std(ddof=1)) * math.sqrt(len(lead))
-
-
-def _refusal(tested: int) -> str:
-    people = f"only {tested}" if tested else "no"
-    return (
-        f"not enough ratings for the alt-test: {people} raters with {ENOUGH_ITEMS} items that others rated too, "
-        f"of at least {ENOUGH_RATERS}"
-    )
 
 
 def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable]) -> Estimate:

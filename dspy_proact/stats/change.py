@@ -5,13 +5,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dspy_proact.stats.claim import ENOUGH_GROUPS, ENOUGH_LABELS
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.paired import paired_difference
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, ratio
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,9 @@ def score_change(
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
     paired = paired_difference(before, after, groups, seed=seed)
-    low98 = _low98(np.asarray(after, dtype=float) - np.asarray(before, dtype=float), groups)
+    differences = np.subtract(after, before, dtype=float)
+    parts = np.column_stack([differences, np.ones_like(differences)])
+    low98, _ = Units.of(groups).claim_bounds(parts, ratio, bounds=(-1, 1))
     reason = _reason(paired.count, paired.groups, low98)
     return ScoreChange(
         count=paired.count,
@@ -84,15 +85,12 @@ def score_change(
 
 
 def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
-    """Compare the lengths of two programs' responses on the same cases; intervals are jackknives.
+    """Compare the lengths, none below 0, of two programs' responses on the same cases; intervals are jackknives.
 
-    Args:
-        before: Lengths of the first program's responses, none below 0, shape (n,).
-        after: Of the second's, aligned.
-        groups: Key of the group of each case.
+    Arguments are as in `score_change`.
 
     Raises:
-        ValueError: The lengths differ.
+        ValueError: There is not one group and two lengths a case.
     """
     if not len(before) == len(after) == len(groups):
         raise ValueError(f"one group and two lengths a case: {len(before)}, {len(after)}, {len(groups)} differ")
@@ -100,23 +98,10 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
     parts = np.array([before, after, [1.0] * len(before)], dtype=float).T.reshape(-1, 3)
 
     def estimate(top: int, bottom: int) -> Estimate:
-        def mean(sums: NDArray[np.float64]) -> float | None:
-            return float(sums[top] / sums[bottom]) if sums[bottom] else None
-
-        return units.estimate(parts, mean, undefined="nothing to compare with", bounds=(0, math.inf))
+        undefined = "nothing to compare with"
+        return units.estimate(parts[:, [top, bottom]], ratio, undefined=undefined, bounds=(0, math.inf))
 
     return LengthChange(len(before), estimate(0, 2), estimate(1, 2), estimate(1, 0))
-
-
-def _low98(differences: NDArray[np.float64], groups: Sequence[Hashable]) -> float | None:
-    parts = np.column_stack([differences, np.ones_like(differences)])
-    if not len(parts):
-        return None
-
-    def mean(sums: NDArray[np.float64]) -> float | None:
-        return float(sums[0] / sums[1]) if sums[1] else None
-
-    return Units.of(groups).claim_bounds(parts, mean, bounds=(-1, 1))[0]
 
 
 def _reason(count: int, groups: int, low98: float | None) -> str:

@@ -13,11 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.holm import holm
-from dspy_proact.stats.soft_kappa import checked_clusters, soft_tables
+from dspy_proact.stats.kappa import BOTH
+from dspy_proact.stats.soft_kappa import soft_tables
 from dspy_proact.stats.soft_labels import checked_soft
 from dspy_proact.stats.strata import Strata
 from dspy_proact.stats.swap import swap_p
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, gain
 
 ENOUGH_LABELS = 60
 """With fewer labels nothing is claimed."""
@@ -25,8 +26,6 @@ ENOUGH_GROUPS = 10
 """With labels in fewer groups nothing is claimed."""
 LEVEL = 0.05
 """Chance of any false claim among the strata."""
-BOTH = (-2.0, 2.0)
-"""Where the difference of two kappas can be."""
 SHOWN = "improvement shown"
 NOT_SHOWN = "no improvement shown"
 ALIKE = f"{NOT_SHOWN}: both grade alike"
@@ -103,7 +102,8 @@ def improvement(
             does not name every stratum once.
     """
     items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, groups)
-    checked_clusters(groups, items.soft)
+    if len(groups) != len(items.soft):
+        raise ValueError(f"one group an item: {len(groups)} and {len(items.soft)} differ")
     overall = _improvement(items, order, seed)
     single = [_improvement(items.of(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in single])
@@ -132,19 +132,16 @@ class _Items:
 
 def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
     strata = Strata.of(items.soft, items.strata, order)
+    labels, groups = len(items.soft), len(set(items.groups))
     if not len(strata.weights):
-        return _silent("all labels equal" if len(items.soft) else "no labels", items)
+        why = "all labels equal" if labels else "no labels"
+        nothing = Estimate(None, reason=why)
+        return Improvement(nothing, nothing, nothing, None, None, None, None, labels, groups, False, f"no claim: {why}")
     units = Units.of(items.groups)
     before, after = strata.tables(items.before), strata.tables(items.after)
-    both = np.stack([before, after], axis=1)
-
-    def gained(sums: NDArray[np.float64]) -> float | None:
-        first, second = strata.average(sums[0]), strata.average(sums[1])
-        return None if first is None or second is None else second - first
-
+    both, gained = np.stack([before, after], axis=1), gain(strata.average)
     difference = units.estimate(both, gained, undefined="all labels equal", bounds=BOTH)
     low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
-    labels, groups = len(items.soft), len(set(items.groups))
     alike = np.array_equal(before, after)
     claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, low98))
     p = swap_p(before, after, items.groups, strata.averages, seed)
@@ -160,24 +157,6 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         groups=groups,
         shown=claim == SHOWN,
         reason="; ".join(filter(None, [claim, strata.warning])),
-    )
-
-
-def _silent(why: str, items: _Items) -> Improvement:
-    """What is said where there is nothing to agree with."""
-    nothing = Estimate(None, reason=why)
-    return Improvement(
-        before=nothing,
-        after=nothing,
-        difference=nothing,
-        low98=None,
-        high98=None,
-        p=None,
-        adjusted=None,
-        labels=len(items.soft),
-        groups=len(set(items.groups)),
-        shown=False,
-        reason=f"no claim: {why}",
     )
 
 

@@ -12,9 +12,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.kappa import kappa
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, gain
 
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
+UNDEFINED: dict[Classification, str] = {
+    "f1": "nothing is true and nothing was said to be",
+    "precision": "nothing was said to be true",
+    "recall": "nothing is true",
+    "balanced_accuracy": "all true or all untrue",
+    "kappa": "all one and the same",
+}
+"""What is so where a statistic is 0 / 0."""
 Told = Sequence[Sequence[tuple[float, float]]]
 """What is true and what was said of each case, 0 or 1, once a verdict: a case's verdicts count 1 together."""
 
@@ -72,51 +80,24 @@ def classification_estimate(told: Told, groups: Sequence[Hashable], statistic: C
     tables = _tables(told, groups)
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
     return Units.whole(groups).estimate(
-        tables, lambda table: classification(table, statistic), undefined=_undefined(statistic), bounds=bounds
+        tables, lambda table: classification(table, statistic), undefined=UNDEFINED[statistic], bounds=bounds
     )
 
 
 def classification_difference(a: Told, b: Told, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
     """A statistic of b minus that of a on the same cases, with its interval; silence as in `classification_estimate`.
 
-    It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better.
-
-    Args:
-        a: What is true and what the first said of each case.
-        b: What is true and what the second said, aligned.
-        groups: Key of the group of each case.
-        statistic: Which.
-
-    Raises:
-        ValueError: As in `classification_estimate`.
+    It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better. Errors are as in `classification_estimate`.
     """
     both = np.stack([_tables(a, groups), _tables(b, groups)], axis=1)
-
-    def gained(tables: NDArray[np.float64]) -> float | None:
-        first, second = (classification(table, statistic) for table in tables)
-        return None if first is None or second is None else second - first
-
+    gained = gain(lambda table: classification(table, statistic))
     reach = 2.0 if statistic == "kappa" else 1.0
-    undefined = f"{_undefined(statistic)} in one of both"
+    undefined = f"{UNDEFINED[statistic]} in one of both"
     return Units.whole(groups).estimate(both, gained, undefined=undefined, bounds=(-reach, reach))
 
 
 def _ratio(part: float, whole: float) -> float | None:
     return part / whole if whole > 0 else None
-
-
-def _undefined(statistic: Classification) -> str:
-    match statistic:
-        case "f1":
-            return "nothing is true and nothing was said to be"
-        case "precision":
-            return "nothing was said to be true"
-        case "recall":
-            return "nothing is true"
-        case "balanced_accuracy":
-            return "all true or all untrue"
-        case "kappa":
-            return "all one and the same"
 
 
 def _tables(told: Told, groups: Sequence[Hashable]) -> NDArray[np.float64]:

@@ -80,7 +80,13 @@ def macro_mean(
     theta = float(table.means.mean())
     if table.lonely:
         return Estimate(theta, reason=table.lonely)
-    return _estimate(theta, table.influence, table.shares, table.warning)
+    if theta in {0, 1}:
+        reason = "; ".join(filter(None, ["all grades equal", table.warning]))
+        return Estimate(theta, *_trial_bounds(theta, table.groups), reason)
+    error = standard_error(table.influence, table.shares)
+    if error < ROUNDING:
+        return Estimate(theta, reason="groups do not differ")
+    return Estimate(theta, *_logit_bounds(theta, error, degrees_of_freedom(table.shares)), table.warning)
 
 
 def part_mean(
@@ -128,26 +134,9 @@ def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) 
 
 
 def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
-    """Bell-McCaffrey degrees of freedom of `standard_error`, in [1, G - 1]; G - 1 when sizes are equal.
-
-    Args:
-        shares: Array of shape (G,), G at least 2: each group's share of the cases, in (0, 1); sums to 1.
-    """
+    """Bell-McCaffrey degrees of freedom of `standard_error`, in [1, G - 1]; G - 1 when sizes, the shares, are equal."""
     q = shares**2 / (1 - shares)
     return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
-
-
-def _estimate(
-    theta: float, influence: NDArray[np.float64], shares: NDArray[np.float64], warning: str | None
-) -> Estimate:
-    """The mean with its bounds, or why it has none; the warning is for bounds that are there."""
-    if theta in {0, 1}:
-        reason = "; ".join(filter(None, ["all grades equal", warning]))
-        return Estimate(theta, *_trial_bounds(theta, len(shares)), reason)
-    error = standard_error(influence, shares)
-    if error < ROUNDING:
-        return Estimate(theta, reason="groups do not differ")
-    return Estimate(theta, *_logit_bounds(theta, error, degrees_of_freedom(shares)), warning)
 
 
 def _trial_bounds(theta: float, groups: int) -> tuple[float, float]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import ROUNDING, UPPER
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.swap import permutation_p
 
 FEWEST_FOR_VALUE = 3
 """With fewer pairs a correlation is always -1, 1 or nothing."""
@@ -36,14 +37,7 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> Estimate:
 def spearman(x: Sequence[float], y: Sequence[float]) -> Estimate:
     """Spearman's rank correlation in [-1, 1], ties at their mean rank, with the interval of Bonett & Wright (2000).
 
-    Silence and ties are decided as in `pearson`; a perfect one is a perfect agreement of the ranks.
-
-    Args:
-        x: Shape (n,).
-        y: Aligned with `x`.
-
-    Raises:
-        ValueError: The lengths differ, or a number is not finite.
+    Arguments, silence, ties and errors are as in `pearson`; a perfect one is a perfect agreement of the ranks.
     """
     return _estimate(*_checked(x, y), rank=True)
 
@@ -73,9 +67,11 @@ def correlation_p(
     if len(first) < FEWEST_FOR_VALUE or not (first.any() and second.any()):
         return None
     exact = math.factorial(len(first)) <= permutations
-    shuffled = np.array(list(orders(second))) if exact else _shuffles(second, permutations, seed)
-    larger = np.count_nonzero(np.abs(shuffled @ first) >= abs(first @ second) - ROUNDING)
-    return float(larger / len(shuffled) if exact else (1 + larger) / (1 + permutations))
+    if exact:
+        shuffled = np.array(list(orders(second)))
+    else:
+        shuffled = np.random.default_rng(seed).permuted(np.tile(second, (permutations, 1)), axis=1)
+    return permutation_p(np.abs(shuffled @ first) >= abs(first @ second) - ROUNDING, exact)
 
 
 def _estimate(x: NDArray[np.float64], y: NDArray[np.float64], *, rank: bool) -> Estimate:
@@ -117,7 +113,3 @@ def _midranks(side: NDArray[np.float64]) -> NDArray[np.float64]:
     below = (side[:, None] > side).sum(axis=1)
     upto = (side[:, None] >= side).sum(axis=1)
     return (below + 1 + upto) / 2
-
-
-def _shuffles(side: NDArray[np.float64], count: int, seed: int) -> NDArray[np.float64]:
-    return np.random.default_rng(seed).permuted(np.tile(side, (count, 1)), axis=1)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.soft_labels import LEVELS, checked_soft, ordinal_agreement
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, ratio
 
 START = (0.5, 1.5)
 """The cuts that round a mean level to the nearest."""
@@ -86,11 +86,7 @@ def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike, start: tuple[float, float]
 
 
 def keep_cuts(
-    levels_mean: ArrayLike,
-    soft: ArrayLike,
-    groups: Sequence[Hashable],
-    folds: Sequence[Hashable],
-    start: tuple[float, float] = START,
+    levels_mean: ArrayLike, soft: ArrayLike, groups: Sequence[Hashable], folds: Sequence[Hashable]
 ) -> KeptCuts:
     """Fit cuts to all items, and keep them only if cuts fitted out of fold beat the start by more than chance.
 
@@ -99,31 +95,22 @@ def keep_cuts(
     there are at least ten, else one item. Silence is decided as follows. No items: the start, and no gain.
     One fold, or cuts that change no level: gain 0, and the start.
 
-    Args:
-        levels_mean: Mean level of each item's verdicts, in [0, 2]: shape (n,).
-        soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        groups: Key of the group of each item.
-        folds: Fold of each item; a group is in one fold.
-        start: The cuts to begin with, in rising order.
-
-    Raises:
-        ValueError: The lengths differ, a group is in two folds, a mean level is outside [0, 2], a soft label is
-            not a distribution, or the start does not rise.
+    Arguments and errors are as in `fit_cuts`, besides the group of each item and its fold: a group is in one.
     """
     means, labels = _checked(levels_mean, soft)
     if not len(means) == len(groups) == len(folds):
         raise ValueError(f"one group and fold an item: {len(means)}, {len(groups)} and {len(folds)} differ")
     if len(set(zip(groups, folds, strict=True))) > len(set(groups)):
         raise ValueError("a group is in one fold, or its items would be graded with cuts that saw it")
-    fitted = fit_cuts(means, labels, start)
-    levels = apply_cuts(means, start)
-    gains = ordinal_agreement(_out_of_fold(means, labels, folds, start), labels) - ordinal_agreement(levels, labels)
+    fitted = fit_cuts(means, labels)
+    levels = apply_cuts(means, START)
+    gains = ordinal_agreement(_out_of_fold(means, labels, folds), labels) - ordinal_agreement(levels, labels)
     units = Units.of(groups)
     parts = np.stack([gains, np.ones(len(gains))], axis=1)
-    gain = units.estimate(parts, _mean, undefined="no items")
-    low98, high98 = units.claim_bounds(parts, _mean, bounds=(-1, 1))
+    gain = units.estimate(parts, ratio, undefined="no items")
+    low98, high98 = units.claim_bounds(parts, ratio, bounds=(-1, 1))
     kept = low98 is not None and low98 > 0
-    return KeptCuts(fitted if kept else start, fitted, kept, gain, low98, high98)
+    return KeptCuts(fitted if kept else START, fitted, kept, gain, low98, high98)
 
 
 def _gains(means: NDArray[np.float64], labels: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -137,19 +124,14 @@ def _gains(means: NDArray[np.float64], labels: NDArray[np.float64], places: NDAr
 
 
 def _out_of_fold(
-    means: NDArray[np.float64], labels: NDArray[np.float64], folds: Sequence[Hashable], start: tuple[float, float]
+    means: NDArray[np.float64], labels: NDArray[np.float64], folds: Sequence[Hashable]
 ) -> NDArray[np.intp]:
     """The level of each item by cuts that were fitted to the other folds: shape (n,)."""
     levels = np.zeros(len(means), dtype=np.intp)
     for fold in dict.fromkeys(folds):
         inside = np.array([key == fold for key in folds])
-        levels[inside] = apply_cuts(means[inside], fit_cuts(means[~inside], labels[~inside], start))
+        levels[inside] = apply_cuts(means[inside], fit_cuts(means[~inside], labels[~inside]))
     return levels
-
-
-def _mean(sums: NDArray[np.float64]) -> float | None:
-    """The mean from a sum and a count."""
-    return float(sums[0] / sums[1]) if sums[1] else None
 
 
 def _checked(levels_mean: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -8,7 +8,7 @@ label in both gradings. Other than kappa it stays high where nearly all items ha
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
@@ -21,21 +21,21 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
 
     All gradings equal: 1, and not undefined as kappa is.
 
-    Args:
-        table: Shape (k, k): how often the first gave the row's label and the second the column's, labels in
-            rising order. Counts are at least 0 and need not be whole.
-        weight: How disagreement grows with the distance of the labels.
+    Arguments and errors are as in `kappa`.
 
     Returns:
         None where it is undefined: no counts, or fewer than two labels.
-
-    Raises:
-        ValueError: The table is not square, or a count is below 0 or not finite.
     """
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
         raise ValueError(f"AC needs a square table of counts, not {counts.tolist()!r}")
-    return _ac(counts, weight)
+    labels, total = len(counts), counts.sum()
+    if labels < 2 or not total > 0:
+        return None
+    weights = 1 - disagreement(labels, weight)
+    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * total)
+    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares))
+    return float((np.sum(weights * counts) / total - chance) / (1 - chance))
 
 
 def ac_estimate(
@@ -47,32 +47,10 @@ def ac_estimate(
 ) -> Estimate:
     """AC1 (weight "none") or AC2 of two gradings, with its jackknife interval, clipped at 1.
 
-    One group at a time is left out where there are at least ten, else one item. Silence and ties are
+    Arguments, units and errors are as in `kappa_estimate`; the number of labels matters. Silence and ties are
     decided as follows. No items, or fewer than two labels: no value. One unit, or the same without any (as
     when all agree): no bounds.
-
-    Args:
-        first: The first grading's labels, one an item.
-        second: The second grading's labels, aligned with `first`.
-        labels: All labels in rising order, each once, whether they occur or not: their number matters.
-        groups: Key of the group of each item.
-        weight: How disagreement grows with the distance of the labels.
-
-    Raises:
-        ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
-    tables = cross_tables(first, second, labels)
-    if len(tables) != len(groups):
-        raise ValueError(f"one group an item: {len(tables)} and {len(groups)} differ")
-    units, bounds = Units.of(groups), (-np.inf, 1)
-    return units.estimate(tables, lambda table: _ac(table, weight), undefined="fewer than two labels", bounds=bounds)
-
-
-def _ac(counts: NDArray[np.float64], weight: Weight) -> float | None:
-    labels, total = len(counts), counts.sum()
-    if labels < 2 or not total > 0:
-        return None
-    weights = 1 - disagreement(labels, weight)
-    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * total)
-    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares))
-    return float((np.sum(weights * counts) / total - chance) / (1 - chance))
+    tables, bounds = cross_tables(first, second, labels), (-np.inf, 1)
+    undefined = "fewer than two labels"
+    return Units.of(groups).estimate(tables, lambda table: ac(table, weight), undefined=undefined, bounds=bounds)

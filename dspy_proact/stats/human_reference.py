@@ -19,12 +19,11 @@ from dspy_proact.stats.alpha import coincidences
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.kappa import BOTH, kappa
 from dspy_proact.stats.tally import tally
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Statistic, Units, gain
 
-BOTH = (-2.0, 2.0)
-"""Where the difference of two kappas can be."""
+NOTHING = Estimate(None, reason="no item with two ratings")
 
 
 @dataclass(frozen=True)
@@ -80,38 +79,28 @@ def human_reference(
     shared = counts.sum(axis=1) >= 2
     keys = [key for key, shares in zip(groups, shared, strict=True) if shares]
     tables = _tables(counts[shared], grades[shared])
-    one_human, judged, difference = (
-        _estimate(tables, _Kappas(weight, which), keys) for which in ((1, 0), (0, 1), (-1, 1))
-    )
-    exact = np.trace(tables, axis1=2, axis2=3)
-    exact_one_human, exact_judge = (_share(exact[:, which], keys) for which in (0, 1))
+    units = Units.of(keys)
+
+    def told(parts: NDArray[np.float64], statistic: Statistic, bounds: tuple[float, float] = (-1.0, 1.0)) -> Estimate:
+        return units.estimate(parts, statistic, undefined="all gradings equal", bounds=bounds) if keys else NOTHING
+
+    def of_table(table: NDArray[np.float64]) -> float | None:
+        return kappa(table, weight)
+
+    one_human = told(tables[:, 0], of_table)
+    # Rounding must not lift a share of equal grades above 1.
+    exact = np.minimum(np.trace(tables, axis1=2, axis2=3), 1)
+    exact_one_human, exact_judge = (cluster_mean(exact[:, which], keys) if keys else NOTHING for which in (0, 1))
     return HumanReference(
         items=len(keys),
         ratings=int(counts[shared].sum()),
         one_human=one_human,
-        judge=judged,
-        difference=difference,
+        judge=told(tables[:, 1], of_table),
+        difference=told(tables, gain(of_table), BOTH),
         best_attainable=_best_attainable(one_human, weight),
         exact_one_human=exact_one_human,
         exact_judge=exact_judge,
     )
-
-
-@dataclass(frozen=True)
-class _Kappas:
-    """A sum of the human kappa and the judge's, each times a factor; None where one that counts is undefined."""
-
-    weight: Weight
-    factors: tuple[int, int]
-
-    def __call__(self, tables: NDArray[np.float64]) -> float | None:
-        total = 0.0
-        for table, factor in zip(tables, self.factors, strict=True):
-            one = kappa(table, self.weight) if factor else 0.0
-            if one is None:
-                return None
-            total += factor * one
-        return total
 
 
 def _tables(counts: NDArray[np.float64], grades: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,27 +111,10 @@ def _tables(counts: NDArray[np.float64], grades: NDArray[np.float64]) -> NDArray
     return np.stack([human, judged], axis=1)
 
 
-def _estimate(tables: NDArray[np.float64], statistic: _Kappas, keys: Sequence[Hashable]) -> Estimate:
-    if not keys:
-        return Estimate(None, reason="no item with two ratings")
-    bounds = BOTH if all(statistic.factors) else (-1.0, 1.0)
-    return Units.of(keys).estimate(tables, statistic, undefined="all gradings equal", bounds=bounds)
-
-
-def _share(equal: NDArray[np.float64], keys: Sequence[Hashable]) -> Estimate:
-    """Mean share of equal grades; rounding must not lift one above 1."""
-    if not keys:
-        return Estimate(None, reason="no item with two ratings")
-    return cluster_mean(np.minimum(equal, 1), keys)
-
-
 def _best_attainable(one_human: Estimate, weight: Weight) -> Estimate:
     """The square root of one human's kappa, and of its bounds, with nothing below 0."""
     if weight != "quadratic":
         return Estimate(None, reason="known for quadratic weights only")
-    value, low, high = (_root(number) for number in (one_human.value, one_human.low, one_human.high))
+    numbers = (one_human.value, one_human.low, one_human.high)
+    value, low, high = (None if number is None else math.sqrt(max(number, 0)) for number in numbers)
     return Estimate(value, low, high, one_human.reason)
-
-
-def _root(number: float | None) -> float | None:
-    return None if number is None else math.sqrt(max(number, 0))

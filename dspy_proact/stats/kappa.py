@@ -7,12 +7,15 @@ margins that have nothing to do with each other. 1 is perfect agreement, 0 chanc
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.tally import cross_tables
 from dspy_proact.stats.units import Units
+
+BOTH = (-2.0, 2.0)
+"""Where the difference of two kappas can be."""
 
 
 def kappa(table: ArrayLike, weight: Weight) -> float | None:
@@ -68,5 +71,9 @@ def kappa_estimate(
     given = {*first, *second}
     if len(set(labels)) < len(labels) or not given <= set(labels):
         raise ValueError(f"labels must name every grading once: {labels!r} for {given!r}")
-    tables = cross_tables(first, second, labels)
+    return kappa_of_items(cross_tables(first, second, labels), groups, weight)
+
+
+def kappa_of_items(tables: NDArray[np.float64], groups: Sequence[Hashable], weight: Weight = "quadratic") -> Estimate:
+    """Kappa of the sum of one table an item, shape (n, k, k); intervals, silence and ties as in `kappa_estimate`."""
     return Units.of(groups).estimate(tables, lambda table: kappa(table, weight), undefined="all gradings equal")

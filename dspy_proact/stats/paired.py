@@ -10,7 +10,6 @@ there far too often, since cases of one group move together.
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,18 +17,13 @@ from numpy.typing import NDArray
 from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom, standard_error
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.swap import TIE, permutation_p, swaps_of
 from dspy_proact.stats.table import Table, checked_scores, tabulate
 
 POWER = 0.80
 """Probability with which the smallest detectable difference is detected."""
-FLIPS = 9_999
-"""Random flips, where there are too many to take all."""
-ALL_FLIPS = 13
-"""Up to so many groups that differ, all their flips are taken: 8,192."""
 FEWEST = 6
 """With fewer groups the smallest two-sided p, 2 / 2^G, is above 5 %."""
-TIE = 1e-9
-"""Statistics within this of each other, or this share, are equal but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +90,8 @@ def macro_paired_difference(
     pairs: no value. With one group: no bounds. With two to four: bounds with the warning that they are
     too narrow. A flip turns all of a group's pairs, in every stratum.
 
-    Args:
-        a: Scores of the first run, shape (n,), each in [0, 1], higher is better.
-        b: Scores of the second run on the same cases, likewise.
-        groups: Key of the group of each pair; a group may have pairs in several strata.
-        strata: Stratum of each pair.
-        order: The strata to average over, each once; at least one.
-        seed: As in `paired_difference`.
+    Arguments are as in `paired_difference`, besides the stratum of each pair (a group may have pairs in several) and
+    the order of the strata to average over, each once and at least one.
 
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
@@ -145,17 +134,14 @@ def _difference(table: Table, differ: bool) -> tuple[Estimate, float | None]:
 
 
 def _flip_p(table: Table, seed: int) -> float:
-    """Share of the flips whose statistic is at least the observed one: all flips, or random ones and it."""
+    """Share of the flips, which are swaps of the runs, whose statistic is at least the observed one."""
     table, observed = _canonical(table)
     # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
     moving = np.any(table.sums != 0, axis=1)
-    count = int(moving.sum())
-    exact = count <= ALL_FLIPS
-    chosen = _all_signs(count) if exact else _random_signs(count, seed)
+    chosen, exact = swaps_of(int(moving.sum()), seed)
     signs = np.ones((len(chosen), table.groups))
-    signs[:, moving] = chosen
-    larger = np.count_nonzero(_at_least(_statistics(table, signs), _statistics(table, observed)))
-    return float(larger / len(signs) if exact else (1 + larger) / (1 + len(signs)))
+    signs[:, moving] = 1 - 2 * chosen
+    return permutation_p(_at_least(_statistics(table, signs), _statistics(table, observed)), exact)
 
 
 def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
@@ -170,16 +156,6 @@ def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
     keys = np.hstack([sums.round(9), table.counts])
     place = np.lexsort(keys.T)
     return replace(table, sums=sums[place], counts=table.counts[place]), turns[place].T
-
-
-def _all_signs(groups: int) -> NDArray[np.float64]:
-    """Every row of +1 and -1: shape (2^groups, groups)."""
-    return np.array(list(product((1.0, -1.0), repeat=groups)))
-
-
-def _random_signs(groups: int, seed: int) -> NDArray[np.float64]:
-    bits = np.random.default_rng(seed).integers(0, 2, size=(FLIPS, groups))
-    return 1 - 2 * bits.astype(np.float64)
 
 
 def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -206,7 +182,10 @@ def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.fl
 def _at_least(
     flipped: tuple[NDArray[np.float64], NDArray[np.float64]], observed: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> NDArray[np.bool_]:
-    """Whether each flip is at least as far from 0 as the observed one; where both are inf, by the plain mean."""
+    """Whether each flip is at least as far from 0 as the observed one; where both are inf, by the plain mean.
+
+    Within `TIE`, or this share, studentised means are equal.
+    """
     if np.isinf(observed[0]).all():
         return np.isinf(flipped[0]) & (flipped[1] >= observed[1] - TIE)
     return flipped[0] >= observed[0] - TIE * (1 + observed[0])

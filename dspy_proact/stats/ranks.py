@@ -95,13 +95,9 @@ def _pair_p(one: Counted, other: Counted, design_effect: float) -> float:
         return 1.0
     first, second = one.variance, other.variance
     if min(first, second) == 0:
-        first = second = _pooled(one, other)
+        # That of the cases of both put together.
+        count = one.count + other.count
+        within = (one.count * one.variance + other.count * other.variance) / count
+        first = second = within + one.count * other.count * ((one.mean - other.mean) / count) ** 2
     error = math.sqrt(design_effect * (first / one.count + second / other.count))
     return math.erfc(abs(one.mean - other.mean) / error / math.sqrt(2))
-
-
-def _pooled(one: Counted, other: Counted) -> float:
-    """Variance of the cases of both models put together."""
-    count = one.count + other.count
-    within = (one.count * one.variance + other.count * other.variance) / count
-    return within + one.count * other.count * ((one.mean - other.mean) / count) ** 2

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import ROUNDING, standard_error
 from dspy_proact.stats.figure import Figure
-from dspy_proact.stats.table import checked_scores, tabulate
+from dspy_proact.stats.table import checked_scores, numbered, tabulate
 
 NOISE = 0.1
 """Share of a variance that noise may have before more repeats are worth their price."""
+NONE = Figure(0.0)
+"""No variance."""
 
 
 @dataclass(frozen=True)
@@ -72,87 +74,68 @@ def repeats(
     group_of = dict(zip(cases, groups, strict=True))
     if any(group_of[case] != group for case, group in zip(cases, groups, strict=True)):
         raise ValueError("a case is in one group, and here one is in two")
-    nested = _Nested.of(checked, cases, list(zip(cases, responses, strict=True)))
-    effect = _design_effect(nested.case_means, list(group_of.values()))
-    case, within, response, judge = nested.components()
+    by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))
+    case, within, response, judge = _components(checked, by_case, by_response)
+    effect = _design_effect(_means(checked, by_case), list(group_of.values()))
     return Repeats(
         case,
         within,
         response,
         judge,
         effect,
-        epochs_worth=_repeats_worth(_noise_ratio(within, effect, case)),
-        judge_epochs_worth=_repeats_worth(_noise_ratio(judge, effect, case, response)),
+        epochs_worth=_repeats_worth(within, effect, case),
+        judge_epochs_worth=_repeats_worth(judge, effect, case, response),
     )
 
 
-@dataclass(frozen=True)
-class _Nested:
-    """Sums of squares of scores nested in responses nested in cases."""
+def _means(scores: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Mean score of each place: shape (places,)."""
+    return np.bincount(place, scores) / np.bincount(place)
 
-    sizes: NDArray[np.float64]
-    """Verdicts of each case: shape (cases,)."""
-    response_sizes: NDArray[np.float64]
-    """Verdicts of each response: shape (responses,)."""
-    spread: float
-    """Sum over the cases of the squares of its responses' sizes, over its own size."""
-    case_means: NDArray[np.float64]
-    """Mean score of each case: shape (cases,)."""
-    between_cases: float
-    between_responses: float
-    between_verdicts: float
-    """The sums of squares, weighted by verdicts."""
 
-    @classmethod
-    def of(cls, scores: NDArray[np.float64], cases: Sequence[Hashable], responses: Sequence[Hashable]) -> "_Nested":
-        by_case, sizes = _places(cases)
-        by_response, response_sizes = _places(responses)
-        means = np.bincount(by_case, scores, len(sizes)) / sizes
-        response_means = np.bincount(by_response, scores, len(response_sizes)) / response_sizes
-        return cls(
-            sizes,
-            response_sizes,
-            float(np.sum(response_sizes[by_response] / sizes[by_case])),
-            means,
-            float(np.sum((means[by_case] - scores.mean()) ** 2)) if len(scores) else 0.0,
-            float(np.sum((response_means[by_response] - means[by_case]) ** 2)),
-            float(np.sum((scores - response_means[by_response]) ** 2)),
-        )
+def _components(
+    scores: NDArray[np.float64], by_case: NDArray[np.intp], by_response: NDArray[np.intp]
+) -> tuple[Figure[float], Figure[float], Figure[float], Figure[float]]:
+    """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one.
 
-    def components(self) -> tuple[Figure[float], Figure[float], Figure[float], Figure[float]]:
-        """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one."""
-        verdicts, responses, cases = float(self.sizes.sum()), len(self.response_sizes), len(self.sizes)
-        if not cases:
-            missing = Figure[float](None, "no scores")
-            return missing, missing, missing, missing
-        repeated = Figure[float](None, "no repeated verdicts")
-        judge = repeated if verdicts == responses else Figure(_floored(self.between_verdicts / (verdicts - responses)))
-        if responses == cases:
-            missing = Figure[float](None, "no repeated responses")
-            return missing, missing, missing, judge
-        # Without repeated verdicts the judge's part cannot be told from the responses' and stays in it.
-        judged = judge.value or 0.0
-        reply = _floored((self.between_responses - (responses - cases) * judged) / (verdicts - self.spread))
-        within = Figure(reply + judged)
-        response = repeated if judge.value is None else Figure(reply)
-        if cases == 1:
-            return Figure(None, "one case"), within, response, judge
-        of_replies = self.spread - np.sum(self.response_sizes**2) / verdicts
-        of_cases = verdicts - np.sum(self.sizes**2) / verdicts
-        case = (self.between_cases - (cases - 1) * judged - of_replies * reply) / of_cases
-        return Figure(_floored(float(case))), within, response, judge
+    They come from the sums of squares between cases, between responses and between verdicts, weighted by verdicts.
+
+    Args:
+        scores: Of verdicts on responses to cases: shape (n,).
+        by_case: The case of each verdict, as a number.
+        by_response: The response of each verdict, likewise.
+    """
+    sizes, response_sizes = np.bincount(by_case), np.bincount(by_response)
+    verdicts, responses, cases = len(scores), len(response_sizes), len(sizes)
+    if not cases:
+        missing = Figure[float](None, "no scores")
+        return missing, missing, missing, missing
+    of_case, of_response = _means(scores, by_case)[by_case], _means(scores, by_response)[by_response]
+    repeated = Figure[float](None, "no repeated verdicts")
+    between_verdicts = np.sum((scores - of_response) ** 2)
+    judge = repeated if verdicts == responses else Figure(_floored(between_verdicts / (verdicts - responses)))
+    if responses == cases:
+        missing = Figure[float](None, "no repeated responses")
+        return missing, missing, missing, judge
+    # Without repeated verdicts the judge's part cannot be told from the responses' and stays in it.
+    judged = judge.value or 0.0
+    spread = np.sum(response_sizes[by_response] / sizes[by_case])
+    between_responses = np.sum((of_response - of_case) ** 2)
+    reply = _floored((between_responses - (responses - cases) * judged) / (verdicts - spread))
+    within = Figure(reply + judged)
+    response = repeated if judge.value is None else Figure(reply)
+    if cases == 1:
+        return Figure(None, "one case"), within, response, judge
+    of_replies = spread - np.sum(response_sizes**2) / verdicts
+    of_cases = verdicts - np.sum(sizes**2) / verdicts
+    between_cases = np.sum((of_case - scores.mean()) ** 2)
+    case = (between_cases - (cases - 1) * judged - of_replies * reply) / of_cases
+    return Figure(_floored(case)), within, response, judge
 
 
 def _floored(variance: float) -> float:
     """The variance, or 0 where it is below 0 or nothing but rounding."""
-    return variance if variance > ROUNDING else 0.0
-
-
-def _places(keys: Sequence[Hashable]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """The keys numbered as they first appear, and how often each occurs."""
-    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-    places = np.array([number[key] for key in keys], dtype=np.intp)
-    return places, np.bincount(places, minlength=len(number)).astype(np.float64)
+    return float(variance) if variance > ROUNDING else 0.0
 
 
 def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Figure[float]:
@@ -168,25 +151,18 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
     return Figure(max(1.0, (standard_error(table.influence, table.shares) / alone) ** 2))
 
 
-def _noise_ratio(
-    noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] | None = None
-) -> Figure[float]:
-    """Variance of the noise over what is left without it: design effect * case, and another variance."""
-    other = other or Figure(0.0)
-    for figure in (noise, case, effect, other):
+def _repeats_worth(
+    noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] = NONE
+) -> Figure[int]:
+    """Smallest K at which noise / K is at most 0.1 (effect * case + other + noise / K), the variance of a mean."""
+    figures = (noise, case, effect, other)
+    for figure in figures:
         if figure.value is None:
-            return figure
-    assert noise.value is not None and effect.value is not None  # noqa: PT018
-    assert case.value is not None and other.value is not None  # noqa: PT018
-    left = effect.value * case.value + other.value
-    if noise.value == 0:
-        return Figure(0.0)
-    return Figure(noise.value / left) if left > 0 else Figure(None, "cases do not differ")
-
-
-def _repeats_worth(ratio: Figure[float]) -> Figure[int]:
-    """Smallest number of repeats with ratio / repeats at most 0.1 of itself and 1: at least 9 times the ratio."""
-    if ratio.value is None:
-        return Figure(None, ratio.reason)
-    # Less a hair, so that rounding does not ask for one repeat more.
-    return Figure(max(1, math.ceil(ratio.value * (1 - NOISE) / NOISE - 1e-9)))
+            return Figure(None, figure.reason)
+    within, between, factor, rest = (figure.value or 0.0 for figure in figures)
+    left = factor * between + rest
+    if within and not left:
+        return Figure(None, "cases do not differ")
+    # At least 9 times their ratio. Less a hair, so that rounding does not ask for one repeat more.
+    ratio = within / left if within else 0.0
+    return Figure(max(1, math.ceil(ratio * (1 - NOISE) / NOISE - 1e-9)))

@@ -9,6 +9,7 @@ Groups are of unequal size: a log-normal number of subgroups, rounded, at least 
 a subgroup, or, with probability 0.1, two. Their number has nothing to do with the effects.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -115,9 +116,8 @@ def simulate_run(rng: np.random.Generator, groups: int, cuts: Thresholds, effect
         cuts: Which latent numbers score what.
         effects: How much of the latent variance is whose.
     """
-    frame = _Frame.drawn(rng, groups)
-    scores = cuts.scores(frame.latent(rng, effects, frame.shared(rng, effects)))
-    return SimulatedRun(scores, frame.group.tolist(), cuts.mean)
+    group_of, latent = _drawn_cases(rng, groups, effects)
+    return SimulatedRun(cuts.scores(latent()), group_of, cuts.mean)
 
 
 def simulate_pair(
@@ -125,53 +125,36 @@ def simulate_pair(
 ) -> SimulatedPair:
     """Draw two runs on the same cases of new groups.
 
-    Args:
-        rng: Where chance comes from.
-        groups: Number of groups, at least 1.
-        cuts: Which latent numbers score what in the first run; the second's are shifted.
-        effects: How much of the latent variance is whose.
-        difference: True difference of the population means, b - a.
+    Arguments are as in `simulate_run`. The cuts are the first run's; the second's are shifted, so that the true
+    difference of the population means, b - a, is as given.
 
     Raises:
         ValueError: The second run's mean would leave (0, 1).
     """
-    frame = _Frame.drawn(rng, groups)
-    shared = frame.shared(rng, effects)
+    group_of, latent = _drawn_cases(rng, groups, effects)
     raised = cuts.raised(difference) if difference else cuts
-    a, b = (each.scores(frame.latent(rng, effects, shared)) for each in (cuts, raised))
-    return SimulatedPair(a, b, frame.group.tolist(), raised.mean - cuts.mean)
+    a, b = (each.scores(latent()) for each in (cuts, raised))
+    return SimulatedPair(a, b, group_of, raised.mean - cuts.mean)
 
 
-@dataclass(frozen=True)
-class _Frame:
-    """Which subgroup and group each case is of, counted from 0: each of shape (n,)."""
+def _drawn_cases(
+    rng: np.random.Generator, groups: int, effects: Effects
+) -> tuple[list[int], Callable[[], NDArray[np.float64]]]:
+    """The group of each of n new cases, counted from 0, and what draws the latent numbers of a run: shape (n,)."""
+    median, sigma = GROUP_SIZE
+    subgroups = np.maximum(1, np.rint(median * rng.lognormal(0, sigma, groups))).astype(np.intp)
+    of_subgroup = np.repeat(np.arange(groups), subgroups)
+    subgroup = np.repeat(np.arange(len(of_subgroup)), 1 + (rng.random(len(of_subgroup)) < SECOND_CASE))
+    group, case = of_subgroup[subgroup], np.arange(len(subgroup))
 
-    subgroup: NDArray[np.intp]
-    group: NDArray[np.intp]
+    def effect(variance: float, place: NDArray[np.intp]) -> NDArray[np.float64]:
+        """A normal effect of this variance for each place, given to all that have it."""
+        return (np.sqrt(variance) * rng.standard_normal(int(place[-1]) + 1))[place]
 
-    @classmethod
-    def drawn(cls, rng: np.random.Generator, groups: int) -> "_Frame":
-        median, sigma = GROUP_SIZE
-        subgroups = np.maximum(1, np.rint(median * rng.lognormal(0, sigma, groups))).astype(np.intp)
-        of_subgroup = np.repeat(np.arange(groups), subgroups)
-        subgroup = np.repeat(np.arange(len(of_subgroup)), 1 + (rng.random(len(of_subgroup)) < SECOND_CASE))
-        return cls(subgroup, of_subgroup[subgroup])
+    shared = effect(effects.group, group) + effect(effects.subgroup, subgroup) + effect(effects.case, case)
 
-    def shared(self, rng: np.random.Generator, effects: Effects) -> NDArray[np.float64]:
-        """What runs on these cases have in common, of each latent number: shape (n,)."""
-        return (
-            _effect(rng, effects.group, self.group)
-            + _effect(rng, effects.subgroup, self.subgroup)
-            + _effect(rng, effects.case, np.arange(len(self.subgroup)))
-        )
+    def latent() -> NDArray[np.float64]:
+        chance = effect(effects.chance, case)
+        return shared + effect(effects.run, group) + chance
 
-    def latent(self, rng: np.random.Generator, effects: Effects, shared: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Latent numbers of one run: what is shared, the run in its groups, and chance."""
-        chance = _effect(rng, effects.chance, np.arange(len(self.subgroup)))
-        return shared + _effect(rng, effects.run, self.group) + chance
-
-
-def _effect(rng: np.random.Generator, variance: float, place: NDArray[np.intp]) -> NDArray[np.float64]:
-    """A normal effect of this variance for each place, given to all that have it."""
-    effects = np.sqrt(variance) * rng.standard_normal(int(place[-1]) + 1)
-    return effects[place]
+    return group.tolist(), latent

@@ -28,17 +28,7 @@ class Slate:
 def slates(
     ratings: Sequence[Sequence[Hashable]], raters: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]
 ) -> list[Slate]:
-    """The slate of each person, in the order in which they first appear.
-
-    Args:
-        ratings: The labels that each item was given.
-        raters: Who gave them, aligned with `ratings`.
-        labels: All labels in rising order, each once, whether they occur or not.
-
-    Raises:
-        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, or a rating is not in
-            `labels`.
-    """
+    """The slate of each person, in the order in which they first appear; arguments and errors are as in `alt_test`."""
     if [len(item) for item in ratings] != [len(people) for people in raters]:
         raise ValueError("one rater a rating: the lengths differ")
     if any(len(set(people)) < len(people) for people in raters):
@@ -48,12 +38,9 @@ def slates(
     for place, (item, people) in enumerate(zip(ratings, raters, strict=True)):
         for label, rater in zip(item, people, strict=True):
             given.setdefault(rater, []).append((place, label))
-    return [_slate(rater, places, counts, labels) for rater, places in given.items()]
-
-
-def _slate(
-    rater: Hashable, given: Sequence[tuple[int, Hashable]], counts: NDArray[np.float64], labels: Sequence[Hashable]
-) -> Slate:
-    items = np.array([place for place, _ in given], dtype=np.intp)
-    own = tally([[label] for _, label in given], labels)
-    return Slate(rater, items, own, counts[items] - own)
+    told: list[Slate] = []
+    for rater, graded in given.items():
+        items = np.array([place for place, _ in graded], dtype=np.intp)
+        own = tally([[label] for _, label in graded], labels)
+        told.append(Slate(rater, items, own, counts[items] - own))
+    return told

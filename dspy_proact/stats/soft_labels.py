@@ -56,7 +56,8 @@ def ordinal_agreement(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]
         Shape (n,), each in [0, 1], higher is better.
 
     Raises:
-        ValueError: A level is not 0, 1 or 2, or a soft label is not a distribution over three levels.
+        ValueError: The lengths differ, a level is not 0, 1 or 2, or a soft label is not a distribution over three
+            levels.
     """
     given, labels = checked_levels(levels, soft)
     distance = np.abs(given[:, None] - np.arange(LEVELS))
@@ -64,12 +65,7 @@ def ordinal_agreement(levels: ArrayLike, soft: ArrayLike) -> NDArray[np.float64]
 
 
 def checked_levels(levels: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Levels and soft labels as arrays of shape (n,) and (n, 3).
-
-    Raises:
-        ValueError: A level is not 0, 1 or 2, or the lengths differ, or a soft label is not a distribution over
-            three levels.
-    """
+    """Levels and soft labels as arrays of shape (n,) and (n, 3); errors as in `ordinal_agreement`."""
     labels = checked_soft(soft)
     given = np.asarray(levels, dtype=np.float64)
     if given.shape != labels.shape[:1] or not np.isin(given, np.arange(LEVELS)).all():

@@ -5,10 +5,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.kappa import kappa_of_items
 from dspy_proact.stats.slates import slates
 from dspy_proact.stats.tally import tally
-from dspy_proact.stats.units import Units
 
 
 @dataclass(frozen=True)
@@ -33,25 +32,11 @@ def standings(
     labels: Sequence[Hashable],
     groups: Sequence[Hashable],
 ) -> list[Standing]:
-    """Compare each person with the others and with the judge.
+    """Compare each person, in the order in which they first appear, with the others and with the judge.
 
-    Intervals leave out one group at a time where there are at least ten, else one item. Silence and ties are
-    decided as follows. No shared items, or gradings that are all equal (0 / 0): no value. Undefined without one
-    unit, or the same without any: no bounds.
-
-    Args:
-        ratings: The labels that people gave each item.
-        raters: Who gave them, aligned with `ratings`.
-        judge: The judge's label, one an item.
-        labels: All labels in rising order, each once, whether they occur or not.
-        groups: Key of the group of each item.
-
-    Returns:
-        One for each person, in the order in which they first appear.
-
-    Raises:
-        ValueError: The lengths differ, a person rated an item twice, `labels` repeats one, or a grading is not in
-            `labels`.
+    Arguments and errors are as in `alt_test`. Intervals leave out one group at a time where there are at least ten,
+    else one item. Silence and ties are decided as follows. No shared items, or gradings that are all equal (0 / 0):
+    no value. Undefined without one unit, or the same without any: no bounds.
     """
     if not len(ratings) == len(raters) == len(judge) == len(groups):
         raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
@@ -71,5 +56,4 @@ def _kappa(reference: NDArray[np.float64], own: NDArray[np.float64], keys: Seque
     """Quadratic kappa of a person's labels against a distribution, both of shape (m, k)."""
     if not keys:
         return Estimate(None, reason="no item that others rated too")
-    tables = reference[:, :, None] * own[:, None, :]
-    return Units.of(keys).estimate(tables, lambda table: kappa(table, "quadratic"), undefined="all gradings equal")
+    return kappa_of_items(reference[:, :, None] * own[:, None, :], keys)

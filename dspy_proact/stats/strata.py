@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from dspy_proact.stats.cluster import ROUNDING
 from dspy_proact.stats.disagreement import disagreement
 from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.tally import tally
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,7 @@ class Strata:
 
     @classmethod
     def of(cls, soft: NDArray[np.float64], strata: Sequence[Hashable], order: Sequence[Hashable]) -> "Strata":
-        """Sort the items of soft labels into strata.
-
-        Args:
-            soft: Soft label of each item: shape (n, 3).
-            strata: Stratum of each item, one of `order`.
-            order: The strata, each once.
+        """Sort items with soft labels, of shape (n, 3), into their strata, each of which `order` names once.
 
         Raises:
             ValueError: The lengths differ, or `order` does not name every stratum once.
@@ -41,8 +37,7 @@ class Strata:
             raise ValueError(f"one stratum a soft label: {len(strata)} and {len(soft)} differ")
         if len(set(order)) < len(order) or not set(strata) <= set(order):
             raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
-        member = np.array([[float(stratum == name) for name in order] for stratum in strata])
-        member = member.reshape(len(soft), len(order))
+        member = tally([[stratum] for stratum in strata], order)
         levels = np.count_nonzero(member.T @ soft, axis=1)
         labels = member[:, levels > 1].sum(axis=0)
         without = tuple(name for name, count in zip(order, levels, strict=True) if count == 1)

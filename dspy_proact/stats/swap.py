@@ -5,13 +5,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import ROUNDING
+from dspy_proact.stats.table import added_up, numbered
 
 SWAPS = 9_999
 """Random swaps, where there are too many to take all."""
 ALL_SWAPS = 13
-"""Up to so many groups that differ, all their swaps are taken: 8,192."""
+"""Up to so many groups, all their swaps are taken: 8,192."""
 TIE = 1e-9
-"""Differences within this of each other are equal but for rounding."""
+"""Statistics within this of each other are equal but for rounding."""
 
 Statistics = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 """A statistic of each of B sums: shape (B, ...) to (B,)."""
@@ -38,13 +39,12 @@ def swap_p(
         The share of swaps whose difference is at least as far from 0, in (0, 1]: of all, or of random ones and the
         data.
     """
-    pairs, observed = _canonical(_by_group(np.stack([before, after], axis=1), groups))
+    sums = added_up(np.stack([before, after], axis=1), numbered(groups))
+    pairs, observed = _canonical(sums.reshape(len(sums), 2, -1))
     shift = pairs[:, 1] - pairs[:, 0]
     # To swap what is equal changes nothing, so that only the other groups need to be gone through.
     moving = np.any(np.abs(shift) > ROUNDING, axis=1)
-    count = int(moving.sum())
-    exact = count <= ALL_SWAPS
-    chosen = _all_swaps(count) if exact else np.random.default_rng(seed).integers(0, 2, size=(SWAPS, count))
+    chosen, exact = swaps_of(int(moving.sum()), seed)
     first, second = pairs.sum(axis=0)
 
     def differences(swaps: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -54,16 +54,19 @@ def swap_p(
         return np.abs(other - one)
 
     reached = differences(observed[moving][None])
-    larger = np.count_nonzero(differences(chosen) >= reached - TIE)
-    return float(larger / len(chosen) if exact else (1 + larger) / (1 + len(chosen)))
+    return permutation_p(differences(chosen) >= reached - TIE, exact)
 
 
-def _by_group(pairs: NDArray[np.float64], groups: Sequence[Hashable]) -> NDArray[np.float64]:
-    """Items' numbers, shape (n, 2, ...), added up within each group and laid flat: shape (G, 2, m)."""
-    number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
-    sums = np.zeros((len(number), *pairs.shape[1:]))
-    np.add.at(sums, [number[key] for key in groups], pairs)
-    return sums.reshape(len(number), 2, -1)
+def swaps_of(groups: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+    """Rows of 1 for a group that is swapped and 0 for one that is not, shape (B, groups), and whether these are all."""
+    if groups <= ALL_SWAPS:
+        return np.array(list(product((0, 1), repeat=groups)), dtype=np.intp), True
+    return np.random.default_rng(seed).integers(0, 2, size=(SWAPS, groups)), False
+
+
+def permutation_p(reached: NDArray[np.bool_], exact: bool) -> float:
+    """Share of permutations that reached what was observed, in (0, 1]: of all, or of random ones and the data."""
+    return float(np.mean(reached) if exact else (1 + np.count_nonzero(reached)) / (1 + len(reached)))
 
 
 def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
@@ -78,8 +81,3 @@ def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     oriented = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
     place = np.lexsort(oriented.reshape(len(pairs), -1).round(9).T)
     return oriented[place], turned[place].astype(np.intp)
-
-
-def _all_swaps(groups: int) -> NDArray[np.intp]:
-    """Every row of 0 and 1: shape (2^groups, groups)."""
-    return np.array(list(product((0, 1), repeat=groups)), dtype=np.intp)

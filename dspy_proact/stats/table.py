@@ -83,21 +83,24 @@ class Table:
 def tabulate(
     values: NDArray[np.float64], groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
 ) -> Table:
-    """Sum the values by group, as they first appear, and stratum, in `order`.
-
-    Args:
-        values: Array of shape (n,).
-        groups: Key of the group of each value.
-        strata: Stratum of each value, one of `order`.
-        order: The strata, each once.
-    """
-    row = {group: index for index, group in enumerate(dict.fromkeys(groups))}
+    """Sum the values, of shape (n,), by group, as they first appear, and by stratum, each named once in `order`."""
     column = {stratum: index for index, stratum in enumerate(order)}
-    cells = [row[group] for group in groups], [column[stratum] for stratum in strata]
-    sums, counts = np.zeros((2, len(row), len(column)))
-    np.add.at(sums, cells, values)
-    np.add.at(counts, cells, 1)
-    return Table(sums, counts, tuple(order))
+    member = np.eye(len(order))[[column[stratum] for stratum in strata]]
+    place = numbered(groups)
+    return Table(added_up(member * values[:, None], place), added_up(member, place), tuple(order))
+
+
+def numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
+    """The keys as numbers from 0, as they first appear: shape (n,)."""
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    return np.array([number[key] for key in keys], dtype=np.intp)
+
+
+def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The parts, shape (n, ...), added up where they have one place, as `numbered` gives it: shape (places, ...)."""
+    sums = np.zeros((int(place.max(initial=-1)) + 1, *parts.shape[1:]))
+    np.add.at(sums, place, parts)
+    return sums
 
 
 def checked_scores(
@@ -106,12 +109,7 @@ def checked_scores(
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
 ) -> NDArray[np.float64]:
-    """The scores as an array of shape (n,), with one group and one known stratum for each.
-
-    Raises:
-        ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
-            `order` is empty or repeats a stratum.
-    """
+    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does."""
     scores = np.asarray(scores, dtype=np.float64)
     if not scores.shape == (len(groups),) == (len(strata),):
         raise ValueError(f"one group and stratum a score: {scores.shape}, {len(groups)} and {len(strata)} differ")

@@ -27,15 +27,12 @@ def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> 
 def cross_tables(
     first: Sequence[Hashable], second: Sequence[Hashable], labels: Sequence[Hashable]
 ) -> NDArray[np.float64]:
-    """One table of counts an item, with its 1 where the first grading's row meets the second's column.
+    """One table an item, shape (n, k, k), with its 1 where the first grading's row meets the second's column.
 
     Args:
         first: The first grading's labels, one an item.
         second: The second grading's labels, aligned with `first`.
         labels: All labels, each once.
-
-    Returns:
-        Shape (n, k, k).
 
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.

@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import UPPER, degrees_of_freedom
+from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.jackknife import jackknife
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.table import ENOUGH_GROUPS as ENOUGH_FOR_A_CLAIM
-from dspy_proact.stats.table import VERY_WIDE
+from dspy_proact.stats.table import VERY_WIDE, added_up, numbered
 
 ENOUGH_GROUPS = 10
 """From here on whole groups are left out and not single items."""
@@ -39,24 +38,15 @@ class Units:
 
     @classmethod
     def of(cls, groups: Sequence[Hashable]) -> "Units":
-        """The units of items with these groups.
-
-        Args:
-            groups: Key of the group of each item.
-        """
+        """The units of items, of each of which the key of its group is given."""
         if len(set(groups)) < ENOUGH_GROUPS:
             return cls("item", np.arange(len(groups)))
         return cls.whole(groups)
 
     @classmethod
     def whole(cls, groups: Sequence[Hashable]) -> "Units":
-        """The units of items that are never left out singly: whole groups, however few there are.
-
-        Args:
-            groups: Key of the group of each item.
-        """
-        number = {key: index for index, key in enumerate(dict.fromkeys(groups))}
-        return cls("group", np.array([number[key] for key in groups], dtype=np.intp))
+        """The units of items that are never left out singly: whole groups, however few there are."""
+        return cls("group", numbered(groups))
 
     @property
     def df(self) -> float:
@@ -82,10 +72,15 @@ class Units:
             statistic: The number from the sum of the parts, of shape (...).
             undefined: The reason where the statistic is undefined.
             bounds: The least and the greatest value that the statistic can have.
+
+        Raises:
+            ValueError: The lengths differ.
         """
+        if len(parts) != len(self.place):
+            raise ValueError(f"one group an item: {len(parts)} and {len(self.place)} differ")
         if not len(parts):
             return Estimate(None, reason="no items")
-        sums = self._sums(parts)
+        sums = added_up(parts, self.place)
         value = statistic(sums.sum(axis=0))
         if value is None:
             return Estimate(None, reason=undefined)
@@ -106,11 +101,47 @@ class Units:
         reach = (plain.high - plain.value) * t_quantile(CLAIM, self.df) / t_quantile(UPPER, self.df)
         return max(bounds[0], plain.value - reach), min(bounds[1], plain.value + reach)
 
-    def _sums(self, parts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The items' parts, added up within each unit: shape (units, ...)."""
-        sums = np.zeros((int(self.place.max()) + 1, *parts.shape[1:]))
-        np.add.at(sums, self.place, parts)
-        return sums
+
+def ratio(sums: NDArray[np.float64]) -> float | None:
+    """The first sum by the second, such as a mean of values and ones; None where the second is 0."""
+    return float(sums[0] / sums[1]) if sums[1] else None
+
+
+def gain(statistic: Statistic) -> Statistic:
+    """Of two sums at a time, the second's statistic minus the first's; None where either is undefined."""
+
+    def gained(sums: NDArray[np.float64]) -> float | None:
+        first, second = map(statistic, sums)
+        return None if first is None or second is None else second - first
+
+    return gained
+
+
+def jackknife(
+    value: float, left_out: Sequence[float | None], df: float, *, unit: str, bounds: tuple[float, float] = (-1, 1)
+) -> Estimate:
+    """A statistic with its delete-one-unit jackknife interval, clipped to the statistic's range.
+
+    SE^2 = (n - 1) / n sum (left_out_i - value)^2, and the bounds are value +- t SE (Efron & Tibshirani 1993, 11).
+
+    Silence is decided as follows, always without bounds. One unit, or a statistic that is undefined without
+    one of them: it rests on that unit. The same without any: there is no spread to estimate.
+
+    Args:
+        value: The statistic of all units.
+        left_out: The statistic without each unit in turn; None where it is undefined.
+        df: Degrees of freedom of t: n - 1 for units of equal weight.
+        unit: What a unit is called, in the reasons.
+        bounds: The least and the greatest value that the statistic can have.
+    """
+    defined = [other for other in left_out if other is not None]
+    if len(defined) < len(left_out) or len(left_out) < 2:
+        return Estimate(value, reason=f"rests on one {unit}")
+    error = math.sqrt((len(defined) - 1) / len(defined) * sum((other - value) ** 2 for other in defined))
+    if error < ROUNDING:
+        return Estimate(value, reason=f"the same without any {unit}")
+    reach = t_quantile(UPPER, df) * error
+    return Estimate(value, max(bounds[0], value - reach), min(bounds[1], value + reach))
 
 
 def _others(sums: NDArray[np.float64]) -> NDArray[np.float64]:
