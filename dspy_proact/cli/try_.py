@@ -18,7 +18,7 @@ from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.model import NamedModel, model_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
-from dspy_proact.cli.options.scope import PHASES
+from dspy_proact.cli.options.scope import phase_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
@@ -84,12 +84,7 @@ _PLACE = Section(
     Heading.ASKED,
     (
         click.Option(["--trigger", "triggers"], multiple=True, metavar="KEY", help="Try this trigger; repeatable."),
-        click.Option(
-            ["--phase", "phases"],
-            multiple=True,
-            type=PHASES,
-            help="Three triggers of this phase; may be repeated. Default: RECOVERY.",
-        ),
+        phase_option("Three triggers of this phase; may be repeated. Default: RECOVERY."),
         click.Option(
             ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
         ),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ def label_options(default: str, named: str, whose: str) -> Bundle:
     """
     options = (
         click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
-        click.Option(["--run"], type=click.Path(path_type=Path), help="Run whose responses a file of ratings is of."),
-        click.Option(
-            ["--items"], type=click.Path(path_type=Path), help="File of the items that a file of ratings is of."
-        ),
+        path_option("--run", "Run whose responses a file of ratings is of."),
+        path_option("--items", "File of the items that a file of ratings is of."),
     )
     return Bundle("labels", (Section(Heading.ASKED, options),), Labels)
