@@ -9,6 +9,8 @@ from dspy_proact.programs import Optimizer, Recipe
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
+_PROPOSED = (3000, 500)
+"""Tokens of a question to a proposer and of its answer, about."""
 _GUARDED = 3
 """Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
@@ -37,6 +39,11 @@ class RoleForecast:
         """
         tokens = round(calls * prompt), calls * completion
         return cls(calls, *tokens, model.price.of(*tokens))
+
+    @classmethod
+    def of_proposer(cls, model: Model, recipe: Recipe) -> "RoleForecast":
+        """That of the proposer's calls in a whole compile, about."""
+        return cls.of(model, PROPOSALS[recipe.optimizer] * (recipe.folds + 1), *_PROPOSED)
 
 
 @dataclass(frozen=True)
@@ -101,11 +108,6 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
 def candidates_at_most(recipe: Recipe) -> int:
     """Programs whose guards may be looked at."""
     return recipe.trials + _GUARDED
-
-
-def proposals(recipe: Recipe) -> int:
-    """Questions to the proposer of the whole compile, about."""
-    return PROPOSALS[recipe.optimizer] * (recipe.folds + 1)
 
 
 def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:

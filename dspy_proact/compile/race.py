@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from math import ceil, sqrt
 from statistics import fmean
-from typing import Generic
+from typing import Any, Generic
 
 import dspy
 
@@ -70,27 +70,26 @@ class Race(Generic[P]):
             for place, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
         ]
 
+    def without(self, out: Collection[int]) -> list[Candidate[P]]:
+        """The candidates after a race without some of them: who was dropped for their sake may win now."""
+        self.run([place for place in range(len(self.programs)) if place not in out])
+        return self.candidates()
+
     def _try(self, places: Sequence[int], size: int) -> None:
         """Have candidates answer as many examples, and a like part of the watched ones, where they have not yet."""
-        watched = ceil(len(self._watched) * size / len(self._compared))
-        answer = self._training.scored, self._training.harmed
+        watched = self._watched[: ceil(len(self._watched) * size / len(self._compared))]
+        kinds: list[tuple[Callable[[P, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
+            (self._training.scored, self._scores, self._compared[:size]),
+            (self._training.harmed, self._harms, watched),
+        ]
         todo = [
-            *(
-                (kind, row, place, example)
-                for kind, rows, examples in (
-                    (0, self._scores, self._compared[:size]),
-                    (1, self._harms, self._watched[:watched]),
-                )
-                for place in places
-                for row in [rows[place]]
-                for example in examples[len(row) :]
-            )
+            (rows[place], partial(answer, self.programs[place], example))
+            for answer, rows, examples in kinds
+            for place in places
+            for example in examples[len(rows[place]) :]
         ]
-        work: list[Callable[[], float | None]] = [
-            partial(answer[kind], self.programs[place], example) for kind, _, place, example in todo
-        ]
-        for (_, row, _, _), value in zip(todo, side_by_side(work, self._training.width), strict=True):
-            row.append(value)  # pyright: ignore[reportArgumentType] - a score is never None
+        for (row, _), value in zip(todo, side_by_side([work for _, work in todo], self._training.width), strict=True):
+            row.append(value)
 
     def _beats(self, rival: int, place: int, size: int) -> bool:
         """Whether a rival is likely to stay ahead without doing more harm."""

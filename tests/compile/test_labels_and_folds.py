@@ -13,7 +13,6 @@ from tuning import QUOTE, item, study
 from dspy_proact.compile import Labelled, grouped_folds, labelled
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
@@ -165,7 +164,7 @@ def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
 )
 def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades, reason, before, reasoning, evidence):
     one = rated(0, grades, reason=reason)
-    (example,) = Gold({one.key: before}).examples([one])
+    example = one.worked(before)
     assert (example.grade, example.reasoning, example.evidence) == (str(one.consensus), reasoning, evidence)
     assert set(example.keys()) == {*GradeResponse.fields, "key"}
     assert isinstance(example, dspy.Example)

@@ -82,7 +82,7 @@ _ROUNDING = 1e-9
 
 def offer_rate(examined: Mapping[str, Examined], controls: Sequence[Probe]) -> float | None:
     """Share of control turns with an unwanted offer, of those that could be read; None without any."""
-    return _mean([float(pushed) for probe in controls if (pushed := examined[probe.key].pushed) is not None])
+    return _mean([pushed for probe in controls if (pushed := examined[probe.key].pushed) is not None])
 
 
 def _mean(values: Sequence[float]) -> float | None:

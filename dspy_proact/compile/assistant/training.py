@@ -6,11 +6,12 @@ from functools import cached_property
 
 import dspy
 
-from dspy_proact.compile.assistant.examiner import Examiner
+from dspy_proact.compile.assistant.examiner import Examined, Examiner
 from dspy_proact.compile.assistant.guards import Guards, Measured
 from dspy_proact.compile.assistant.probe import Probe
 from dspy_proact.compile.assistant.teacher import teacher_of, worked_examples
 from dspy_proact.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.compile.texts import said_in
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Grade, Verdict
@@ -77,8 +78,7 @@ class AssistantTraining(Training[Assistant]):
         """Whether it offers what nobody asked for: 1 or 0."""
         view = self.probes[example.key].view
         assert isinstance(view, ControlView), "what is watched is a control turn"
-        offers = self.examiner.offers(view, prediction.response)
-        return float(bool(offers.unwanted)) if offers else None
+        return Examined(prediction.response, offers=self.examiner.offers(view, prediction.response)).pushed
 
     def broken(self, program: Assistant) -> tuple[str, ...]:
         """Guards that it does not keep against the student."""
@@ -99,9 +99,8 @@ class AssistantTraining(Training[Assistant]):
         verdict, probe, response = self._verdict(example, prediction), self.probes[example.key], prediction.response
         if verdict is None:
             return "The judge's verdict on this response could not be read."
-        turns = [text for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
-        view = _triggered(probe)
-        told = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]), self.withheld)
+        seen = "\n".join([*said_in(probe.conversation), response])
+        told = tellable(verdict.reasoning, _triggered(probe).rubric, seen, self.withheld)
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
             f"The judge graded this response {verdict.grade}.",

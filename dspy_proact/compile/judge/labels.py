@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import dspy
 
 from dspy_proact.compile.folds import units_of
+from dspy_proact.compile.texts import tamed
 from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import tame
-from dspy_proact.types import Grade, Phase, Rating, Turn
+from dspy_proact.types import Grade, Phase, Rating, Verdict
 from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
@@ -55,14 +56,31 @@ class Labelled:
         """The inputs of the judge, and the key."""
         return dspy.Example(
             key=self.key,
-            conversation=[
-                Turn(user=tame(turn.user), assistant=None if turn.assistant is None else tame(turn.assistant))
-                for turn in self.view.conversation
-            ],
+            conversation=tamed(self.view.conversation),
             turn=self.view.turn,
             rubric=self.view.rubric,
             response=tame(self.response),
         ).with_inputs("conversation", "turn", "rubric", "response")
+
+    def worked(self, before: Verdict | None = None) -> dspy.Example:
+        """The example with what a judge that agrees with people would have answered.
+
+        The grade is the people's consensus, the reasoning that of a person who gave it, or else the judge's where it
+        gave it too. The quotes are the judge's that stand in the response, whatever its grade: what they quote is
+        there.
+
+        Args:
+            before: Verdict of the judge that a compile starts from; None where it gave none.
+        """
+        grade = self.consensus
+        reasons = [rating.reason.strip() for rating in self.ratings if rating.grade is grade and rating.reason.strip()]
+        if not reasons and before is not None and before.grade is grade:
+            reasons = [before.reasoning]
+        quotes = [quote.text for quote in (before.evidence if before else ()) if quote.start is not None]
+        example = self.example
+        example.reasoning = next(iter(reasons), f"People graded this response {grade}.")
+        example.evidence, example.grade = quotes, str(grade)
+        return example
 
 
 def labelled(ratings: Ratings) -> tuple[Labelled, ...]:

@@ -10,10 +10,9 @@ import dspy
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, grouped_folds, split
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
-from dspy_proact.compile.judge.training import JudgeTraining
+from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
 from dspy_proact.compile.judge.votes import Votes, rollouts, vote
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.programs import Cuts, Judge, Recipe
@@ -66,10 +65,21 @@ class JudgeTask:
 
     def training(self, train: Sequence[Labelled], before: Mapping[str, Graded]) -> JudgeTraining:
         """A third of the units, about, is compared on; answers shown rest on the start's verdicts on the others."""
-        gold = Gold({key: next(iter(graded.votes.read), None) for key, graded in before.items()})
-        parts = split(train, self.recipe.seed)
-        lms = self.judge_lm, self.proposer_lm
-        return JudgeTraining.of(self.start.judge.deepcopy(), parts, gold, lms, self.width)
+        learn, compare = split(train, self.recipe.seed)
+        items = [*learn, *compare]
+        return JudgeTraining(
+            student=self.start.judge.deepcopy(),
+            learn=[item.example for item in learn],
+            compare=[item.example for item in compare],
+            groups={item.key: item.scenario for item in items},
+            task_lm=self.judge_lm,
+            proposer_lm=self.proposer_lm,
+            proposal=PROPOSAL,
+            width=self.width,
+            items={item.key: item for item in items},
+            metric=AgreementMetric(items),
+            answers=[item.worked(next(iter(before[item.key].votes.read), None)) for item in learn],
+        )
 
     def finished(self, chosen: Chosen[Judge], training: JudgeTraining) -> CutJudge:
         """The judge with the cuts that its verdicts call for, on responses of which none is shown in it.

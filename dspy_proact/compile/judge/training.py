@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import dspy
 
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.judge.labels import Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric, feedback
 from dspy_proact.compile.training import Proposal, Training
@@ -45,40 +44,6 @@ class JudgeTraining(Training[Judge]):
     """By its labels."""
     answers: Sequence[dspy.Example]
     """The examples to learn from, as a judge that agrees with people would have answered them."""
-
-    @classmethod
-    def of(
-        cls,
-        student: Judge,
-        parts: tuple[Sequence[Labelled], Sequence[Labelled]],
-        gold: Gold,
-        lms: tuple[dspy.LM, dspy.LM],
-        width: int,
-    ) -> "JudgeTraining":
-        """A training set in two parts, to learn from and to compare on.
-
-        Args:
-            student: Where tuning starts.
-            parts: No unit is in both.
-            gold: Words their answers.
-            lms: The judge's and the proposer's.
-            width: Examples at once.
-        """
-        learn, compare = parts
-        items = [*learn, *compare]
-        return cls(
-            student=student,
-            learn=[item.example for item in learn],
-            compare=[item.example for item in compare],
-            groups={item.key: item.scenario for item in items},
-            task_lm=lms[0],
-            proposer_lm=lms[1],
-            proposal=PROPOSAL,
-            width=width,
-            items={item.key: item for item in items},
-            metric=AgreementMetric(items),
-            answers=gold.examples(learn),
-        )
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:
