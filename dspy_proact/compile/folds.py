@@ -2,7 +2,7 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -36,6 +36,13 @@ class Fold(Generic[Item]):
     train: tuple[Item, ...]
     test: tuple[Item, ...]
 
+    @classmethod
+    def of(cls, items: Sequence[Item], test: Collection[str]) -> "Fold[Item]":
+        """The items in their order; those of some units are tested."""
+        return cls(
+            tuple(item for item in items if item.unit not in test), tuple(item for item in items if item.unit in test)
+        )
+
 
 def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
@@ -62,13 +69,7 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
     for unit in sorted(order, key=lambda unit: -len(units[unit])):
         smallest = min(range(count), key=lambda place: sum(len(units[name]) for name in tests[place]))
         tests[smallest].add(unit)
-    return tuple(
-        Fold(
-            train=tuple(item for item in items if item.unit not in test),
-            test=tuple(item for item in items if item.unit in test),
-        )
-        for test in tests
-    )
+    return tuple(Fold.of(items, test) for test in tests)
 
 
 def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:

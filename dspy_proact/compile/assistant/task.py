@@ -104,13 +104,7 @@ def folds_of(probes: Sequence[Probe], phases: Sequence[Phase], recipe: Recipe) -
         raise _too_few(chosen, units, phases, recipe)
     for place, unit in enumerate(sorted({probe.unit for probe in probes} - units)):
         tests[place % len(tests)].add(unit)
-    return tuple(
-        Fold(
-            tuple(probe for probe in probes if probe.unit not in test),
-            tuple(probe for probe in probes if probe.unit in test),
-        )
-        for test in tests
-    )
+    return tuple(Fold.of(probes, test) for test in tests)
 
 
 def _too_few(chosen: Sequence[Probe], units: Collection[str], phases: Sequence[Phase], recipe: Recipe) -> UsageError:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 
 import dspy
 
 from dspy_proact.compile.assistant.examiner import Examined, Examiner
 from dspy_proact.compile.assistant.guards import Guards, Measured
-from dspy_proact.compile.assistant.probe import Probe
-from dspy_proact.compile.assistant.teacher import teacher_of, worked_examples
+from dspy_proact.compile.assistant.probe import Probe, TamedChat
 from dspy_proact.compile.assistant.tellable import Withheld, tellable
 from dspy_proact.compile.texts import said_in
 from dspy_proact.compile.training import Proposal, Training
@@ -19,6 +19,8 @@ from dspy_proact.views import ControlView, JudgeView
 
 NO_VERDICT = 0.5
 """Score of a response whose verdict cannot be read: the judge's failure is not the assistant's."""
+HINT = files("dspy_proact.compile.assistant").joinpath("hint.txt").read_text("utf-8").strip()
+"""What a teacher is told: a bare assistant has next to nothing to teach itself."""
 _POOL = 8
 """Worked examples to draw from, at most."""
 
@@ -62,7 +64,7 @@ class AssistantTraining(Training[Assistant]):
 
     @property
     def teacher(self) -> Assistant:
-        """The student with a hint: a bare assistant has next to nothing to teach itself."""
+        """The student with a hint."""
         return teacher_of(self.student)
 
     def pool(self) -> Sequence[dspy.Example]:
@@ -120,6 +122,30 @@ class AssistantTraining(Training[Assistant]):
 
     def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> Verdict | None:
         return self.examiner.verdict(_triggered(self.probes[example.key]), prediction.response)
+
+
+def teacher_of(student: Assistant) -> Assistant:
+    """A copy that is hinted at; its students are not."""
+    teacher = student.deepcopy()
+    teacher.adapter = TamedChat(HINT)
+    return teacher
+
+
+def worked_examples(student: Assistant, probes: Sequence[Probe], examiner: Examiner, most: int) -> list[dspy.Example]:
+    """Responses of the student's teacher that the tuning judge passes, as demos; as many as asked for, if there are.
+
+    As many probes are tried at once as examples are missing, so that none is tried in vain.
+    """
+    teacher, examples, left = teacher_of(student), list[dspy.Example](), list(probes)
+    while left and len(examples) < most:
+        tried, left = left[: most - len(examples)], left[most - len(examples) :]
+        examined = examiner.examine_all(teacher, tried)
+        for probe in tried:
+            found = examined[probe.key]
+            if found.verdict and found.verdict.grade is Grade.PASS:
+                inputs = probe.example.inputs().toDict()
+                examples.append(dspy.Example(augmented=True, **inputs, response=found.response))
+    return examples
 
 
 def _triggered(probe: Probe) -> JudgeView:

@@ -1,14 +1,13 @@
 """Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
 
 from dspy_proact.compile.folds import units_of
 from dspy_proact.compile.texts import tamed
-from dspy_proact.corpus import RatedItem, Ratings
+from dspy_proact.corpus import Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import tame
 from dspy_proact.types import Grade, Phase, Rating, Verdict
@@ -95,16 +94,14 @@ def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
     rated = [item for item in ratings.items if by_item[item.key]]
     if not rated:
         raise UsageError(f"{ratings.name}: nobody has rated anything in it")
-    if any(item.view is None or item.response is None for item in rated):
-        raise UsageError(
-            f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to it; "
-            "name a folder in the official layout, or your own ratings, with --ratings"
-        )
     units = units_of([(item.scenario, item.persona or "") for item in rated])
-    return tuple(_labelled(item, by_item[item.key], units[item.scenario]) for item in rated)
-
-
-def _labelled(item: RatedItem, ratings: Sequence[Rating], unit: str) -> Labelled:
-    assert item.view is not None, "checked before"
-    assert item.response is not None, "checked before"
-    return Labelled(item.key, item.phase, item.scenario, unit, item.view, item.response, tuple(ratings))
+    found: list[Labelled] = []
+    for item in rated:
+        if item.view is None or item.response is None:
+            raise UsageError(
+                f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to "
+                "it; name a folder in the official layout, or your own ratings, with --ratings"
+            )
+        origin = item.key, item.phase, item.scenario, units[item.scenario]
+        found.append(Labelled(*origin, item.view, item.response, tuple(by_item[item.key])))
+    return tuple(found)

@@ -13,7 +13,7 @@ from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
-from dspy_proact.compile.judge.votes import Votes, rollouts, vote
+from dspy_proact.compile.judge.votes import Votes, vote
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.programs import Cuts, Judge, Recipe
 from dspy_proact.types import Phase
@@ -88,14 +88,14 @@ class JudgeTask:
         """
         judge = chosen.program
         items = [training.items[example.key] for example in training.compare]
-        lms = rollouts(self.judge_lm, self.votes)
-        votes = side_by_side([partial(vote, judge, item, lms) for item in items], self.width)
+        work = [partial(vote, judge, item, self.judge_lm, self.votes) for item in items]
+        votes = side_by_side(work, self.width)
         by_key = {item.key: each for item, each in zip(items, votes, strict=True)}
         return CutJudge(judge, fitted(items, by_key, self.recipe.seed))
 
     def test(self, tuned: CutJudge, item: Labelled) -> Graded:
         """A judge's verdicts on a response, and their level by its cuts."""
-        votes = vote(tuned.judge, item, rollouts(self.judge_lm, self.votes))
+        votes = vote(tuned.judge, item, self.judge_lm, self.votes)
         return Graded(votes, level_of(votes.level, tuned.cuts[item.phase]))
 
     def score(self, results: Mapping[str, Graded], items: Sequence[Labelled]) -> float | None:

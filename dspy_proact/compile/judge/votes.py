@@ -1,6 +1,5 @@
 """What a judge says of labelled responses, one verdict a vote."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
@@ -30,14 +29,10 @@ class Votes:
         return sum(levels) / len(levels) if levels else None
 
 
-def rollouts(lm: dspy.LM, votes: int) -> tuple[dspy.LM, ...]:
-    """A model as many times as votes are asked of it, each under a rollout of its own."""
-    return (lm, *(lm.copy(rollout_id=number) for number in range(1, votes)))
-
-
-def vote(judge: Judge, item: Labelled, lms: Sequence[dspy.LM]) -> Votes:
-    """A judge's verdicts on an item, one a model."""
-    return Votes(tuple(_verdict(judge, item, lm) for lm in lms))
+def vote(judge: Judge, item: Labelled, lm: dspy.LM, count: int) -> Votes:
+    """A judge's verdicts on an item by one model, each under a rollout of its own."""
+    lms = lm, *(lm.copy(rollout_id=number) for number in range(1, count))
+    return Votes(tuple(_verdict(judge, item, each) for each in lms))
 
 
 def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
