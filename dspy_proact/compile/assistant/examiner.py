@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import fmean
 from typing import TypeVar
 
 import dspy
@@ -90,6 +91,9 @@ class Examiner:
             return None
 
 
-def scores(examined: Mapping[str, Examined], probes: Sequence[Probe]) -> list[float]:
-    """The scores that there are, of triggers."""
-    return [score for probe in probes if (score := examined[probe.key].score) is not None]
+def mean_of(
+    number: Callable[[Examined], float | None], examined: Mapping[str, Examined], probes: Sequence[Probe]
+) -> float | None:
+    """The mean of a number over the probes that have it; None where none has."""
+    known = [each for probe in probes if (each := number(examined[probe.key])) is not None]
+    return fmean(known) if known else None

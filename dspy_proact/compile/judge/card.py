@@ -121,14 +121,7 @@ def _bias(items: Sequence[Labelled], judge: Sequence[Grade]) -> CardNumber:
 
 
 def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:
-    return {
-        "labels": gain.labels,
-        "before": CardNumber.of(gain.before),
-        "after": CardNumber.of(gain.after),
-        "difference": CardNumber.of(gain.difference),
-        "low98": gain.low98,
-        "p": p,
-    }
+    return {**dict(Gain.model_validate(gain, from_attributes=True)), "p": p}
 
 
 def _evidence(tested: Tested[Graded]) -> tuple[int, int]:

@@ -3,10 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-import dspy
-
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
-from dspy_proact.evidence import locate_quotes
 from dspy_proact.types import Grade, Phase
 
 Soft = tuple[float, float, float]
@@ -36,20 +33,6 @@ class AgreementMetric:
         total, own = self._sums[item.phase], item.soft
         rest = tuple((all_of - mine) / others for all_of, mine in zip(total, own, strict=True))
         return 0.5 + (_disagreement(level, rest) - _disagreement(level, own)) / 2
-
-
-def feedback(item: Labelled, prediction: dspy.Prediction) -> str:
-    """What people said of a response, and what the judge said; never a word of the rubric's."""
-    counts = ", ".join(f"{sum(r.grade is grade for r in item.ratings)} {grade}" for grade in reversed(LEVELS))
-    reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in item.ratings if rating.reason.strip()]
-    found = any(quote.start is not None for quote in locate_quotes(prediction.evidence, item.response))
-    lines = [
-        f"People graded this response: {counts}.",
-        *(["Their reasons:", *reasons] if reasons else []),
-        f"The judge said {prediction.grade}: {prediction.reasoning}",
-        f"Its quote {'stands' if found else 'does not stand'} in the response.",
-    ]
-    return "\n".join(lines)
 
 
 def _sums(items: Sequence[Labelled]) -> dict[Phase, Soft]:

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import dspy
 
-from dspy_proact.compile.judge.labels import Labelled
-from dspy_proact.compile.judge.metric import AgreementMetric, feedback
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.training import Proposal, Training
+from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Judge
 from dspy_proact.types import Grade
 
@@ -59,9 +60,15 @@ class JudgeTraining(Training[Judge]):
         return self.score(example, prediction) > 0.5
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """What people said."""
-        return feedback(self.items[example.key], prediction)
-
-    def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """Likewise."""
-        return self.feedback(example, prediction)
+        """What people said of a response, and what the judge said; never a word of the rubric's."""
+        item = self.items[example.key]
+        counts = ", ".join(f"{sum(r.grade is grade for r in item.ratings)} {grade}" for grade in reversed(LEVELS))
+        reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in item.ratings if rating.reason.strip()]
+        found = any(quote.start is not None for quote in locate_quotes(prediction.evidence, item.response))
+        lines = [
+            f"People graded this response: {counts}.",
+            *(["Their reasons:", *reasons] if reasons else []),
+            f"The judge said {prediction.grade}: {prediction.reasoning}",
+            f"Its quote {'stands' if found else 'does not stand'} in the response.",
+        ]
+        return "\n".join(lines)
