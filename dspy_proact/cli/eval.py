@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, read_corpus
-from dspy_proact.cli.options.defaults import EMBEDDED, HUB, default_corpus, default_judge
+from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import number_option
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.prompt import ASSISTANT
 from dspy_proact.cli.options.scope import SCOPE

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS
-from dspy_proact.cli.options.defaults import EMBEDDED, default_corpus, default_judge
+from dspy_proact.cli.options.corpus import CORPUS, default_corpus
 from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
 from dspy_proact.cli.options.scope import phase_option

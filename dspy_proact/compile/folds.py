@@ -4,7 +4,7 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dspy_proact.errors import UsageError
 
@@ -95,8 +95,8 @@ def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[It
     return shuffled(fold.train, seed), fold.test
 
 
-def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
-    """The items in an order that the seed decides, and not the order in which they come."""
+def shuffled(items: Sequence[Any], seed: int) -> list[Any]:
+    """Items that have a key, in an order that the seed decides, and not the order in which they come."""
     order = sorted(items, key=lambda item: item.key)
     random.Random(seed).shuffle(order)
     return order

@@ -7,10 +7,10 @@ is paired by example and its error is that of a mean of groups (CR1). So of two 
 in about a third of the rounds, and the better of two that lie two such errors apart in one of a thousand.
 """
 
-import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from math import ceil, sqrt
 from statistics import fmean
 from typing import Any, Generic
@@ -18,6 +18,7 @@ from typing import Any, Generic
 import dspy
 
 from dspy_proact.compile.candidate import Candidate
+from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.training import P, Training
 
@@ -111,14 +112,8 @@ def rounds(count: int) -> list[int]:
 
 def in_turns(examples: Sequence[dspy.Example], groups: Mapping[str, str], seed: int) -> list[dspy.Example]:
     """The examples in an order that the seed decides, in which groups take turns; it is that of no list."""
-    order = sorted(examples, key=lambda example: example.key)
-    random.Random(seed).shuffle(order)
-    taken: defaultdict[str, int] = defaultdict(int)
-    turns: list[int] = []
-    for example in order:
-        turns.append(taken[groups[example.key]])
-        taken[groups[example.key]] += 1
-    return [example for _, example in sorted(zip(turns, order, strict=True), key=lambda pair: pair[0])]
+    turns: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return sorted(shuffled(examples, seed), key=lambda example: next(turns[groups[example.key]]))
 
 
 def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:

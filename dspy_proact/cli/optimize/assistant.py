@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, read_corpus
-from dspy_proact.cli.options.defaults import EMBEDDED, HUB, default_corpus
+from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import path_option
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.prompt import SYSTEM_PROMPT, text_of
 from dspy_proact.cli.options.recipe import recipe_options

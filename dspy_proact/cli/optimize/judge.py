@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.defaults import EMBEDDED
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import number_option, path_option
 from dspy_proact.cli.options.labels import Labels, label_options
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.recipe import recipe_options
 from dspy_proact.cli.options.verb import Heading, Section, verb

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from dspy_proact.programs import Recipe
 
 
-def _recipe(*, optimizer: Any, trials: int, max_demos: int, folds: int, seed: int) -> "Recipe":
+def _recipe(**given: Any) -> "Recipe":
     from dspy_proact.programs import Recipe
 
-    return Recipe(optimizer=optimizer, trials=trials, max_demos=max_demos, folds=folds, seed=seed)
+    return Recipe.model_validate(given)
 
 
 _OPTIONS = (

@@ -1,6 +1,6 @@
 """How much is asked."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,25 +17,10 @@ def phase_option(told: str) -> click.Option:
     return click.Option(["--phase", "phases"], multiple=True, type=phases, help=told)
 
 
-def _scope(
-    *,
-    limit: int | None,
-    phases: tuple[str, ...],
-    judge_epochs: int | None,
-    controls: bool,
-    retry_unscored: bool,
-    epochs: int | None = None,
-) -> "Scope":
+def _scope(*, phases: tuple[str, ...], **given: Any) -> "Scope":
     from dspy_proact.runs import Scope
 
-    return Scope(
-        limit=limit,
-        strata=phases,
-        epochs=epochs,
-        judge_epochs=judge_epochs,
-        retry_unscored=retry_unscored,
-        controls=controls,
-    )
+    return Scope.model_validate({**given, "strata": phases})
 
 
 _TIMES = click.IntRange(1, 1000)

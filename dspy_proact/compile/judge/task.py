@@ -13,10 +13,29 @@ from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
-from dspy_proact.compile.judge.votes import Votes, vote
 from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.errors import ContentError
 from dspy_proact.programs import Cuts, Judge, Recipe
-from dspy_proact.types import Phase
+from dspy_proact.types import Phase, Verdict
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The verdicts on one response."""
+
+    verdicts: tuple[Verdict | None, ...]
+    """One a vote; None where it could not be read."""
+
+    @property
+    def read(self) -> list[Verdict]:
+        """Those that could be read."""
+        return [verdict for verdict in self.verdicts if verdict is not None]
+
+    @property
+    def level(self) -> float | None:
+        """Mean level of the verdicts in [0, 2]: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
+        levels = [LEVELS.index(verdict.grade) for verdict in self.read]
+        return sum(levels) / len(levels) if levels else None
 
 
 @dataclass(frozen=True)
@@ -90,8 +109,7 @@ class JudgeTask:
         items = [training.items[example.key] for example in training.compare]
         work = [partial(vote, judge, item, self.judge_lm, self.votes) for item in items]
         votes = side_by_side(work, self.width)
-        by_key = {item.key: each for item, each in zip(items, votes, strict=True)}
-        return CutJudge(judge, fitted(items, by_key, self.recipe.seed))
+        return CutJudge(judge, fitted(items, [each.level for each in votes], self.recipe.seed))
 
     def test(self, tuned: CutJudge, item: Labelled) -> Graded:
         """A judge's verdicts on a response, and their level by its cuts."""
@@ -103,3 +121,17 @@ class JudgeTask:
         metric = AgreementMetric(items)
         levels = [(item, results[item.key].level) for item in items]
         return fmean(0.0 if level is None else metric.score(item, LEVELS[level]) for item, level in levels)
+
+
+def vote(judge: Judge, item: Labelled, lm: dspy.LM, count: int) -> Votes:
+    """A judge's verdicts on an item by one model, each under a rollout of its own."""
+    lms = lm, *(lm.copy(rollout_id=number) for number in range(1, count))
+    return Votes(tuple(_verdict(judge, item, each) for each in lms))
+
+
+def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
+    try:
+        with dspy.context(lm=lm, trace=None):
+            return judge.judge_now(item.view, item.response)
+    except ContentError:
+        return None
