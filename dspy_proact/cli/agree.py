@@ -9,6 +9,7 @@ from dspy_proact.cli.options.kinds import choice_option, number_option
 from dspy_proact.cli.options.labels import Labels, label_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.report.proactbench import Choices, Study
@@ -79,7 +80,6 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
 
 
 def _study(labels: Labels, choices: "Choices") -> "Study":
-    from dspy_proact.errors import UsageError
     from dspy_proact.report.proactbench import study
 
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -91,7 +91,6 @@ def _study(labels: Labels, choices: "Choices") -> "Study":
 
 def _template(labels: Labels) -> str:
     from dspy_proact.corpus import rating_template, read_rated_items
-    from dspy_proact.errors import UsageError
     from dspy_proact.report.proactbench import items_of
 
     summary = labels.summary

@@ -208,14 +208,7 @@ class Compile(ABC, Generic[A]):
 
 
 def require_unseen(start: Path, card: Card, dialogues: Collection[str], what: str) -> None:
-    """Raise a `UsageError` where the program to start from has seen what is to be tested.
-
-    Args:
-        start: Its file.
-        card: Of the program.
-        dialogues: Marks of what is to be tested.
-        what: Their name.
-    """
+    """Raise a `UsageError` where the program to start from has seen one of the dialogues that are to be tested."""
     if seen := card.learned_from.intersection(dialogues):
         raise UsageError(
             f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "

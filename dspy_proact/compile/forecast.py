@@ -29,14 +29,7 @@ class RoleForecast:
 
     @classmethod
     def of(cls, model: Model, calls: int, prompt: float, completion: int) -> "RoleForecast":
-        """That of so many calls of a model.
-
-        Args:
-            model: Whose price holds.
-            calls: Their number.
-            prompt: Tokens of a prompt.
-            completion: Tokens of an answer.
-        """
+        """That of so many calls of a model, by the tokens of a prompt and of an answer."""
         tokens = round(calls * prompt), calls * completion
         return cls(calls, *tokens, model.price.of(*tokens))
 

@@ -198,15 +198,11 @@ def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
 
 def signature_hash(signature: type[dspy.Signature]) -> str:
     """sha256 of names, order, roles, types and descriptions; not of the instruction, which compiling changes."""
-    rows = [
-        [
-            name,
-            field.json_schema_extra["__dspy_field_type"],  # pyright: ignore[reportOptionalSubscript, reportIndexIssue]
-            field.json_schema_extra["desc"],  # pyright: ignore[reportOptionalSubscript, reportIndexIssue]
-            _untitled(TypeAdapter[Any](field.annotation or Any).json_schema()),
-        ]
-        for name, field in signature.fields.items()
-    ]
+    rows: list[list[Any]] = []
+    for name, field in signature.fields.items():
+        dspys: Any = field.json_schema_extra
+        schema = _untitled(TypeAdapter[Any](field.annotation or Any).json_schema())
+        rows.append([name, dspys["__dspy_field_type"], dspys["desc"], schema])
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 

@@ -71,9 +71,9 @@ def number_option(
     return click.Option([flag], type=kind, metavar=metavar, default=default, show_default=True, help=told)
 
 
-def choice_option(flag: str, among: Sequence[str], told: str) -> click.Option:
+def choice_option(flag: str, among: Sequence[str], told: str, default: str | None = None) -> click.Option:
     """An option that takes one of some words, the first of them by default."""
-    return click.Option([flag], type=click.Choice(among), default=among[0], show_default=True, help=told)
+    return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=told)
 
 
 def path_option(flag: str, told: str, folder: bool = True) -> click.Option:

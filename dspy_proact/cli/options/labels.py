@@ -42,13 +42,7 @@ class Labels:
 
 
 def label_options(default: str, named: str, whose: str) -> Bundle:
-    """The options of labels, which come as one `Labels`.
-
-    Args:
-        default: Where none are named.
-        named: What may be named.
-        whose: What these are.
-    """
+    """The options of labels, which come as one `Labels`; by default, of what may be named, and whose these are."""
     options = (
         click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
         path_option("--run", "Run whose responses a file of ratings is of."),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.kinds import number_option
+from dspy_proact.cli.options.kinds import choice_option, number_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
@@ -28,11 +28,5 @@ _OPTIONS = (
 
 def recipe_options(optimizers: Sequence[str]) -> Bundle:
     """The options of a compile by one of these optimizers, which come as one `Recipe`."""
-    optimizer = click.Option(
-        ["--optimizer"],
-        type=click.Choice(optimizers),
-        default="search",
-        show_default=True,
-        help="Who looks for a better program.",
-    )
+    optimizer = choice_option("--optimizer", optimizers, "Who looks for a better program.", "search")
     return Bundle("recipe", (Section(Heading.RECIPE, (optimizer, *_OPTIONS)),), _recipe)

@@ -26,14 +26,7 @@ _ENOUGH = 200
 
 
 def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
-    """The card of a compile on these items; numbers are out of fold.
-
-    Args:
-        items: The labelled responses.
-        compiled: What came of it.
-        provenance: With what it was made.
-        price: Of the judge.
-    """
+    """The card of a compile on these items, by a judge of this price; numbers are out of fold."""
     read, before, after = compiled.both(items, _level)
     gains = improvement(
         before,

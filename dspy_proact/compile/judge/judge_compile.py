@@ -66,7 +66,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         gate: Gate | None = None,
     ):
         self.ratings, self.votes, self.items = ratings, votes, labelled(ratings)
-        self._artefact = self._checked(read_judge(start), start) if start else None
+        self._artefact = self._checked(start) if start else None
         spec = ModelSpec.of(judge)
         models = {"judge": (spec, JUDGE), "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
         super().__init__(models, recipe or Recipe(), gate)
@@ -126,9 +126,9 @@ class JudgeCompile(Compile[JudgeArtefact]):
             card=make_card(task.items, compiled, made, self.models["judge"].price),
         )
 
-    def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
+    def _checked(self, path: Path) -> JudgeArtefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
-        dialogues = {item.dialogue for item in self.items}
+        artefact, dialogues = read_judge(path), {item.dialogue for item in self.items}
         require_unseen(path, artefact.card, dialogues, "the conversations that these ratings are of")
         if artefact.votes != self.votes:
             raise UsageError(f"{path}: asks for {artefact.votes} verdicts a response; give --votes {artefact.votes}")
