@@ -11,8 +11,6 @@ PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 4
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
 _PROPOSED = (3000, 500)
 """Tokens of a question to a proposer and of its answer, about."""
-_GUARDED = 3
-"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,7 @@ class Forecast:
 
 
 def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
-    """Answers that an optimizer asks of the program on one training set, repairs apart.
-
-    Args:
-        recipe: Names it.
-        learn: Examples to learn from.
-        compare: Examples that candidates are compared on.
-    """
+    """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart."""
     trials = recipe.trials
     return (
         compare
@@ -96,11 +88,6 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
-
-
-def candidates_at_most(recipe: Recipe) -> int:
-    """Programs whose guards may be looked at."""
-    return recipe.trials + _GUARDED
 
 
 def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:

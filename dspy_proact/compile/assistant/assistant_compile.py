@@ -13,13 +13,7 @@ from dspy_proact.compile.assistant.task import AssistantTask, folds_of
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import (
-    Forecast,
-    RoleForecast,
-    answers_at_most,
-    candidates_at_most,
-    mean_tokens,
-)
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
@@ -48,6 +42,8 @@ from dspy_proact.views import AssistantView, JudgeView
 
 ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(name for name in OPTIMIZERS if name != "labeled")
 """Labelled few-shot is none of them: nobody has written the responses that it would show."""
+_GUARDED = 3
+"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
 
 class AssistantCompile(Compile[AssistantArtefact]):
@@ -182,7 +178,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         controls = len(controls_among(train))
         others = len(of_phases(train, [phase for phase in Phase if phase not in self.phases]))
         looked_at = {"offers": controls, "length": len(chosen), "phases": others}
-        guarded = sum(looked_at[guard] for guard in self.margins) * (candidates_at_most(self.recipe) + 1)
+        guarded = sum(looked_at[guard] for guard in self.margins) * (self.recipe.trials + _GUARDED + 1)
         # A search looks at control turns in every trial, and asks a teacher beside the student.
         searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0
         return answers_at_most(self.recipe, learn, compare) + searched + guarded

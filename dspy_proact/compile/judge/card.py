@@ -11,13 +11,7 @@ from dspy_proact.compile.judge.task import CutJudge, Graded
 from dspy_proact.compile.task import Tested
 from dspy_proact.compile.texts import criteria_of, overlap, said_in
 from dspy_proact.programs import CardNumber, CardUsage, Gain, Judge, JudgeCard, PhaseCard, Provenance
-from dspy_proact.stats import (
-    Improvement,
-    cluster_mean,
-    human_reference,
-    improvement,
-    paired_difference,
-)
+from dspy_proact.stats import Improvement, cluster_mean, human_reference, improvement, paired_difference
 from dspy_proact.types import Grade, Phase
 
 CompiledJudge = Compiled[Judge, CutJudge, Graded]

@@ -1,13 +1,10 @@
 """What a judge is tuned to: agreement with people beyond what a constant answer earns."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.types import Grade, Phase
-
-Soft = tuple[float, float, float]
-"""Share of the ratings at each level: FAIL, PARTIAL, PASS."""
 
 
 class AgreementMetric:
@@ -21,8 +18,10 @@ class AgreementMetric:
     """
 
     def __init__(self, items: Sequence[Labelled]):
-        self._sums: Mapping[Phase, Soft] = _sums(items)
-        self._counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
+        self._counts = Counter(item.phase for item in items)
+        self._sums: dict[Phase, Sequence[float]] = dict.fromkeys(Phase, (0.0, 0.0, 0.0))
+        for item in items:
+            self._sums[item.phase] = [a + b for a, b in zip(self._sums[item.phase], item.soft, strict=True)]
 
     def score(self, item: Labelled, grade: Grade) -> float:
         """The score of a grade for an item, in [0, 1], higher is better; 0.5 where its phase has no other item."""
@@ -33,14 +32,6 @@ class AgreementMetric:
         total, own = self._sums[item.phase], item.soft
         rest = tuple((all_of - mine) / others for all_of, mine in zip(total, own, strict=True))
         return 0.5 + (_disagreement(level, rest) - _disagreement(level, own)) / 2
-
-
-def _sums(items: Sequence[Labelled]) -> dict[Phase, Soft]:
-    sums: defaultdict[Phase, Soft] = defaultdict(lambda: (0.0, 0.0, 0.0))
-    for item in items:
-        fail, partial, full = (a + b for a, b in zip(sums[item.phase], item.soft, strict=True))
-        sums[item.phase] = (fail, partial, full)
-    return sums
 
 
 def _disagreement(level: int, soft: Sequence[float]) -> float:
