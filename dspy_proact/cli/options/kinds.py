@@ -72,7 +72,7 @@ def number_option(
 
 
 def choice_option(flag: str, among: Sequence[str], told: str, default: str | None = None) -> click.Option:
-    """An option that takes one of some words, the first of them by default."""
+    """An option that takes one of some words, the first of them where no other is the default."""
     return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=told)
 
 

@@ -42,7 +42,7 @@ class Labels:
 
 
 def label_options(default: str, named: str, whose: str) -> Bundle:
-    """The options of labels, which come as one `Labels`; by default, of what may be named, and whose these are."""
+    """The options of labels, which come as one `Labels`; `named` is what may be named, `whose` whose these are."""
     options = (
         click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
         path_option("--run", "Run whose responses a file of ratings is of."),

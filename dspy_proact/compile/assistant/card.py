@@ -23,7 +23,7 @@ NO_CONTROLS = "the corpus has no control turns"
 
 
 def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Provenance, price: Price) -> AssistantCard:
-    """The card of a compile of an assistant of this price; numbers are out of fold, by the reporting judge."""
+    """The card of a compile, at the price of the assistant; numbers are out of fold, by the reporting judge."""
     probes, seed, models = task.items, provenance.recipe.seed, provenance.models
     chosen, controls = of_phases(probes, task.phases), controls_among(probes)
     target = _compared(chosen, compiled, lambda examined: examined.score, seed)

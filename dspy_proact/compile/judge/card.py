@@ -20,7 +20,7 @@ _ENOUGH = 200
 
 
 def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
-    """The card of a compile on these items, by a judge of this price; numbers are out of fold."""
+    """The card of a compile on these items, at the price of the judge; numbers are out of fold."""
     read, before, after = compiled.both(items, _level)
     gains = improvement(
         before,
