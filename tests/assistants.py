@@ -10,8 +10,7 @@ from server import Answer, Sent, Server, is_about_offers, offers, verdict
 from tuning import provenance
 
 from dspy_proact.compile import AssistantCompile
-from dspy_proact.compile.assistant.teacher import HINT
-from dspy_proact.compile.assistant.training import PROPOSAL
+from dspy_proact.compile.assistant.training import HINT, PROPOSAL
 from dspy_proact.corpus import Corpus
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import (

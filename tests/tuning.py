@@ -12,7 +12,6 @@ from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
 from dspy_proact.compile import JudgeCompile, labelled
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.training import variant
 from dspy_proact.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
@@ -237,7 +236,7 @@ def artefact(
 ) -> JudgeArtefact:
     """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
     judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
-    judge.grade.demos = Gold({}).examples(labelled(study()))[:demos]
+    judge.grade.demos = [each.worked() for each in labelled(study())[:demos]]
     return JudgeArtefact(
         signature=signature_hash(GradeResponse),
         state=predictor_state(judge.grade, GradeResponse),

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.kinds import choice_option, number_option
 from dspy_proact.cli.options.labels import Labels, label_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.report.proactbench import Choices, Study
@@ -16,25 +18,16 @@ if TYPE_CHECKING:
 _COMPARED = Section(
     Heading.COMPARED,
     (
-        click.Option(
-            ["--consensus"],
-            type=click.Choice(["published", "soft"]),
-            default="published",
-            show_default=True,
-            help="One label an item, its commonest grade; or the share of each grade.",
+        choice_option(
+            "--consensus",
+            ("published", "soft"),
+            "One label an item, its commonest grade; or the share of each grade.",
+        ),
+        number_option(
+            "--min-ratings", click.IntRange(1), "Compare the judge on items with as many; alpha keeps all.", default=1
         ),
         click.Option(
-            ["--min-ratings"],
-            type=click.IntRange(1),
-            metavar="N",
-            default=1,
-            show_default=True,
-            help="Compare the judge on items with as many; alpha keeps all.",
-        ),
-        click.Option(
-            ["--exclude"],
-            type=click.Choice(["published"]),
-            help="Leave out raters by the published rule: circular.",
+            ["--exclude"], type=click.Choice(["published"]), help="Leave out raters by the published rule: circular."
         ),
     ),
 )
@@ -87,7 +80,6 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
 
 
 def _study(labels: Labels, choices: "Choices") -> "Study":
-    from dspy_proact.errors import UsageError
     from dspy_proact.report.proactbench import study
 
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -99,7 +91,6 @@ def _study(labels: Labels, choices: "Choices") -> "Study":
 
 def _template(labels: Labels) -> str:
     from dspy_proact.corpus import rating_template, read_rated_items
-    from dspy_proact.errors import UsageError
     from dspy_proact.report.proactbench import items_of
 
     summary = labels.summary

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, read_corpus
-from dspy_proact.cli.options.defaults import EMBEDDED, HUB, default_corpus, default_judge
+from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.kinds import number_option
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.prompt import ASSISTANT
 from dspy_proact.cli.options.scope import SCOPE
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from dspy_proact.programs import Assistant
     from dspy_proact.runs import Manifest, Scope
 
-_MIN_KAPPA = click.Option(
-    ["--min-kappa"],
-    type=click.FloatRange(-1, 1),
-    metavar="X",
-    help="Refuse a --judge-program whose card promises less in any phase.",
+_MIN_KAPPA = number_option(
+    "--min-kappa", click.FloatRange(-1, 1), "Refuse a --judge-program whose card promises less in any phase.", "X"
 )
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.options.corpus import ANSWERED_CORPUS, answered_corpus
-from dspy_proact.cli.options.defaults import default_judge
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.scope import GRADING_SCOPE
 from dspy_proact.cli.options.verb import Heading, verb

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS
-from dspy_proact.cli.options.defaults import EMBEDDED, default_corpus, default_judge
+from dspy_proact.cli.options.corpus import CORPUS, default_corpus
 from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
-from dspy_proact.cli.options.scope import PHASES
+from dspy_proact.cli.options.scope import phase_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
@@ -31,6 +30,8 @@ if TYPE_CHECKING:
     from dspy_proact.types import Turn
 
 _DEFAULT_PHASES = ("RECOVERY",)
+_FEW = 3
+"""Triggers that are tried where none is named."""
 _LONGEST_REPEATED = 80
 """Characters of a prompt that the command to type next repeats."""
 
@@ -70,26 +71,23 @@ class _Place:
     def cases(self, embedded: bool) -> "list[Case]":
         """What is asked: the conversation, the triggers that are named, or a few; all of them for a list."""
         from dspy_proact.benchmarks.proactbench import conversation_case
-        from dspy_proact.cli.options.triggers import Triggers
+        from dspy_proact.cli.options.triggers import named_triggers, triggers_of
 
         if self.turns:
             return [conversation_case(self.turns)]
-        triggers = Triggers(self.corpus or default_corpus(embedded))
+        corpus = self.corpus or default_corpus(embedded)
         if self.triggers:
-            return triggers.named(self.triggers)
-        return triggers.of(self.phases, few=False) if self.listed else triggers.of(self.phases or _DEFAULT_PHASES)
+            return named_triggers(corpus, self.triggers)
+        if self.listed:
+            return triggers_of(corpus, self.phases, None)
+        return triggers_of(corpus, self.phases or _DEFAULT_PHASES, _FEW)
 
 
 _PLACE = Section(
     Heading.ASKED,
     (
         click.Option(["--trigger", "triggers"], multiple=True, metavar="KEY", help="Try this trigger; repeatable."),
-        click.Option(
-            ["--phase", "phases"],
-            multiple=True,
-            type=PHASES,
-            help="Three triggers of this phase; may be repeated. Default: RECOVERY.",
-        ),
+        phase_option("Three triggers of this phase; may be repeated. Default: RECOVERY."),
         click.Option(
             ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
         ),
@@ -115,6 +113,8 @@ class _Trial:
     @cached_property
     def assistant(self) -> "Assistant | None":
         """The assistant on trial; None where only the bare model is asked."""
+        from dspy_proact.programs import Assistant
+
         if self.text is not None and self.program:
             raise UsageError("--program has a prompt of its own; leave TEXT out")
         if self.text is None:
@@ -122,9 +122,7 @@ class _Trial:
         prompt = text_of(self.text) or ""
         if not prompt.strip():
             raise UsageError(f"{self.text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
-        if any("\ud800" <= char <= "\udfff" for char in prompt):
-            raise UsageError("TEXT: the prompt holds a lone surrogate, or bytes that are not UTF-8; save it in a file")
-        return assistant_of(prompt)
+        return Assistant(prompt)
 
 
 @verb(
@@ -157,16 +155,14 @@ def try_(
     A --conversation is JSON (a list of chat messages, or of turns with user and assistant) or a text in which `User:`
     and `Assistant:` begin a message; it ends with the user, and nobody grades it. Nothing is written to disk.
     """
-    trial = _Trial(text, program, model, judge)
-    place.require_one_kind()
-    return _list(place, trial.embedded, as_json) if place.listed else _try(trial, place, gate, as_json)
-
-
-def _list(place: _Place, embedded: bool, as_json: bool) -> int:
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.triggers_text import print_triggers
 
-    print_triggers(place.cases(embedded), as_json)
+    trial = _Trial(text, program, model, judge)
+    place.require_one_kind()
+    if not place.listed:
+        return _try(trial, place, gate, as_json)
+    print_triggers(place.cases(trial.embedded), as_json)
     say("Next: dspy-proact try TEXT --trigger KEY")
     return 0
 

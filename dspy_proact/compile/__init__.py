@@ -3,19 +3,17 @@
 `Compile` and `CrossFit` do it once for any `Task`; judge and assistant are two such tasks.
 """
 
-from dspy_proact.compile.assistant import (
-    ASSISTANT_OPTIMIZERS,
-    GUARDS,
-    MARGINS,
-    AssistantCompile,
-    Guard,
-)
+from dspy_proact.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS, AssistantCompile
+from dspy_proact.compile.assistant.guards import GUARDS, MARGINS, Guard
 from dspy_proact.compile.candidate import Candidate, Chosen
 from dspy_proact.compile.compile import CLAIM, COMPILES, Compile, CompileClaim, CompileIdentity, Finished
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.folds import Fold, grouped_folds
 from dspy_proact.compile.forecast import Forecast, RoleForecast
-from dspy_proact.compile.judge import AgreementMetric, CutJudge, JudgeCompile, JudgeTask, Labelled, labelled
+from dspy_proact.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.compile.judge.labels import Labelled, labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
+from dspy_proact.compile.judge.task import CutJudge, JudgeTask
 from dspy_proact.compile.progress import CompileObserver, Progress, Stand
 from dspy_proact.compile.task import Task, Tested
 from dspy_proact.compile.training import Proposal, Training

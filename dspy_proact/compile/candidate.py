@@ -36,12 +36,5 @@ class Chosen(Generic[P]):
 
 def rank(candidates: list[Candidate[P]]) -> list[int]:
     """Places of candidates, the best first: by share compared, score, harm, and the order of trying."""
-    return sorted(
-        range(len(candidates)),
-        key=lambda place: (
-            -candidates[place].share,
-            -candidates[place].score,
-            candidates[place].harm or 0.0,
-            place,
-        ),
-    )
+    worth = [(-each.share, -each.score, each.harm or 0.0) for each in candidates]
+    return sorted(range(len(candidates)), key=worth.__getitem__)

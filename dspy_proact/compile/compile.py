@@ -2,7 +2,7 @@
 
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +15,11 @@ from dspy_proact.compile.forecast import Forecast
 from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.compile.task import Task
-from dspy_proact.errors import Interrupted
+from dspy_proact.errors import Interrupted, UsageError
 from dspy_proact.kept import Claim, Claimed, Identified
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
 from dspy_proact.models.blocking import wait_for
-from dspy_proact.programs import AssistantArtefact, DataSource, JudgeArtefact, Provenance, Recipe, write_artefact
+from dspy_proact.programs import AssistantArtefact, Card, DataSource, JudgeArtefact, Provenance, Recipe, write_artefact
 from dspy_proact.provenance import now, versions
 from dspy_proact.switch import Switch
 
@@ -205,3 +205,12 @@ class Compile(ABC, Generic[A]):
             yield
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+def require_unseen(start: Path, card: Card, dialogues: Collection[str], what: str) -> None:
+    """Raise a `UsageError` where the program to start from has seen one of the dialogues that are to be tested."""
+    if seen := card.learned_from.intersection(dialogues):
+        raise UsageError(
+            f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "
+            "on them; start from one that was compiled on others, or leave --start out"
+        )

@@ -1,11 +1,10 @@
 """A compile from top to bottom: before, fold by fold, on everything; all at once, as far as calls allow."""
 
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic, TypeVar
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.compile.candidate import Chosen
@@ -13,12 +12,13 @@ from dspy_proact.compile.folds import Fold
 from dspy_proact.compile.optimizers import choose
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.study import journal
 from dspy_proact.compile.task import Item, R, T, Task, Tested
 from dspy_proact.compile.training import P
 from dspy_proact.errors import Interrupted
 from dspy_proact.programs import Recipe
 from dspy_proact.switch import Switch
+
+N = TypeVar("N", bound=float)
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,15 @@ class Compiled(Generic[P, T, R]):
     """Each item by a program that never saw its unit."""
     fold_scores: tuple[float | None, ...]
     """Of each fold's program on its test items."""
+
+    def both(
+        self, items: Sequence[Item], number: Callable[[R], N | None]
+    ) -> tuple[Sequence[Item], Sequence[N], Sequence[N]]:
+        """The items that have a number before and after, and these numbers, aligned."""
+        before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
+        rows = zip(items, before, after, strict=True)
+        known = [(item, first, second) for item, first, second in rows if first is not None and second is not None]
+        return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
 
 
 @dataclass(frozen=True)
@@ -68,11 +77,12 @@ class CrossFit(Generic[Item, P, T, R]):
         """
         task, folds = self.task, self.task.folds()
         before = self._tested(task.start, task.items)
-        work = [partial(self._fold, number, fold, before.results) for number, fold in enumerate(folds, start=1)]
-        whole: list[tuple[T, Chosen[P]]] = []
-        last = partial(self._whole, whole, before.results)
-        found = [each for each in side_by_side([*work, last], len(work) + 1) if each is not None]
-        ((tuned, chosen),) = whole
+        parts: list[Callable[[], Any]] = [
+            *(partial(self._fold, number, fold, before.results) for number, fold in enumerate(folds, start=1)),
+            partial(self._tuned, task.items, before.results, "all"),
+        ]
+        found: list[Tested[R]]
+        *found, (tuned, chosen) = side_by_side([partial(self._ending_all, part) for part in parts], len(parts))
         results = {key: result for each in found for key, result in each.results.items()}
         after = Tested(
             {item.key: results[item.key] for item in task.items}, tuple(call for each in found for call in each.calls)
@@ -80,27 +90,22 @@ class CrossFit(Generic[Item, P, T, R]):
         scores = (task.score(each.results, fold.test) for each, fold in zip(found, folds, strict=True))
         return Compiled(tuned, chosen, before, after, tuple(scores))
 
-    def _whole(self, whole: list[tuple[T, Chosen[P]]], before: Mapping[str, R]) -> None:
-        with self._ending_all():
-            whole.append(self._tuned(self.task.items, before, "all"))
-
     def _fold(self, number: int, fold: Fold[Item], before: Mapping[str, R]) -> Tested[R]:
-        with self._ending_all():
-            tuned, _ = self._tuned(fold.train, before, f"fold-{number}")
-            return self._tested(tuned, fold.test)
+        tuned, _ = self._tuned(fold.train, before, f"fold-{number}")
+        return self._tested(tuned, fold.test)
 
-    @contextmanager
-    def _ending_all(self) -> Generator[None]:
-        """A part of the compile, whose failure ends the other parts before they pay on for nothing."""
+    def _ending_all(self, part: Callable[[], Any]) -> Any:
+        """What a part of the compile comes to; its failure ends the other parts before they pay on for nothing."""
         try:
-            yield
+            return part()
         except Exception:
             self.switch.pull(Interrupted("another part of the compile failed"))
             raise
 
     def _tuned(self, train: Sequence[Item], before: Mapping[str, R], name: str) -> tuple[T, Chosen[P]]:
         training = self.task.training(train, {item.key: before[item.key] for item in train})
-        chosen = choose(training, self.recipe, journal(self.journals, name), self.progress)
+        journal = self.journals / f"study-{name}.log" if self.journals else None
+        chosen = choose(training, self.recipe, journal, self.progress)
         return self.task.finished(chosen, training), chosen
 
     def _tested(self, tuned: T, items: Sequence[Item]) -> Tested[R]:

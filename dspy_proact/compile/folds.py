@@ -2,9 +2,9 @@
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from dspy_proact.errors import UsageError
 
@@ -36,6 +36,13 @@ class Fold(Generic[Item]):
     train: tuple[Item, ...]
     test: tuple[Item, ...]
 
+    @classmethod
+    def of(cls, items: Sequence[Item], test: Collection[str]) -> "Fold[Item]":
+        """The items in their order; those of some units are tested."""
+        return cls(
+            tuple(item for item in items if item.unit not in test), tuple(item for item in items if item.unit in test)
+        )
+
 
 def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
@@ -62,13 +69,7 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
     for unit in sorted(order, key=lambda unit: -len(units[unit])):
         smallest = min(range(count), key=lambda place: sum(len(units[name]) for name in tests[place]))
         tests[smallest].add(unit)
-    return tuple(
-        Fold(
-            train=tuple(item for item in items if item.unit not in test),
-            test=tuple(item for item in items if item.unit in test),
-        )
-        for test in tests
-    )
+    return tuple(Fold.of(items, test) for test in tests)
 
 
 def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
@@ -94,8 +95,8 @@ def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[It
     return shuffled(fold.train, seed), fold.test
 
 
-def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
-    """The items in an order that the seed decides, and not the order in which they come."""
+def shuffled(items: Sequence[Any], seed: int) -> list[Any]:
+    """Items that have a key, in an order that the seed decides, and not the order in which they come."""
     order = sorted(items, key=lambda item: item.key)
     random.Random(seed).shuffle(order)
     return order

@@ -9,8 +9,8 @@ from dspy_proact.programs import Optimizer, Recipe
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
-_GUARDED = 3
-"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
+_PROPOSED = (3000, 500)
+"""Tokens of a question to a proposer and of its answer, about."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +27,14 @@ class RoleForecast:
 
     @classmethod
     def of(cls, model: Model, calls: int, prompt: float, completion: int) -> "RoleForecast":
-        """That of so many calls of a model.
-
-        Args:
-            model: Whose price holds.
-            calls: Their number.
-            prompt: Tokens of a prompt.
-            completion: Tokens of an answer.
-        """
+        """That of so many calls of a model, by the tokens of a prompt and of an answer."""
         tokens = round(calls * prompt), calls * completion
         return cls(calls, *tokens, model.price.of(*tokens))
+
+    @classmethod
+    def of_proposer(cls, model: Model, recipe: Recipe) -> "RoleForecast":
+        """That of the proposer's calls in a whole compile, about."""
+        return cls.of(model, PROPOSALS[recipe.optimizer] * (recipe.folds + 1), *_PROPOSED)
 
 
 @dataclass(frozen=True)
@@ -78,13 +76,7 @@ class Forecast:
 
 
 def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
-    """Answers that an optimizer asks of the program on one training set, repairs apart.
-
-    Args:
-        recipe: Names it.
-        learn: Examples to learn from.
-        compare: Examples that candidates are compared on.
-    """
+    """Answers that an optimizer asks for, with so many examples to learn from and to compare on, repairs apart."""
     trials = recipe.trials
     return (
         compare
@@ -96,16 +88,6 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
-
-
-def candidates_at_most(recipe: Recipe) -> int:
-    """Programs whose guards may be looked at."""
-    return recipe.trials + _GUARDED
-
-
-def proposals(recipe: Recipe) -> int:
-    """Questions to the proposer of the whole compile, about."""
-    return PROPOSALS[recipe.optimizer] * (recipe.folds + 1)
 
 
 def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:

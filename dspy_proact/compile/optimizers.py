@@ -32,16 +32,10 @@ def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress
     with dspy.context(lm=training.task_lm, **settings):
         if recipe.optimizer == "search":
             race = search(training, recipe, journal, progress)
-            return _kept(training, race.candidates(), lambda out: _again(race, out))
+            return _kept(training, race.candidates(), race.without)
         tried = _BY_NAME[recipe.optimizer](training, recipe)
         progress.tried(len(tried), max(each.score for each in tried))
         return _kept(training, tried, lambda _: tried)
-
-
-def _again(race: Any, out: Collection[int]) -> list[Candidate[Any]]:
-    """The candidates after a race without some of them: who was dropped for their sake may win now."""
-    race.run([place for place in range(len(race.programs)) if place not in out])
-    return race.candidates()
 
 
 def _kept(

@@ -7,17 +7,18 @@ is paired by example and its error is that of a mean of groups (CR1). So of two 
 in about a third of the rounds, and the better of two that lie two such errors apart in one of a thousand.
 """
 
-import random
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import count
 from math import ceil, sqrt
 from statistics import fmean
-from typing import Generic
+from typing import Any, Generic
 
 import dspy
 
 from dspy_proact.compile.candidate import Candidate
+from dspy_proact.compile.folds import shuffled
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.training import P, Training
 
@@ -70,27 +71,26 @@ class Race(Generic[P]):
             for place, (program, scores) in enumerate(zip(self.programs, self._scores, strict=True))
         ]
 
+    def without(self, out: Collection[int]) -> list[Candidate[P]]:
+        """The candidates after a race without some of them: who was dropped for their sake may win now."""
+        self.run([place for place in range(len(self.programs)) if place not in out])
+        return self.candidates()
+
     def _try(self, places: Sequence[int], size: int) -> None:
         """Have candidates answer as many examples, and a like part of the watched ones, where they have not yet."""
-        watched = ceil(len(self._watched) * size / len(self._compared))
-        answer = self._training.scored, self._training.harmed
+        watched = self._watched[: ceil(len(self._watched) * size / len(self._compared))]
+        kinds: list[tuple[Callable[[P, dspy.Example], float | None], list[list[Any]], Sequence[dspy.Example]]] = [
+            (self._training.scored, self._scores, self._compared[:size]),
+            (self._training.harmed, self._harms, watched),
+        ]
         todo = [
-            *(
-                (kind, row, place, example)
-                for kind, rows, examples in (
-                    (0, self._scores, self._compared[:size]),
-                    (1, self._harms, self._watched[:watched]),
-                )
-                for place in places
-                for row in [rows[place]]
-                for example in examples[len(row) :]
-            )
+            (rows[place], partial(answer, self.programs[place], example))
+            for answer, rows, examples in kinds
+            for place in places
+            for example in examples[len(rows[place]) :]
         ]
-        work: list[Callable[[], float | None]] = [
-            partial(answer[kind], self.programs[place], example) for kind, _, place, example in todo
-        ]
-        for (_, row, _, _), value in zip(todo, side_by_side(work, self._training.width), strict=True):
-            row.append(value)  # pyright: ignore[reportArgumentType] - a score is never None
+        for (row, _), value in zip(todo, side_by_side([work for _, work in todo], self._training.width), strict=True):
+            row.append(value)
 
     def _beats(self, rival: int, place: int, size: int) -> bool:
         """Whether a rival is likely to stay ahead without doing more harm."""
@@ -112,14 +112,8 @@ def rounds(count: int) -> list[int]:
 
 def in_turns(examples: Sequence[dspy.Example], groups: Mapping[str, str], seed: int) -> list[dspy.Example]:
     """The examples in an order that the seed decides, in which groups take turns; it is that of no list."""
-    order = sorted(examples, key=lambda example: example.key)
-    random.Random(seed).shuffle(order)
-    taken: defaultdict[str, int] = defaultdict(int)
-    turns: list[int] = []
-    for example in order:
-        turns.append(taken[groups[example.key]])
-        taken[groups[example.key]] += 1
-    return [example for _, example in sorted(zip(turns, order, strict=True), key=lambda pair: pair[0])]
+    turns: defaultdict[str, Iterator[int]] = defaultdict(count)
+    return sorted(shuffled(examples, seed), key=lambda example: next(turns[groups[example.key]]))
 
 
 def is_sure(lead: Sequence[float], groups: Sequence[str]) -> bool:

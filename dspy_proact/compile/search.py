@@ -13,10 +13,10 @@ from pathlib import Path
 import dspy
 import optuna
 
+from dspy_proact.compile.journal import journal_at
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.race import Race
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.study import study_of
 from dspy_proact.compile.training import P, Training, variant
 from dspy_proact.errors import StageError
 from dspy_proact.programs import Recipe, ask_plainly
@@ -36,14 +36,14 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
     Args:
         training: What is tuned.
         recipe: Trials (the student included), the most demos, and the seed.
-        journal: Where the study is written down; it is never read.
+        journal: Where the study is written down in Optuna's own form, for its dashboard; it is never read.
         progress: Is told of candidates.
     """
     instructions = _instructions(training)
     pool = training.pool() if recipe.max_demos else ()
     draws = [_draw(pool, recipe.seed + place) for place in range(_DRAWS)]
     harm = bool(training.watched)
-    study = study_of(["maximize", "minimize"] if harm else ["maximize"], recipe.seed, journal)
+    study = _study(harm, recipe.seed, journal)
     study.enqueue_trial({"instruction": 0, "demos": 0})
     race, places = Race(training, recipe.seed), dict[tuple[int, int, int], int]()
     left: list[int] = []
@@ -62,6 +62,15 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
             found = candidates[places[choice]]
             study.tell(trial, [found.score, found.harm or 0.0] if harm else [found.score])
     return race
+
+
+def _study(harm: bool, seed: int, journal: Path | None) -> optuna.Study:
+    """A seeded study of scores, and of harm where that is looked at, begun afresh; the same seed, the same trials."""
+    return optuna.create_study(
+        storage=None if journal is None else journal_at(journal),
+        directions=["maximize", "minimize"] if harm else ["maximize"],
+        sampler=optuna.samplers.TPESampler(seed=seed),
+    )
 
 
 def _choice(trial: optuna.Trial, instructions: int, demos: int) -> tuple[int, int, int]:

@@ -81,9 +81,9 @@ class Training(ABC, Generic[P]):
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer."""
 
-    @abstractmethod
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer that it has not seen."""
+        return self.feedback(example, prediction)
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:

@@ -7,7 +7,7 @@ strict model with exact keys, the hash of the declared signature, and no model b
 import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
@@ -110,6 +110,7 @@ class AssistantArtefact(Envelope):
 
 
 Artefact = JudgeArtefact | AssistantArtefact
+A = TypeVar("A", JudgeArtefact, AssistantArtefact)
 _FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
 
 
@@ -158,19 +159,20 @@ def read_artefact(path: Path) -> Artefact:
 
 def read_judge(path: Path) -> JudgeArtefact:
     """Read the file of a judge; raises `UsageError` as `read_artefact` does, and where it is another program's."""
-    artefact = read_artefact(path)
-    if not isinstance(artefact, JudgeArtefact):
-        raise UsageError(f"{path}: a compiled assistant, where a judge is asked for; an assistant is used by --program")
-    return artefact
+    told = "a compiled assistant, where a judge is asked for; an assistant is used by --program"
+    return _read(path, JudgeArtefact, told)
 
 
 def read_assistant(path: Path) -> AssistantArtefact:
     """Read the file of an assistant; raises `UsageError` as `read_artefact` does, and where it is another program's."""
+    told = "a compiled judge, where an assistant is asked for; judges are used by --judge-program"
+    return _read(path, AssistantArtefact, told)
+
+
+def _read(path: Path, form: type[A], otherwise: str) -> A:
     artefact = read_artefact(path)
-    if not isinstance(artefact, AssistantArtefact):
-        raise UsageError(
-            f"{path}: a compiled judge, where an assistant is asked for; judges are used by --judge-program"
-        )
+    if not isinstance(artefact, form):
+        raise UsageError(f"{path}: {otherwise}")
     return artefact
 
 
@@ -196,15 +198,11 @@ def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
 
 def signature_hash(signature: type[dspy.Signature]) -> str:
     """sha256 of names, order, roles, types and descriptions; not of the instruction, which compiling changes."""
-    rows = [
-        [
-            name,
-            field.json_schema_extra["__dspy_field_type"],  # pyright: ignore[reportOptionalSubscript, reportIndexIssue]
-            field.json_schema_extra["desc"],  # pyright: ignore[reportOptionalSubscript, reportIndexIssue]
-            _untitled(TypeAdapter[Any](field.annotation or Any).json_schema()),
-        ]
-        for name, field in signature.fields.items()
-    ]
+    rows: list[list[Any]] = []
+    for name, field in signature.fields.items():
+        dspys: Any = field.json_schema_extra
+        schema = _untitled(TypeAdapter[Any](field.annotation or Any).json_schema())
+        rows.append([name, dspys["__dspy_field_type"], dspys["desc"], schema])
     return hashlib.sha256(json.dumps(rows, sort_keys=True).encode()).hexdigest()
 
 

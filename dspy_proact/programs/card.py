@@ -1,9 +1,11 @@
 """What every card of a compiled program holds: what was shown, at what price, and with what it was made."""
 
+from collections.abc import Sequence
 from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
+from dspy_proact.calls import Call, Price
 from dspy_proact.models import ModelIdentity
 from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen
@@ -87,6 +89,19 @@ class CardUsage(Frozen):
     prompt_tokens: int | None
     completion_tokens: int | None
     usd: float | None
+
+    @classmethod
+    def of(cls, calls: Sequence[Call], price: Price) -> Self:
+        """The mean of calls whose tokens were counted; unknown where there are none.
+
+        An answer that stood in the record counts with the calls that it took when it was asked for.
+        """
+        counted = [(call.prompt_tokens, call.completion_tokens) for call in calls]
+        known = [(asked, answered) for asked, answered in counted if asked is not None and answered is not None]
+        if not known:
+            return cls(prompt_tokens=None, completion_tokens=None, usd=None)
+        prompt, completion = (round(1000 * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        return cls(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))
 
 
 class Card(Frozen):

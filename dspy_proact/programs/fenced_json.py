@@ -2,7 +2,7 @@
 
 import json
 import re
-import threading
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
@@ -11,6 +11,7 @@ from dspy.adapters.utils import format_field_value
 from dspy.utils.exceptions import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
 
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
@@ -18,10 +19,6 @@ from dspy_proact.programs.asking import ask_now, run_now
 _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-_KEPT = 128
-_KEEPING = threading.Lock()
-_WORKED_EXAMPLES: dict[tuple[type[dspy.Signature], tuple[str, ...], str], tuple[dict[str, Any], ...]] = {}
-"""Messages of demos, those of the last programs."""
 _LONGEST_LIST = 200
 """Quotes or offers; nobody names so many, and each is looked up."""
 _FENCE = "`[] \t\r\n"
@@ -49,7 +46,7 @@ class FencedJSON(dspy.JSONAdapter):
         content = self.format_user_message_content(signature, inputs, main_request=True)
         return [
             {"role": "system", "content": _system_message(cast("Any", signature))},
-            *(dict(message) for message in self._worked_examples(signature, demos)),
+            *(dict(message) for message in _worked_examples(_Demos(signature, self.fenced, repr(demos), demos))),
             {"role": "user", "content": f"{content}\n\n{self.note}" if self.note else content},
         ]
 
@@ -71,22 +68,6 @@ class FencedJSON(dspy.JSONAdapter):
         content = "\n\n".join([prefix, *fields, *asked, suffix]).strip()
         # What is left of these stands inside JSON, where an escape means the same and ends no line.
         return _LINE_ENDS.sub(lambda match: f"\\u{ord(match.group()):04x}", content)
-
-    def _worked_examples(
-        self, signature: type[dspy.Signature], demos: list[dict[str, Any]]
-    ) -> tuple[dict[str, Any], ...]:
-        """The messages of demos; they are the same in each of a program's requests, so that they are kept."""
-        if not demos:
-            return ()
-        key = (signature, self.fenced, repr(demos))
-        messages = _WORKED_EXAMPLES.get(key)
-        if messages is None:
-            messages = tuple(self.format_demos(signature, demos))
-            with _KEEPING:
-                if len(_WORKED_EXAMPLES) >= _KEPT:
-                    _WORKED_EXAMPLES.clear()
-                _WORKED_EXAMPLES[key] = messages
-        return messages
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError`."""
@@ -113,23 +94,33 @@ def _system_message(signature: type[dspy.Signature]) -> str:
     return FencedJSON().format_system_message(signature)
 
 
+@dataclass(frozen=True)
+class _Demos:
+    """Demos under an adapter, by what they say."""
+
+    signature: type[dspy.Signature]
+    fenced: tuple[str, ...]
+    said: str
+    demos: list[dict[str, Any]] = field(compare=False)
+
+
+@lru_cache(maxsize=128)
+def _worked_examples(shown: _Demos) -> tuple[dict[str, Any], ...]:
+    """The messages of demos, which are the same in each of a program's requests."""
+    return tuple(FencedJSON(*shown.fenced).format_demos(shown.signature, shown.demos))
+
+
 @lru_cache(maxsize=64)
 def _reader(annotation: Any) -> TypeAdapter[Any]:
     return TypeAdapter[Any](annotation or Any)
 
 
-def _shown(value: Any, field: FieldInfo) -> Any:
+def _shown(value: Any, declared: FieldInfo) -> Any:
     """A value as DSPy shows it; text and numbers, and our own values as JSON, without a schema a call."""
-    value = _as_json(value)
-    return value if isinstance(value, str | int) else format_field_value(field, value)
-
-
-def _as_json(value: Any) -> Any:
-    """Our own values as the JSON that DSPy would make of them."""
-    values = cast("list[Any]", value) if isinstance(value, list) else []
+    values = cast("list[Any]", value) if isinstance(value, list) else [value]
     if values and all(isinstance(each, BaseModel) for each in values):
-        return json.dumps([each.model_dump(mode="json") for each in values], ensure_ascii=False)
-    return json.dumps(value.model_dump(mode="json"), ensure_ascii=False) if isinstance(value, BaseModel) else value
+        return json.dumps(to_jsonable_python(value), ensure_ascii=False)
+    return value if isinstance(value, str | int) else format_field_value(declared, value)
 
 
 def fence(text: str) -> str:

@@ -9,8 +9,7 @@ import pytest
 
 from dspy_proact.cli import proact
 from dspy_proact.cli.optimize import optimize
-from dspy_proact.cli.options.defaults import EMBEDDED, default_judge
-from dspy_proact.cli.options.model import NamedModel
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.errors import UsageError

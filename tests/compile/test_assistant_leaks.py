@@ -30,7 +30,7 @@ from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished
 from dspy_proact.compile.assistant.probe import of_phases, probes_of
-from dspy_proact.compile.assistant.teacher import HINT
+from dspy_proact.compile.assistant.training import HINT
 from dspy_proact.corpus import Corpus
 from dspy_proact.programs import AssistantArtefact, Optimizer, Reply
 from dspy_proact.types import Phase

@@ -24,9 +24,8 @@ from dspy_proact.compile import Candidate, CompileObserver, Forecast, Progress
 from dspy_proact.compile.assistant.examiner import Examiner
 from dspy_proact.compile.assistant.guards import Guards
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.compile.assistant.teacher import HINT, teacher_of, worked_examples
 from dspy_proact.compile.assistant.tellable import Withheld
-from dspy_proact.compile.assistant.training import PROPOSAL, AssistantTraining
+from dspy_proact.compile.assistant.training import HINT, PROPOSAL, AssistantTraining, teacher_of, worked_examples
 from dspy_proact.compile.search import search
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, Assistant, Judge, compiled_assistant

@@ -13,8 +13,7 @@ from tuning import QUOTE, item, study
 from dspy_proact.compile import Labelled, grouped_folds, labelled
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.compile.judge.gold import Gold
-from dspy_proact.compile.judge.votes import Votes
+from dspy_proact.compile.judge.task import Votes
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Cuts, GradeResponse
@@ -165,7 +164,7 @@ def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
 )
 def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades, reason, before, reasoning, evidence):
     one = rated(0, grades, reason=reason)
-    (example,) = Gold({one.key: before}).examples([one])
+    example = one.worked(before)
     assert (example.grade, example.reasoning, example.evidence) == (str(one.consensus), reasoning, evidence)
     assert set(example.keys()) == {*GradeResponse.fields, "key"}
     assert isinstance(example, dspy.Example)
@@ -191,18 +190,18 @@ def test_cuts_turn_a_mean_level_into_a_level():
     assert level_of(Votes((None,)).level, PLAIN[Phase.EMERGENT]) is None
 
 
-def study_of_votes(scenarios: int, bias: int) -> tuple[list[Labelled], dict[str, Votes]]:
+def study_of_votes(scenarios: int, bias: int) -> tuple[list[Labelled], list[Votes]]:
     """Three items a scenario, labelled FAIL, PARTIAL and PASS; of three votes one is right, and two are `bias` off.
 
     In two scenarios all votes for the PASS are right: what is the same without any scenario has no interval.
     """
-    items, votes = [], {}
+    items, votes = [], []
     for number in range(3 * scenarios):
         level = number % 3
         one = rated(number, [(F, H, P)[level]], unit=f"p{number // 3}")
         off = (F, H, P)[level if number in {5, 11} else min(2, max(0, level + bias))]
         items.append(one)
-        votes[one.key] = Votes(tuple(said(grade) for grade in ((F, H, P)[level], off, off)))
+        votes.append(Votes(tuple(said(grade) for grade in ((F, H, P)[level], off, off))))
     return items, votes
 
 
@@ -210,17 +209,17 @@ def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phas
     items, votes = study_of_votes(12, -1)
     # Mean levels: FAIL 0, PARTIAL 1/3, PASS 4/3; plain cuts read them as FAIL, FAIL, PARTIAL. Fitted they lie midway
     # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
-    cuts = fitted(items, votes, 0)
+    cuts = fitted(items, [each.level for each in votes], 0)
     assert (cuts[Phase.EMERGENT].partial, cuts[Phase.EMERGENT].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
-    assert [level_of(votes[each.key].level, cuts[each.phase]) for each in items] == [0, 1, 2] * 12
+    assert [level_of(each.level, cuts[Phase.EMERGENT]) for each in votes] == [0, 1, 2] * 12
     assert cuts[Phase.CRITICAL] == cuts[Phase.RECOVERY] == PLAIN[Phase.CRITICAL]
 
 
 def test_cuts_stay_plain_where_they_gain_nothing_or_too_few_scenarios_say_so():
     items, votes = study_of_votes(12, 0)
-    assert fitted(items, votes, 0) == PLAIN
+    assert fitted(items, [each.level for each in votes], 0) == PLAIN
     items, votes = study_of_votes(1, -1)
-    assert fitted(items, votes, 0) == PLAIN
+    assert fitted(items, [each.level for each in votes], 0) == PLAIN
 
 
 def test_cuts_stay_plain_on_noise():
@@ -229,6 +228,6 @@ def test_cuts_stay_plain_on_noise():
     for seed in range(40):
         chance = random.Random(seed)
         items = [rated(n, [chance.choice((F, H, P))], unit=f"p{n // 3}") for n in range(36)]
-        votes = {each.key: Votes((said(chance.choice((F, H, P))),)) for each in items}
-        kept += fitted(items, votes, seed)[Phase.EMERGENT] != PLAIN[Phase.EMERGENT]
+        votes = [Votes((said(chance.choice((F, H, P))),)) for _ in items]
+        kept += fitted(items, [each.level for each in votes], seed)[Phase.EMERGENT] != PLAIN[Phase.EMERGENT]
     assert kept <= 4

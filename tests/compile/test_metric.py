@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tuning import QUOTE, item
 
 from dspy_proact.compile import AgreementMetric, Labelled
-from dspy_proact.compile.judge.gold import Gold
-from dspy_proact.compile.judge.training import JudgeTraining
+from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
 from dspy_proact.programs import Judge
 from dspy_proact.types import Grade, Phase, Rating
 
@@ -37,7 +36,19 @@ def said(grade: Grade, *quotes: str) -> dspy.Prediction:
 def training(items: list[Labelled]) -> JudgeTraining:
     """A training set of these items, whose models nobody asks."""
     lm = dspy.LM("openai/any")
-    return JudgeTraining.of(Judge(), (items, []), Gold({}), (lm, lm), 1)
+    return JudgeTraining(
+        student=Judge(),
+        learn=[each.example for each in items],
+        compare=[],
+        groups={each.key: each.scenario for each in items},
+        task_lm=lm,
+        proposer_lm=lm,
+        proposal=PROPOSAL,
+        width=1,
+        items={each.key: each for each in items},
+        metric=AgreementMetric(items),
+        answers=[each.worked() for each in items],
+    )
 
 
 FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]

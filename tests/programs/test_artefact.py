@@ -10,7 +10,6 @@ import pytest
 from tuning import artefact, study
 
 from dspy_proact.compile import labelled
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import (
@@ -69,7 +68,7 @@ def test_what_is_written_is_read_back(tmp_path):
 def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
     judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
     items = labelled(study())
-    judge.grade.demos = Gold({}).examples(items)[:3]
+    judge.grade.demos = [each.worked() for each in items[:3]]
     made = artefact().model_copy(update={"state": predictor_state(judge.grade, GradeResponse)})
     write_artefact(tmp_path / "judge.json", made)
     again = compiled_judge(read_artefact(tmp_path / "judge.json"), ask_quote_again=False)
@@ -90,7 +89,7 @@ def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_c
 def test_a_demo_keeps_fields_of_the_signature_only():
     judge = Judge()
     (item, *_) = labelled(study())
-    demo = Gold({}).examples([item])[0]
+    demo = item.worked()
     judge.grade.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
     (kept,) = predictor_state(judge.grade, GradeResponse).demos
     assert set(kept) == set(GradeResponse.fields)

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, read_corpus
-from dspy_proact.cli.options.defaults import EMBEDDED, HUB, default_corpus
+from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
 from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.kinds import path_option
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.prompt import SYSTEM_PROMPT, text_of
 from dspy_proact.cli.options.recipe import recipe_options
-from dspy_proact.cli.options.scope import PHASES
+from dspy_proact.cli.options.scope import phase_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import RunError, UsageError
 
@@ -47,26 +47,12 @@ class Margin(click.ParamType):
         return name, margin
 
 
-_PHASES = Section(
-    Heading.ASKED,
-    (
-        click.Option(
-            ["--phase", "phases"],
-            multiple=True,
-            type=PHASES,
-            help="Phase to tune for; may be repeated. Default: RECOVERY.",
-        ),
-    ),
-)
+_PHASES = Section(Heading.ASKED, (phase_option("Phase to tune for; may be repeated. Default: RECOVERY."),))
 _TUNED = Section(
     Heading.RECIPE,
     (
         SYSTEM_PROMPT,
-        click.Option(
-            ["--start"],
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="Compiled assistant to go on from instead.",
-        ),
+        path_option("--start", "Compiled assistant to go on from instead.", folder=False),
         click.Option(
             ["--guard", "guards"], multiple=True, type=Margin(), help="What must not be paid with; repeatable."
         ),

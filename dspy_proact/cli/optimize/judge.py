@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.defaults import EMBEDDED
 from dspy_proact.cli.options.gate import GATE
+from dspy_proact.cli.options.kinds import number_option, path_option
 from dspy_proact.cli.options.labels import Labels, label_options
-from dspy_proact.cli.options.model import NamedModel, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.recipe import recipe_options
 from dspy_proact.cli.options.verb import Heading, Section, verb
@@ -20,17 +20,8 @@ if TYPE_CHECKING:
 _TUNED = Section(
     Heading.RECIPE,
     (
-        click.Option(
-            ["--start"], type=click.Path(path_type=Path, dir_okay=False), help="Compiled judge to go on from."
-        ),
-        click.Option(
-            ["--votes"],
-            type=click.IntRange(1, 100),
-            metavar="N",
-            default=1,
-            show_default=True,
-            help="Verdicts on each response.",
-        ),
+        path_option("--start", "Compiled judge to go on from.", folder=False),
+        number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
     ),
 )
 

@@ -15,20 +15,14 @@ from dspy_proact.errors import UsageError
 def show(file: Path, as_prompt: bool, as_json: bool) -> None:
     """Print the card of a compiled program: what was shown, on which data, with what it was made."""
     from dspy_proact.cli.views.compilation import print_card
-    from dspy_proact.programs import read_artefact
-
-    if as_prompt:
-        _print_prompt(file)
-    else:
-        print_card(read_artefact(file), as_json)
-
-
-def _print_prompt(file: Path) -> None:
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
     from dspy_proact.programs import JudgeArtefact, compiled_assistant, read_artefact
 
     artefact = read_artefact(file)
+    if not as_prompt:
+        print_card(artefact, as_json)
+        return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
     prompt = compiled_assistant(artefact).system_prompt

@@ -9,6 +9,8 @@ from dspy_proact.cli.options.verb import Heading, Section
 if TYPE_CHECKING:
     from dspy_proact.corpus import Corpus, Results
 
+HUB = "proactbench"
+"""The published corpus."""
 _METAVAR = "sample|proactbench[@REV]|FILE"
 CORPUS = Section(
     Heading.ASKED,
@@ -17,6 +19,11 @@ CORPUS = Section(
 ANSWERED_CORPUS = Section(
     Heading.ASKED, (click.Option(["--corpus"], metavar=_METAVAR, help="What a results file answers."),)
 )
+
+
+def default_corpus(embedded: bool) -> str:
+    """What is asked where nothing is named: the stand-in the sample, a real model the published corpus."""
+    return "sample" if embedded else HUB
 
 
 def read_corpus(named: str, revision: str | None = None) -> "Corpus":

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from dspy_proact.cli.options.kinds import Positive
+from dspy_proact.cli.options.kinds import Positive, choice_option, number_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
@@ -30,55 +30,20 @@ def _gate(
 _CALLS = Section(
     Heading.CALLS,
     (
-        click.Option(
-            ["--concurrency"],
-            type=click.IntRange(1, 4096),
-            metavar="N",
-            default=32,
-            show_default=True,
-            help="Requests in flight, of all models together.",
+        number_option(
+            "--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models together.", default=32
         ),
-        click.Option(
-            ["--timeout"],
-            type=Positive(86400),
-            metavar="S",
-            default=600,
-            show_default=True,
-            help="Seconds for one attempt.",
-        ),
-        click.Option(
-            ["--retries"],
-            type=click.IntRange(0, 100),
-            metavar="N",
-            default=5,
-            show_default=True,
-            help="Further attempts a call.",
-        ),
-        click.Option(
-            ["--backend"],
-            type=click.Choice(["auto", "litellm"]),
-            default="auto",
-            show_default=True,
-            help="`litellm` forces its client.",
-        ),
+        number_option("--timeout", Positive(86400), "Seconds for one attempt.", "S", 600),
+        number_option("--retries", click.IntRange(0, 100), "Further attempts a call.", default=5),
+        choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
     ),
 )
 _LIMITS = Section(
     Heading.LIMITS,
     (
-        click.Option(
-            ["--max-calls"],
-            type=click.IntRange(1),
-            metavar="N",
-            help="The most calls of this command, retries included.",
-        ),
-        click.Option(
-            ["--max-tokens"],
-            type=click.IntRange(1),
-            metavar="N",
-            help="The most tokens of this command, prompts and answers.",
-        ),
-        click.Option(["--max-usd"], type=Positive(), metavar="USD", help="The most US dollars of this command."),
+        number_option("--max-calls", click.IntRange(1), "The most calls of this command, retries included."),
+        number_option("--max-tokens", click.IntRange(1), "The most tokens of this command, prompts and answers."),
+        number_option("--max-usd", Positive(), "The most US dollars of this command.", "USD"),
     ),
 )
 GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-import click
-
+from dspy_proact.cli.options.kinds import choice_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
@@ -29,18 +28,9 @@ def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Pat
     return Judging(judge_prompt, judge_program, read_judge(judge_program) if judge_program else None)
 
 
+_WORDS = "`official` takes the judge's words from the installed official package."
 _OPTIONS = (
-    click.Option(
-        ["--judge-prompt"],
-        type=click.Choice(["default", "official"]),
-        default="default",
-        show_default=True,
-        help="`official` takes the judge's words from the installed official package.",
-    ),
-    click.Option(
-        ["--judge-program"],
-        type=click.Path(path_type=Path, dir_okay=False),
-        help="A compiled judge, as `optimize judge` writes it.",
-    ),
+    choice_option("--judge-prompt", ("default", "official"), _WORDS),
+    path_option("--judge-program", "A compiled judge, as `optimize judge` writes it.", folder=False),
 )
 JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)

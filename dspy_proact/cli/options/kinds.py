@@ -1,7 +1,9 @@
-"""Kinds of value that options take."""
+"""Kinds of value that options take, and options that differ in their words alone."""
 
 import json
 import math
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,3 +62,20 @@ class PerMillion(click.ParamType):
         if not all(math.isfinite(price) and price >= 0 for price in (prompt, completion)):
             self.fail(f"{value!r} is not a price", param, ctx)
         return Price(prompt=prompt, completion=completion, reason="given on the command line")
+
+
+def number_option(
+    flag: str, kind: click.ParamType, told: str, metavar: str = "N", default: float | None = None
+) -> click.Option:
+    """An option that takes a number; its help says the default where there is one."""
+    return click.Option([flag], type=kind, metavar=metavar, default=default, show_default=True, help=told)
+
+
+def choice_option(flag: str, among: Sequence[str], told: str, default: str | None = None) -> click.Option:
+    """An option that takes one of some words, the first of them where no other is the default."""
+    return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=told)
+
+
+def path_option(flag: str, told: str, folder: bool = True) -> click.Option:
+    """An option that takes a path, of a file alone where it may be no folder."""
+    return click.Option([flag], type=click.Path(path_type=Path, dir_okay=folder), help=told)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
@@ -41,18 +42,10 @@ class Labels:
 
 
 def label_options(default: str, named: str, whose: str) -> Bundle:
-    """The options of labels, which come as one `Labels`.
-
-    Args:
-        default: Where none are named.
-        named: What may be named.
-        whose: What these are.
-    """
+    """The options of labels, which come as one `Labels`; `named` is what may be named, `whose` whose these are."""
     options = (
         click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
-        click.Option(["--run"], type=click.Path(path_type=Path), help="Run whose responses a file of ratings is of."),
-        click.Option(
-            ["--items"], type=click.Path(path_type=Path), help="File of the items that a file of ratings is of."
-        ),
+        path_option("--run", "Run whose responses a file of ratings is of."),
+        path_option("--items", "File of the items that a file of ratings is of."),
     )
     return Bundle("labels", (Section(Heading.ASKED, options),), Labels)

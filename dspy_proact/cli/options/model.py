@@ -18,6 +18,15 @@ if TYPE_CHECKING:
     from dspy_proact.models import ModelSpec
 
 
+EMBEDDED = "embedded"
+"""The stand-in, which is `dspy_proact.models.EMBEDDED` without its imports."""
+
+
+def default_judge(embedded: bool) -> str:
+    """Who grades where nobody is named: a stand-in the stand-in, the paper's judge a real model."""
+    return EMBEDDED if embedded else "openai/gpt-5.4"
+
+
 @dataclass(frozen=True)
 class NamedModel:
     """What a person said of the model of a role; of several, if several are named."""
@@ -80,21 +89,15 @@ def model_options(flag: str, whose: str, heading: Heading = Heading.MODELS) -> B
     name = flag.removeprefix("--").replace("-", "_")
     options = (
         click.Option([flag, f"{name}_name"], multiple=True, metavar="NAME", help=whose),
+        click.Option([f"{flag}-api-base"], metavar="URL", help="Its endpoint, such as http://localhost:8000/v1."),
         click.Option(
-            [f"{flag}-api-base", f"{name}_api_base"],
-            metavar="URL",
-            help="Its endpoint, such as http://localhost:8000/v1.",
-        ),
-        click.Option(
-            [f"{flag}-param", f"{name}_param"],
+            [f"{flag}-param"],
             type=Parameter(),
             multiple=True,
             help="Overrides its preset; repeatable. NAME=none leaves one out, response_format=none the JSON schema.",
         ),
         click.Option(
-            [f"{flag}-price", f"{name}_price"],
-            type=PerMillion(),
-            help="US dollars per million tokens, where litellm knows none.",
+            [f"{flag}-price"], type=PerMillion(), help="US dollars per million tokens, where litellm knows none."
         ),
     )
     return Bundle(name, (Section(heading, options),), partial(NamedModel, flag), prefix=f"{name}_")

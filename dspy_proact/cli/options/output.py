@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 
@@ -32,7 +33,7 @@ def output_options(folder: str, what: str) -> Bundle:
         what: Is printed as JSON.
     """
     options = (
-        click.Option(["--out"], type=click.Path(path_type=Path), help=f"Folder of {folder}."),
+        path_option("--out", f"Folder of {folder}."),
         click.Option(["--dry-run"], is_flag=True, help="Say what it will take, and make no call."),
         json_option(what),
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import encodable
@@ -42,9 +43,5 @@ def text_of(given: str | None) -> str | None:
 SYSTEM_PROMPT = click.Option(
     ["--system-prompt"], metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing."
 )
-PROGRAM = click.Option(
-    ["--program"],
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="A compiled assistant instead, as `optimize assistant` writes it.",
-)
+PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.", folder=False)
 ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), assistant_of)

@@ -1,63 +1,37 @@
 """How much is asked."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.kinds import number_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
     from dspy_proact.runs import Scope
 
-PHASES = click.Choice(["EMERGENT", "CRITICAL", "RECOVERY"], case_sensitive=False)
+
+def phase_option(told: str) -> click.Option:
+    """`--phase`, as often as there are phases."""
+    phases = click.Choice(["EMERGENT", "CRITICAL", "RECOVERY"], case_sensitive=False)
+    return click.Option(["--phase", "phases"], multiple=True, type=phases, help=told)
 
 
-def _scope(
-    *,
-    limit: int | None,
-    phases: tuple[str, ...],
-    judge_epochs: int | None,
-    controls: bool,
-    retry_unscored: bool,
-    epochs: int | None = None,
-) -> "Scope":
+def _scope(*, phases: tuple[str, ...], **given: Any) -> "Scope":
     from dspy_proact.runs import Scope
 
-    return Scope(
-        limit=limit,
-        strata=phases,
-        epochs=epochs,
-        judge_epochs=judge_epochs,
-        retry_unscored=retry_unscored,
-        controls=controls,
-    )
+    return Scope.model_validate({**given, "strata": phases})
 
 
+_TIMES = click.IntRange(1, 1000)
 _CASES = (
-    click.Option(
-        ["--limit"],
-        type=click.IntRange(1, 10**9),
-        metavar="N",
-        help="The most triggers, spread over scenarios and phases.",
-    ),
-    click.Option(["--phase", "phases"], multiple=True, type=PHASES, help="Only this phase; may be repeated."),
+    number_option("--limit", click.IntRange(1, 10**9), "The most triggers, spread over scenarios and phases."),
+    phase_option("Only this phase; may be repeated."),
     click.Option(["--controls"], is_flag=True, help="Look for unwanted offers at turns without a trigger too."),
 )
-_EPOCHS = click.Option(
-    ["--epochs"],
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    default=1,
-    show_default=True,
-    help="Answers per trigger.",
-)
+_EPOCHS = number_option("--epochs", _TIMES, "Answers per trigger.", default=1)
 _GRADING = (
-    click.Option(
-        ["--judge-epochs"],
-        type=click.IntRange(1, 1000),
-        metavar="N",
-        help="Verdicts of each judge on a response. Default: 1.",
-    ),
+    number_option("--judge-epochs", _TIMES, "Verdicts of each judge on a response. Default: 1."),
     click.Option(["--retry-unscored"], is_flag=True, help="Try again also what failed for its content."),
 )
 SCOPE = Bundle("scope", (Section(Heading.ASKED, (*_CASES, _EPOCHS, *_GRADING)),), _scope)

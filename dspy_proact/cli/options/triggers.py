@@ -8,41 +8,27 @@ from dspy_proact.cli.options.corpus import read_corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Case, select_cases
 
-_FEW = 3
 
-
-class Triggers:
-    """The triggers of a corpus.
-
-    Args:
-        corpus: As `--corpus` takes it.
+def named_triggers(corpus: str, keys: Sequence[str]) -> list[Case]:
+    """Those of the keys, each once, in the order in which they are given.
 
     Raises:
         CorpusError: There is no such corpus, or it is not valid.
+        UsageError: It has no such trigger.
     """
+    known = {case.key: case for case in cases_of(read_corpus(corpus))}
+    for key in keys:
+        if key not in known:
+            raise UsageError(f"--trigger {key}: {corpus} has no such trigger{_nearest(key, list(known))}")
+    return [known[key] for key in dict.fromkeys(keys)]
 
-    def __init__(self, corpus: str):
-        self._corpus, self._cases = corpus, cases_of(read_corpus(corpus))
 
-    def named(self, keys: Sequence[str]) -> list[Case]:
-        """Those of the keys, each once, in the order in which they are given; raises `UsageError` for an unknown."""
-        known = {case.key: case for case in self._cases}
-        for key in keys:
-            if key not in known:
-                raise UsageError(f"--trigger {key}: {self._corpus} has no such trigger{_nearest(key, list(known))}")
-        return [known[key] for key in dict.fromkeys(keys)]
-
-    def of(self, phases: Sequence[str], few: bool = True) -> list[Case]:
-        """Those of some phases, all where none is named; raises `UsageError` where there are none.
-
-        Args:
-            phases: Their names.
-            few: Take three, spread over scenarios and phases.
-        """
-        chosen = select_cases(self._cases, _FEW if few else None, phases)
-        if not chosen:
-            raise UsageError(f"{self._corpus}: has no trigger in {' or '.join(phases)}; name another --phase")
-        return chosen
+def triggers_of(corpus: str, phases: Sequence[str], most: int | None) -> list[Case]:
+    """Those of some phases, all where none is named, spread over scenarios and phases; raises as `named_triggers`."""
+    chosen = select_cases(cases_of(read_corpus(corpus)), most, phases)
+    if not chosen:
+        raise UsageError(f"{corpus}: has no trigger in {' or '.join(phases)}; name another --phase")
+    return chosen
 
 
 def _nearest(key: str, known: Sequence[str]) -> str:

@@ -10,17 +10,10 @@ from dspy_proact.compile.assistant.examiner import Examiner
 from dspy_proact.compile.assistant.guards import Guard, require_measurable
 from dspy_proact.compile.assistant.probe import Probe, TamedChat, controls_among, of_phases, probes_of
 from dspy_proact.compile.assistant.task import AssistantTask, folds_of
-from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import (
-    Forecast,
-    RoleForecast,
-    answers_at_most,
-    candidates_at_most,
-    mean_tokens,
-    proposals,
-)
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
@@ -49,8 +42,8 @@ from dspy_proact.views import AssistantView, JudgeView
 
 ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(name for name in OPTIMIZERS if name != "labeled")
 """Labelled few-shot is none of them: nobody has written the responses that it would show."""
-_PROPOSED = (3000, 500)
-"""Tokens of a question to a proposer and of its answer, about."""
+_GUARDED = 3
+"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
 
 class AssistantCompile(Compile[AssistantArtefact]):
@@ -165,7 +158,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
             "assistant": RoleForecast.of(models["assistant"], tuning + reporting, prompt, RESPONSE_TOKENS[1]),
             "judge": RoleForecast.of(models["judge"], tuning, grading, VERDICT_TOKENS[1]),
             "report_judge": RoleForecast.of(models["report_judge"], reporting, grading, VERDICT_TOKENS[1]),
-            "proposer": RoleForecast.of(models["proposer"], proposals(self.recipe), *_PROPOSED),
+            "proposer": RoleForecast.of_proposer(models["proposer"], self.recipe),
         }
         chosen = of_phases(self.probes, self.phases)
         return Forecast(roles, self._gate.concurrency, len(chosen), len({probe.scenario for probe in chosen}))
@@ -185,7 +178,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         controls = len(controls_among(train))
         others = len(of_phases(train, [phase for phase in Phase if phase not in self.phases]))
         looked_at = {"offers": controls, "length": len(chosen), "phases": others}
-        guarded = sum(looked_at[guard] for guard in self.margins) * (candidates_at_most(self.recipe) + 1)
+        guarded = sum(looked_at[guard] for guard in self.margins) * (self.recipe.trials + _GUARDED + 1)
         # A search looks at control turns in every trial, and asks a teacher beside the student.
         searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0
         return answers_at_most(self.recipe, learn, compare) + searched + guarded
@@ -204,10 +197,5 @@ def _started(probes: tuple[Probe, ...], system_prompt: str | None, start: Path |
     if system_prompt is not None:
         raise UsageError("--start has a prompt of its own; leave --system-prompt out")
     artefact = read_assistant(start)
-    seen = artefact.card.learned_from & {probe.dialogue for probe in probes}
-    if seen:
-        raise UsageError(
-            f"{start}: was compiled on {len(seen)} of these conversations, so that no program that never saw them "
-            "could be tested on them; start from one that was compiled on others, or leave --start out"
-        )
+    require_unseen(start, artefact.card, {probe.dialogue for probe in probes}, "these conversations")
     return compiled_assistant(artefact)

@@ -1,7 +1,6 @@
 """The card of a compiled assistant: what was bought, and what it cost."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
@@ -10,9 +9,8 @@ from dspy_proact.compile.assistant.guards import MARGINS
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.task import AssistantTask
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.overlap import overlap
-from dspy_proact.compile.usage import usage_of
-from dspy_proact.programs import Assistant, AssistantCard, CandidateCard, CardNumber, Change, Provenance
+from dspy_proact.compile.texts import criteria_of, overlap, said_in
+from dspy_proact.programs import Assistant, AssistantCard, CandidateCard, CardNumber, CardUsage, Change, Provenance
 from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
@@ -25,24 +23,20 @@ NO_CONTROLS = "the corpus has no control turns"
 
 
 def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Provenance, price: Price) -> AssistantCard:
-    """The card of a compile; numbers are out of fold, by the reporting judge.
-
-    Args:
-        task: What was tuned, to what.
-        compiled: What came of it.
-        provenance: With what it was made.
-        price: Of the assistant.
-    """
+    """The card of a compile, at the price of the assistant; numbers are out of fold, by the reporting judge."""
     probes, seed, models = task.items, provenance.recipe.seed, provenance.models
     chosen, controls = of_phases(probes, task.phases), controls_among(probes)
-    target = _scores(chosen, compiled, seed)
-    phases = {phase: _scores(of_phases(probes, [phase]), compiled, seed) for phase in Phase}
+    target = _compared(chosen, compiled, lambda examined: examined.score, seed)
+    phases = {
+        phase: _compared(of_phases(probes, [phase]), compiled, lambda examined: examined.score, seed) for phase in Phase
+    }
     adjusted = dict(zip(phases, holm([change.p for change in phases.values()]), strict=True))
     counts = {phase: len(of_phases(probes, [phase])) for phase in Phase}
-    offers = _pushing(controls, compiled, seed)
-    length = _lengths(of_phases(probes, list(Phase)), compiled)
-    rubrics = [text for probe in probes for text in _criteria(probe)]
-    turns = [text for probe in probes for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
+    offers = _compared(controls, compiled, lambda examined: examined.pushed, seed)
+    answered, before, after = compiled.both(of_phases(probes, list(Phase)), lambda examined: examined.words)
+    length = length_change(before, after, [probe.scenario for probe in answered])
+    rubrics = [text for probe in probes if isinstance(probe.view, JudgeView) for text in criteria_of(probe.view.rubric)]
+    turns = [text for probe in probes for text in said_in(probe.conversation)]
     return AssistantCard(
         statement=_statement(target, task.phases, costs(task.phases, phases, offers, length), offers.count > 0),
         shown=target.shown,
@@ -51,7 +45,7 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         target=_change(target, len(chosen), target.p),
         phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
         offers=_change(offers, len(controls), offers.p) if controls else _none(NO_CONTROLS),
-        length=_words(length, sum(counts.values())),
+        length=_change(length, sum(counts.values()), None),
         unscored=len(probes) - offers.count - sum(change.count for change in phases.values()),
         scenarios=len({probe.scenario for probe in probes}),
         triggers=len(probes) - len(controls),
@@ -62,8 +56,8 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         withheld=(task.withheld.sentences, task.withheld.of),
         rubric_overlap=overlap(compiled.tuned.instruction, rubrics),
         conversation_overlap=overlap(compiled.tuned.instruction, turns),
-        usage_before=usage_of(compiled.before.calls, price),
-        usage_after=usage_of(compiled.after.calls, price),
+        usage_before=CardUsage.of(compiled.before.calls, price),
+        usage_after=CardUsage.of(compiled.after.calls, price),
         provenance=provenance,
     )
 
@@ -101,40 +95,11 @@ def _statement(target: ScoreChange, chosen: Sequence[Phase], cost: Sequence[str]
     return said if known else f"{said}; what it did to unwanted offers is not known"
 
 
-def _scores(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
-    return _compared(probes, compiled, lambda examined: examined.score, seed)
-
-
-def _pushing(probes: Sequence[Probe], compiled: CompiledAssistant, seed: int) -> ScoreChange:
-    return _compared(
-        probes, compiled, lambda examined: None if examined.pushed is None else float(examined.pushed), seed
-    )
-
-
 def _compared(
     probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], float | None], seed: int
 ) -> ScoreChange:
-    rows = _both(probes, compiled, number)
-    before, after, scenarios = ([row[place] for row in rows] for place in range(3))
-    return score_change(before, after, scenarios, seed=seed)
-
-
-def _lengths(probes: Sequence[Probe], compiled: CompiledAssistant) -> LengthChange:
-    rows = _both(probes, compiled, lambda examined: None if examined.words is None else float(examined.words))
-    before, after, scenarios = ([row[place] for row in rows] for place in range(3))
-    return length_change(before, after, scenarios)
-
-
-def _both(
-    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], float | None]
-) -> list[tuple[Any, Any, Any]]:
-    """Before, after and scenario of the probes that have the number both times."""
-    examined = [(compiled.before.results[probe.key], compiled.after.results[probe.key], probe) for probe in probes]
-    return [
-        (first, second, probe.scenario)
-        for before, after, probe in examined
-        if (first := number(before)) is not None and (second := number(after)) is not None
-    ]
+    examined, before, after = compiled.both(probes, number)
+    return score_change(before, after, [probe.scenario for probe in examined], seed=seed)
 
 
 def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
@@ -151,25 +116,16 @@ def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
     )
 
 
-def _change(change: ScoreChange, total: int, p: float | None) -> Change:
+def _change(change: ScoreChange | LengthChange, total: int, p: float | None) -> Change:
+    scores = isinstance(change, ScoreChange)
     return Change(
         count=change.count,
         total=total,
         before=CardNumber.of(change.before),
         after=CardNumber.of(change.after),
-        difference=CardNumber.of(change.difference),
-        low98=change.low98,
+        difference=CardNumber.of(change.difference if scores else change.ratio),
+        low98=change.low98 if scores else None,
         p=p,
-    )
-
-
-def _words(length: LengthChange, total: int) -> Change:
-    return Change(
-        count=length.count,
-        total=total,
-        before=CardNumber.of(length.before),
-        after=CardNumber.of(length.after),
-        difference=CardNumber.of(length.ratio),
     )
 
 
@@ -190,10 +146,3 @@ def _points(difference: Estimate) -> str:
 def _times(ratio: Estimate) -> str:
     bounds = "" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
     return f"{ratio.value:.2f}{bounds} times"
-
-
-def _criteria(probe: Probe) -> list[str]:
-    if not isinstance(probe.view, JudgeView):
-        return []
-    rubric = probe.view.rubric
-    return [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]

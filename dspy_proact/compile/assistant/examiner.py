@@ -1,8 +1,10 @@
 """Who has an assistant answer at probes and says what the answers are worth."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import fmean
+from typing import TypeVar
 
 import dspy
 
@@ -12,6 +14,9 @@ from dspy_proact.errors import ContentError
 from dspy_proact.programs import Assistant, Judge, OfferDetector
 from dspy_proact.types import Offers, Verdict
 from dspy_proact.views import ControlView, JudgeView
+
+V = TypeVar("V")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,9 +38,9 @@ class Examined:
         return self.verdict.grade.score if self.verdict else None
 
     @property
-    def pushed(self) -> bool | None:
-        """Whether it offers what nobody asked for."""
-        return bool(self.offers.unwanted) if self.offers else None
+    def pushed(self) -> float | None:
+        """At a control turn, whether it offers what nobody asked for: 1 or 0."""
+        return float(bool(self.offers.unwanted)) if self.offers else None
 
     @property
     def words(self) -> int | None:
@@ -72,21 +77,23 @@ class Examiner:
 
     def verdict(self, view: JudgeView, response: str) -> Verdict | None:
         """The judge's verdict on a response to a trigger; None where it cannot be read."""
-        try:
-            with dspy.context(lm=self.judge_lm, trace=None):  # a verdict is no step of the assistant's
-                return self.judge.judge_now(view, response)
-        except ContentError:
-            return None
+        return self._found(self.judge.judge_now, view, response)
 
     def offers(self, view: ControlView, response: str) -> Offers | None:
         """What a response to a control turn offers; None where that cannot be read."""
+        return self._found(self.detector.look_now, view, response)
+
+    def _found(self, look: Callable[[V, str], T], view: V, response: str) -> T | None:
         try:
-            with dspy.context(lm=self.judge_lm, trace=None):
-                return self.detector.look_now(view, response)
+            with dspy.context(lm=self.judge_lm, trace=None):  # what is found is no step of the assistant's
+                return look(view, response)
         except ContentError:
             return None
 
 
-def scores(examined: Mapping[str, Examined], probes: Sequence[Probe]) -> list[float]:
-    """The scores that there are, of triggers."""
-    return [score for probe in probes if (score := examined[probe.key].score) is not None]
+def mean_of(
+    number: Callable[[Examined], float | None], examined: Mapping[str, Examined], probes: Sequence[Probe]
+) -> float | None:
+    """The mean of a number over the probes that have it; None where none has."""
+    known = [each for probe in probes if (each := number(examined[probe.key])) is not None]
+    return fmean(known) if known else None

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 from typing import Literal, get_args
 
-from dspy_proact.compile.assistant.examiner import Examined, Examiner, scores
+from dspy_proact.compile.assistant.examiner import Examiner, mean_of
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant
@@ -22,7 +21,7 @@ class Measured:
     """An assistant on the probes of a training set."""
 
     offers: float | None
-    """Share of control turns with an unwanted offer; None without any."""
+    """Share of control turns with an unwanted offer, of those that could be read; None without any."""
     words: float | None
     """Mean words of a response to a trigger of the chosen phases."""
     others: float | None
@@ -65,8 +64,11 @@ class Guards:
         rest = [phase for phase in Phase if phase not in self.phases]
         others = of_phases(self.probes, rest) if "phases" in self.margins else []
         examined = self.examiner.examine_all(assistant, [*controls, *chosen, *others])
-        words = [count for probe in chosen if (count := examined[probe.key].words) is not None]
-        return Measured(offer_rate(examined, controls), _mean(words), _mean(scores(examined, others)))
+        return Measured(
+            offers=mean_of(lambda found: found.pushed, examined, controls),
+            words=mean_of(lambda found: found.words, examined, chosen),
+            others=mean_of(lambda found: found.score, examined, others),
+        )
 
 
 def require_measurable(margins: Mapping[Guard, float], probes: Sequence[Probe], phases: Sequence[Phase]) -> None:
@@ -78,15 +80,6 @@ def require_measurable(margins: Mapping[Guard, float], probes: Sequence[Probe], 
 
 
 _ROUNDING = 1e-9
-
-
-def offer_rate(examined: Mapping[str, Examined], controls: Sequence[Probe]) -> float | None:
-    """Share of control turns with an unwanted offer, of those that could be read; None without any."""
-    return _mean([float(pushed) for probe in controls if (pushed := examined[probe.key].pushed) is not None])
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return fmean(values) if values else None
 
 
 def _difference(before: float | None, after: float | None) -> float | None:

@@ -8,6 +8,7 @@ import dspy
 
 from dspy_proact.benchmarks.proactbench import cases_of, controls_of
 from dspy_proact.compile.folds import units_of
+from dspy_proact.compile.texts import tamed
 from dspy_proact.corpus import Corpus
 from dspy_proact.plain_text import tame
 from dspy_proact.programs import BareChat
@@ -45,7 +46,7 @@ class Probe:
     @property
     def example(self) -> dspy.Example:
         """The inputs of the assistant, and the key."""
-        seen = AssistantView.of([_tamed(turn) for turn in self.conversation])
+        seen = AssistantView.of(tamed(self.conversation))
         example = dspy.Example(key=self.key, history=list(seen.history), user_message=seen.user_message)
         return example.with_inputs("history", "user_message")
 
@@ -56,10 +57,6 @@ class TamedChat(BareChat):
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The answer without markers, as the signature's only output."""
         return {name: tame(text) for name, text in super().parse(signature, completion).items()}
-
-
-def _tamed(turn: Turn) -> Turn:
-    return Turn(user=tame(turn.user), assistant=None if turn.assistant is None else tame(turn.assistant))
 
 
 def probes_of(corpus: Corpus) -> tuple[Probe, ...]:

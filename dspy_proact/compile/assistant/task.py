@@ -2,11 +2,10 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 
 import dspy
 
-from dspy_proact.compile.assistant.examiner import Examined, Examiner, scores
+from dspy_proact.compile.assistant.examiner import Examined, Examiner, mean_of
 from dspy_proact.compile.assistant.guards import Guard, Guards
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.tellable import Withheld
@@ -85,8 +84,7 @@ class AssistantTask:
 
     def score(self, results: Mapping[str, Examined], items: Sequence[Probe]) -> float | None:
         """Mean score at triggers of the chosen phases."""
-        graded = scores(results, of_phases(items, self.phases))
-        return fmean(graded) if graded else None
+        return mean_of(lambda examined: examined.score, results, of_phases(items, self.phases))
 
 
 def folds_of(probes: Sequence[Probe], phases: Sequence[Phase], recipe: Recipe) -> tuple[Fold[Probe], ...]:
@@ -104,13 +102,7 @@ def folds_of(probes: Sequence[Probe], phases: Sequence[Phase], recipe: Recipe) -
         raise _too_few(chosen, units, phases, recipe)
     for place, unit in enumerate(sorted({probe.unit for probe in probes} - units)):
         tests[place % len(tests)].add(unit)
-    return tuple(
-        Fold(
-            tuple(probe for probe in probes if probe.unit not in test),
-            tuple(probe for probe in probes if probe.unit in test),
-        )
-        for test in tests
-    )
+    return tuple(Fold.of(probes, test) for test in tests)
 
 
 def _too_few(chosen: Sequence[Probe], units: Collection[str], phases: Sequence[Phase], recipe: Recipe) -> UsageError:

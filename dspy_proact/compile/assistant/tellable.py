@@ -15,6 +15,7 @@ import threading
 from dataclasses import dataclass, field
 from importlib.resources import files
 
+from dspy_proact.compile.texts import criteria_of
 from dspy_proact.evidence import words_of
 from dspy_proact.programs import JUDGE_INSTRUCTION
 from dspy_proact.types import Rubric
@@ -50,7 +51,7 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
         seen: What may be: conversation and response.
         withheld: Is added to.
     """
-    criteria = f"{rubric.pass_criteria}\n{rubric.partial_criteria}\n{rubric.fail_criteria}"
+    criteria = "\n".join(criteria_of(rubric))
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
     sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]

@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 
 import dspy
 
-from dspy_proact.compile.assistant.examiner import Examiner
+from dspy_proact.compile.assistant.examiner import Examined, Examiner
 from dspy_proact.compile.assistant.guards import Guards, Measured
-from dspy_proact.compile.assistant.probe import Probe
-from dspy_proact.compile.assistant.teacher import teacher_of, worked_examples
+from dspy_proact.compile.assistant.probe import Probe, TamedChat
 from dspy_proact.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.compile.texts import said_in
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Grade, Verdict
@@ -18,6 +19,8 @@ from dspy_proact.views import ControlView, JudgeView
 
 NO_VERDICT = 0.5
 """Score of a response whose verdict cannot be read: the judge's failure is not the assistant's."""
+HINT = files("dspy_proact.compile.assistant").joinpath("hint.txt").read_text("utf-8").strip()
+"""What a teacher is told: a bare assistant has next to nothing to teach itself."""
 _POOL = 8
 """Worked examples to draw from, at most."""
 
@@ -61,7 +64,7 @@ class AssistantTraining(Training[Assistant]):
 
     @property
     def teacher(self) -> Assistant:
-        """The student with a hint: a bare assistant has next to nothing to teach itself."""
+        """The student with a hint."""
         return teacher_of(self.student)
 
     def pool(self) -> Sequence[dspy.Example]:
@@ -77,8 +80,7 @@ class AssistantTraining(Training[Assistant]):
         """Whether it offers what nobody asked for: 1 or 0."""
         view = self.probes[example.key].view
         assert isinstance(view, ControlView), "what is watched is a control turn"
-        offers = self.examiner.offers(view, prediction.response)
-        return float(bool(offers.unwanted)) if offers else None
+        return Examined(prediction.response, offers=self.examiner.offers(view, prediction.response)).pushed
 
     def broken(self, program: Assistant) -> tuple[str, ...]:
         """Guards that it does not keep against the student."""
@@ -99,9 +101,8 @@ class AssistantTraining(Training[Assistant]):
         verdict, probe, response = self._verdict(example, prediction), self.probes[example.key], prediction.response
         if verdict is None:
             return "The judge's verdict on this response could not be read."
-        turns = [text for turn in probe.conversation for text in (turn.user, turn.assistant or "")]
-        view = _triggered(probe)
-        told = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]), self.withheld)
+        seen = "\n".join([*said_in(probe.conversation), response])
+        told = tellable(verdict.reasoning, _triggered(probe).rubric, seen, self.withheld)
         quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
         lines = [
             f"The judge graded this response {verdict.grade}.",
@@ -121,6 +122,30 @@ class AssistantTraining(Training[Assistant]):
 
     def _verdict(self, example: dspy.Example, prediction: dspy.Prediction) -> Verdict | None:
         return self.examiner.verdict(_triggered(self.probes[example.key]), prediction.response)
+
+
+def teacher_of(student: Assistant) -> Assistant:
+    """A copy that is hinted at; its students are not."""
+    teacher = student.deepcopy()
+    teacher.adapter = TamedChat(HINT)
+    return teacher
+
+
+def worked_examples(student: Assistant, probes: Sequence[Probe], examiner: Examiner, most: int) -> list[dspy.Example]:
+    """Responses of the student's teacher that the tuning judge passes, as demos; as many as asked for, if there are.
+
+    As many probes are tried at once as examples are missing, so that none is tried in vain.
+    """
+    teacher, examples, left = teacher_of(student), list[dspy.Example](), list(probes)
+    while left and len(examples) < most:
+        tried, left = left[: most - len(examples)], left[most - len(examples) :]
+        examined = examiner.examine_all(teacher, tried)
+        for probe in tried:
+            found = examined[probe.key]
+            if found.verdict and found.verdict.grade is Grade.PASS:
+                inputs = probe.example.inputs().toDict()
+                examples.append(dspy.Example(augmented=True, **inputs, response=found.response))
+    return examples
 
 
 def _triggered(probe: Probe) -> JudgeView:

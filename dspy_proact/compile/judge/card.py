@@ -1,7 +1,6 @@
 """The card of a compile: everything that it showed, in one value."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench import ProactBench
@@ -9,18 +8,10 @@ from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.task import CutJudge, Graded
-from dspy_proact.compile.overlap import overlap
 from dspy_proact.compile.task import Tested
-from dspy_proact.compile.usage import usage_of
-from dspy_proact.programs import CardNumber, Gain, Judge, JudgeCard, PhaseCard, Provenance
-from dspy_proact.stats import (
-    HumanReference,
-    Improvement,
-    cluster_mean,
-    human_reference,
-    improvement,
-    paired_difference,
-)
+from dspy_proact.compile.texts import criteria_of, overlap, said_in
+from dspy_proact.programs import CardNumber, CardUsage, Gain, Judge, JudgeCard, PhaseCard, Provenance
+from dspy_proact.stats import Improvement, cluster_mean, human_reference, improvement, paired_difference
 from dspy_proact.types import Grade, Phase
 
 CompiledJudge = Compiled[Judge, CutJudge, Graded]
@@ -28,51 +19,15 @@ _ENOUGH = 200
 """Labels from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 
 
-@dataclass(frozen=True)
-class _Read:
-    """The items whose verdicts could be read before and after, as columns."""
-
-    items: Sequence[Labelled]
-    before: Sequence[int]
-    after: Sequence[int]
-
-    @classmethod
-    def of(cls, items: Sequence[Labelled], compiled: CompiledJudge) -> "_Read":
-        rows = [
-            (item, before, after)
-            for item in items
-            if (before := compiled.before.results[item.key].level) is not None
-            and (after := compiled.after.results[item.key].level) is not None
-        ]
-        return cls([row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows])
-
-    def phase(self, phase: Phase) -> "_Read":
-        """Those of one phase."""
-        at = [place for place, item in enumerate(self.items) if item.phase is phase]
-        before, after = ([levels[place] for place in at] for levels in (self.before, self.after))
-        return _Read([self.items[place] for place in at], before, after)
-
-    @property
-    def scenarios(self) -> list[str]:
-        return [item.scenario for item in self.items]
-
-
 def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
-    """The card of a compile on these items; numbers are out of fold.
-
-    Args:
-        items: The labelled responses.
-        compiled: What came of it.
-        provenance: With what it was made.
-        price: Of the judge.
-    """
-    read = _Read.of(items, compiled)
+    """The card of a compile on these items, at the price of the judge; numbers are out of fold."""
+    read, before, after = compiled.both(items, _level)
     gains = improvement(
-        read.before,
-        read.after,
-        [item.soft for item in read.items],
-        [item.phase for item in read.items],
-        read.scenarios,
+        before,
+        after,
+        [item.soft for item in read],
+        [item.phase for item in read],
+        [item.scenario for item in read],
         order=list(Phase),
         seed=provenance.recipe.seed,
     )
@@ -81,25 +36,30 @@ def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Pr
         statement=_statement(gains.overall, items),
         shown=gains.overall.shown,
         overall=Gain(**_gain(gains.overall, gains.overall.p)),
-        phases={phase: _phase(read.phase(phase), gain) for phase, gain in phases.items()},
+        phases={
+            phase: _phase([item for item in items if item.phase is phase], compiled, gain)
+            for phase, gain in phases.items()
+        },
         scenarios=gains.overall.groups,
         raters=len({rating.annotator for item in items for rating in item.ratings}),
-        unread=len(items) - len(read.items),
+        unread=len(items) - len(read),
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
-        usage_before=usage_of(compiled.before.calls, price),
-        usage_after=usage_of(compiled.after.calls, price),
+        usage_before=CardUsage.of(compiled.before.calls, price),
+        usage_after=CardUsage.of(compiled.after.calls, price),
         fold_scores=compiled.fold_scores,
         overlap=overlap(compiled.tuned.judge.instruction, (text for item in items for text in _texts(item))),
         provenance=provenance,
     )
 
 
+def _level(graded: Graded) -> int | None:
+    return graded.level
+
+
 def _texts(item: Labelled) -> list[str]:
-    turns = [text for turn in item.view.conversation for text in (turn.user, turn.assistant or "")]
-    rubric = item.view.rubric
-    criteria = [rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria]
-    return [*turns, *criteria, item.response, *(rating.reason for rating in item.ratings)]
+    shown = [*said_in(item.view.conversation), *criteria_of(item.view.rubric), item.response]
+    return [*shown, *(rating.reason for rating in item.ratings)]
 
 
 def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
@@ -115,31 +75,26 @@ def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
     )
 
 
-def _phase(read: _Read, gain: Improvement) -> PhaseCard:
-    consensus = [item.consensus for item in read.items]
-    before, after = ([LEVELS[level] for level in levels] for levels in (read.before, read.after))
+def _phase(items: Sequence[Labelled], compiled: CompiledJudge, gain: Improvement) -> PhaseCard:
+    read, *levels = compiled.both(items, _level)
+    before, after = ([LEVELS[level] for level in each] for each in levels)
+    consensus, scenarios = [item.consensus for item in read], [item.scenario for item in read]
     commonest = max(LEVELS, key=consensus.count)
-    reference = _reference(read, after)
+    grades = [[rating.grade for rating in item.ratings] for item in read]
+    reference = human_reference(grades, after, LEVELS, scenarios) if read else None
     return PhaseCard(
         **_gain(gain, gain.adjusted),
-        exact_before=_equal(before, consensus, read.scenarios),
-        exact_after=_equal(after, consensus, read.scenarios),
-        exact_commonest=_equal([commonest] * len(consensus), consensus, read.scenarios),
+        exact_before=_equal(before, consensus, scenarios),
+        exact_after=_equal(after, consensus, scenarios),
+        exact_commonest=_equal([commonest] * len(consensus), consensus, scenarios),
         one_human=CardNumber.of(reference.one_human) if reference else _NONE,
         best_attainable=CardNumber.of(reference.best_attainable) if reference else _NONE,
-        bias_before=_bias(read.items, before),
-        bias_after=_bias(read.items, after),
+        bias_before=_bias(read, before),
+        bias_after=_bias(read, after),
     )
 
 
 _NONE = CardNumber(value=None, reason="no labels")
-
-
-def _reference(read: _Read, judge: Sequence[Grade]) -> HumanReference | None:
-    if not read.items:
-        return None
-    grades = [[rating.grade for rating in item.ratings] for item in read.items]
-    return human_reference(grades, judge, LEVELS, read.scenarios)
 
 
 def _equal(one: Sequence[Grade], other: Sequence[Grade], scenarios: Sequence[str]) -> CardNumber:
@@ -153,14 +108,7 @@ def _bias(items: Sequence[Labelled], judge: Sequence[Grade]) -> CardNumber:
 
 
 def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:
-    return {
-        "labels": gain.labels,
-        "before": CardNumber.of(gain.before),
-        "after": CardNumber.of(gain.after),
-        "difference": CardNumber.of(gain.difference),
-        "low98": gain.low98,
-        "p": p,
-    }
+    return {**dict(Gain.model_validate(gain, from_attributes=True)), "p": p}
 
 
 def _evidence(tested: Tested[Graded]) -> tuple[int, int]:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
-from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import grouped_folds, split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens, proposals
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
 from dspy_proact.compile.judge.card import make_card
 from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.compile.judge.labels import labelled
@@ -34,8 +34,6 @@ from dspy_proact.programs import (
 
 _POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
 """Labels, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
-_PROPOSED = (3000, 500)
-"""Tokens of a question to a proposer and of its answer, about."""
 
 
 class JudgeCompile(Compile[JudgeArtefact]):
@@ -68,7 +66,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         gate: Gate | None = None,
     ):
         self.ratings, self.votes, self.items = ratings, votes, labelled(ratings)
-        self._artefact = self._checked(read_judge(start), start) if start else None
+        self._artefact = self._checked(start) if start else None
         spec = ModelSpec.of(judge)
         models = {"judge": (spec, JUDGE), "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
         super().__init__(models, recipe or Recipe(), gate)
@@ -111,7 +109,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         prompt = mean_tokens(judge, [start.messages(item.view, item.response) for item in self.items])
         roles = {
             "judge": RoleForecast.of(judge, calls, prompt, VERDICT_TOKENS[1]),
-            "proposer": RoleForecast.of(self.models["proposer"], proposals(self.recipe), *_PROPOSED),
+            "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe),
         }
         scenarios = len({item.scenario for item in self.items})
         gain = smallest_gain(len(self.items))
@@ -128,15 +126,10 @@ class JudgeCompile(Compile[JudgeArtefact]):
             card=make_card(task.items, compiled, made, self.models["judge"].price),
         )
 
-    def _checked(self, artefact: JudgeArtefact, path: Path) -> JudgeArtefact:
+    def _checked(self, path: Path) -> JudgeArtefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
-        seen = artefact.card.learned_from & {item.dialogue for item in self.items}
-        if seen:
-            raise UsageError(
-                f"{path}: was compiled on {len(seen)} of the conversations that these ratings are of, so that no "
-                "program that never saw them could be tested on them; start from one that was compiled on others, or "
-                "leave --start out"
-            )
+        artefact, dialogues = read_judge(path), {item.dialogue for item in self.items}
+        require_unseen(path, artefact.card, dialogues, "the conversations that these ratings are of")
         if artefact.votes != self.votes:
             raise UsageError(f"{path}: asks for {artefact.votes} verdicts a response; give --votes {artefact.votes}")
         return artefact

@@ -1,16 +1,16 @@
 """Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
 
 from dspy_proact.compile.folds import units_of
-from dspy_proact.corpus import RatedItem, Ratings
+from dspy_proact.compile.texts import tamed
+from dspy_proact.corpus import Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import tame
-from dspy_proact.types import Grade, Phase, Rating, Turn
+from dspy_proact.types import Grade, Phase, Rating, Verdict
 from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
@@ -55,14 +55,31 @@ class Labelled:
         """The inputs of the judge, and the key."""
         return dspy.Example(
             key=self.key,
-            conversation=[
-                Turn(user=tame(turn.user), assistant=None if turn.assistant is None else tame(turn.assistant))
-                for turn in self.view.conversation
-            ],
+            conversation=tamed(self.view.conversation),
             turn=self.view.turn,
             rubric=self.view.rubric,
             response=tame(self.response),
         ).with_inputs("conversation", "turn", "rubric", "response")
+
+    def worked(self, before: Verdict | None = None) -> dspy.Example:
+        """The example with what a judge that agrees with people would have answered.
+
+        The grade is the people's consensus, the reasoning that of a person who gave it, or else the judge's where it
+        gave it too. The quotes are the judge's that stand in the response, whatever its grade: what they quote is
+        there.
+
+        Args:
+            before: Verdict of the judge that a compile starts from; None where it gave none.
+        """
+        grade = self.consensus
+        reasons = [rating.reason.strip() for rating in self.ratings if rating.grade is grade and rating.reason.strip()]
+        if not reasons and before is not None and before.grade is grade:
+            reasons = [before.reasoning]
+        quotes = [quote.text for quote in (before.evidence if before else ()) if quote.start is not None]
+        example = self.example
+        example.reasoning = next(iter(reasons), f"People graded this response {grade}.")
+        example.evidence, example.grade = quotes, str(grade)
+        return example
 
 
 def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
@@ -77,16 +94,14 @@ def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
     rated = [item for item in ratings.items if by_item[item.key]]
     if not rated:
         raise UsageError(f"{ratings.name}: nobody has rated anything in it")
-    if any(item.view is None or item.response is None for item in rated):
-        raise UsageError(
-            f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to it; "
-            "name a folder in the official layout, or your own ratings, with --ratings"
-        )
     units = units_of([(item.scenario, item.persona or "") for item in rated])
-    return tuple(_labelled(item, by_item[item.key], units[item.scenario]) for item in rated)
-
-
-def _labelled(item: RatedItem, ratings: Sequence[Rating], unit: str) -> Labelled:
-    assert item.view is not None, "checked before"
-    assert item.response is not None, "checked before"
-    return Labelled(item.key, item.phase, item.scenario, unit, item.view, item.response, tuple(ratings))
+    found: list[Labelled] = []
+    for item in rated:
+        if item.view is None or item.response is None:
+            raise UsageError(
+                f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to "
+                "it; name a folder in the official layout, or your own ratings, with --ratings"
+            )
+        origin = item.key, item.phase, item.scenario, units[item.scenario]
+        found.append(Labelled(*origin, item.view, item.response, tuple(by_item[item.key])))
+    return tuple(found)

@@ -1,16 +1,10 @@
 """What a judge is tuned to: agreement with people beyond what a constant answer earns."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-
-import dspy
+from collections import Counter
+from collections.abc import Sequence
 
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
-from dspy_proact.evidence import locate_quotes
 from dspy_proact.types import Grade, Phase
-
-Soft = tuple[float, float, float]
-"""Share of the ratings at each level: FAIL, PARTIAL, PASS."""
 
 
 class AgreementMetric:
@@ -24,8 +18,10 @@ class AgreementMetric:
     """
 
     def __init__(self, items: Sequence[Labelled]):
-        self._sums: Mapping[Phase, Soft] = _sums(items)
-        self._counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
+        self._counts = Counter(item.phase for item in items)
+        self._sums: dict[Phase, Sequence[float]] = dict.fromkeys(Phase, (0.0, 0.0, 0.0))
+        for item in items:
+            self._sums[item.phase] = [a + b for a, b in zip(self._sums[item.phase], item.soft, strict=True)]
 
     def score(self, item: Labelled, grade: Grade) -> float:
         """The score of a grade for an item, in [0, 1], higher is better; 0.5 where its phase has no other item."""
@@ -36,28 +32,6 @@ class AgreementMetric:
         total, own = self._sums[item.phase], item.soft
         rest = tuple((all_of - mine) / others for all_of, mine in zip(total, own, strict=True))
         return 0.5 + (_disagreement(level, rest) - _disagreement(level, own)) / 2
-
-
-def feedback(item: Labelled, prediction: dspy.Prediction) -> str:
-    """What people said of a response, and what the judge said; never a word of the rubric's."""
-    counts = ", ".join(f"{sum(r.grade is grade for r in item.ratings)} {grade}" for grade in reversed(LEVELS))
-    reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in item.ratings if rating.reason.strip()]
-    found = any(quote.start is not None for quote in locate_quotes(prediction.evidence, item.response))
-    lines = [
-        f"People graded this response: {counts}.",
-        *(["Their reasons:", *reasons] if reasons else []),
-        f"The judge said {prediction.grade}: {prediction.reasoning}",
-        f"Its quote {'stands' if found else 'does not stand'} in the response.",
-    ]
-    return "\n".join(lines)
-
-
-def _sums(items: Sequence[Labelled]) -> dict[Phase, Soft]:
-    sums: defaultdict[Phase, Soft] = defaultdict(lambda: (0.0, 0.0, 0.0))
-    for item in items:
-        fail, partial, full = (a + b for a, b in zip(sums[item.phase], item.soft, strict=True))
-        sums[item.phase] = (fail, partial, full)
-    return sums
 
 
 def _disagreement(level: int, soft: Sequence[float]) -> float:

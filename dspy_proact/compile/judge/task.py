@@ -10,14 +10,32 @@ import dspy
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, grouped_folds, split
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.compile.judge.gold import Gold
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
-from dspy_proact.compile.judge.training import JudgeTraining
-from dspy_proact.compile.judge.votes import Votes, rollouts, vote
+from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
 from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.errors import ContentError
 from dspy_proact.programs import Cuts, Judge, Recipe
-from dspy_proact.types import Phase
+from dspy_proact.types import Phase, Verdict
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The verdicts on one response."""
+
+    verdicts: tuple[Verdict | None, ...]
+    """One a vote; None where it could not be read."""
+
+    @property
+    def read(self) -> list[Verdict]:
+        """Those that could be read."""
+        return [verdict for verdict in self.verdicts if verdict is not None]
+
+    @property
+    def level(self) -> float | None:
+        """Mean level of the verdicts in [0, 2]: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
+        levels = [LEVELS.index(verdict.grade) for verdict in self.read]
+        return sum(levels) / len(levels) if levels else None
 
 
 @dataclass(frozen=True)
@@ -66,10 +84,21 @@ class JudgeTask:
 
     def training(self, train: Sequence[Labelled], before: Mapping[str, Graded]) -> JudgeTraining:
         """A third of the units, about, is compared on; answers shown rest on the start's verdicts on the others."""
-        gold = Gold({key: next(iter(graded.votes.read), None) for key, graded in before.items()})
-        parts = split(train, self.recipe.seed)
-        lms = self.judge_lm, self.proposer_lm
-        return JudgeTraining.of(self.start.judge.deepcopy(), parts, gold, lms, self.width)
+        learn, compare = split(train, self.recipe.seed)
+        items = [*learn, *compare]
+        return JudgeTraining(
+            student=self.start.judge.deepcopy(),
+            learn=[item.example for item in learn],
+            compare=[item.example for item in compare],
+            groups={item.key: item.scenario for item in items},
+            task_lm=self.judge_lm,
+            proposer_lm=self.proposer_lm,
+            proposal=PROPOSAL,
+            width=self.width,
+            items={item.key: item for item in items},
+            metric=AgreementMetric(items),
+            answers=[item.worked(next(iter(before[item.key].votes.read), None)) for item in learn],
+        )
 
     def finished(self, chosen: Chosen[Judge], training: JudgeTraining) -> CutJudge:
         """The judge with the cuts that its verdicts call for, on responses of which none is shown in it.
@@ -78,14 +107,13 @@ class JudgeTask:
         """
         judge = chosen.program
         items = [training.items[example.key] for example in training.compare]
-        lms = rollouts(self.judge_lm, self.votes)
-        votes = side_by_side([partial(vote, judge, item, lms) for item in items], self.width)
-        by_key = {item.key: each for item, each in zip(items, votes, strict=True)}
-        return CutJudge(judge, fitted(items, by_key, self.recipe.seed))
+        work = [partial(vote, judge, item, self.judge_lm, self.votes) for item in items]
+        votes = side_by_side(work, self.width)
+        return CutJudge(judge, fitted(items, [each.level for each in votes], self.recipe.seed))
 
     def test(self, tuned: CutJudge, item: Labelled) -> Graded:
         """A judge's verdicts on a response, and their level by its cuts."""
-        votes = vote(tuned.judge, item, rollouts(self.judge_lm, self.votes))
+        votes = vote(tuned.judge, item, self.judge_lm, self.votes)
         return Graded(votes, level_of(votes.level, tuned.cuts[item.phase]))
 
     def score(self, results: Mapping[str, Graded], items: Sequence[Labelled]) -> float | None:
@@ -93,3 +121,17 @@ class JudgeTask:
         metric = AgreementMetric(items)
         levels = [(item, results[item.key].level) for item in items]
         return fmean(0.0 if level is None else metric.score(item, LEVELS[level]) for item, level in levels)
+
+
+def vote(judge: Judge, item: Labelled, lm: dspy.LM, count: int) -> Votes:
+    """A judge's verdicts on an item by one model, each under a rollout of its own."""
+    lms = lm, *(lm.copy(rollout_id=number) for number in range(1, count))
+    return Votes(tuple(_verdict(judge, item, each) for each in lms))
+
+
+def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
+    try:
+        with dspy.context(lm=lm, trace=None):
+            return judge.judge_now(item.view, item.response)
+    except ContentError:
+        return None

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import dspy
 
-from dspy_proact.compile.judge.gold import Gold
-from dspy_proact.compile.judge.labels import Labelled
-from dspy_proact.compile.judge.metric import AgreementMetric, feedback
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.training import Proposal, Training
+from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs import Judge
 from dspy_proact.types import Grade
 
@@ -46,40 +46,6 @@ class JudgeTraining(Training[Judge]):
     answers: Sequence[dspy.Example]
     """The examples to learn from, as a judge that agrees with people would have answered them."""
 
-    @classmethod
-    def of(
-        cls,
-        student: Judge,
-        parts: tuple[Sequence[Labelled], Sequence[Labelled]],
-        gold: Gold,
-        lms: tuple[dspy.LM, dspy.LM],
-        width: int,
-    ) -> "JudgeTraining":
-        """A training set in two parts, to learn from and to compare on.
-
-        Args:
-            student: Where tuning starts.
-            parts: No unit is in both.
-            gold: Words their answers.
-            lms: The judge's and the proposer's.
-            width: Examples at once.
-        """
-        learn, compare = parts
-        items = [*learn, *compare]
-        return cls(
-            student=student,
-            learn=[item.example for item in learn],
-            compare=[item.example for item in compare],
-            groups={item.key: item.scenario for item in items},
-            task_lm=lms[0],
-            proposer_lm=lms[1],
-            proposal=PROPOSAL,
-            width=width,
-            items={item.key: item for item in items},
-            metric=AgreementMetric(items),
-            answers=gold.examples(learn),
-        )
-
     @property
     def labelled(self) -> Sequence[dspy.Example]:
         """By people's grades."""
@@ -94,9 +60,15 @@ class JudgeTraining(Training[Judge]):
         return self.score(example, prediction) > 0.5
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """What people said."""
-        return feedback(self.items[example.key], prediction)
-
-    def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
-        """Likewise."""
-        return self.feedback(example, prediction)
+        """What people said of a response, and what the judge said; never a word of the rubric's."""
+        item = self.items[example.key]
+        counts = ", ".join(f"{sum(r.grade is grade for r in item.ratings)} {grade}" for grade in reversed(LEVELS))
+        reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in item.ratings if rating.reason.strip()]
+        found = any(quote.start is not None for quote in locate_quotes(prediction.evidence, item.response))
+        lines = [
+            f"People graded this response: {counts}.",
+            *(["Their reasons:", *reasons] if reasons else []),
+            f"The judge said {prediction.grade}: {prediction.reasoning}",
+            f"Its quote {'stands' if found else 'does not stand'} in the response.",
+        ]
+        return "\n".join(lines)

@@ -43,7 +43,7 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     names = re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
     if "offers" in names:
         return json.dumps(_offers(shown, response), ensure_ascii=False)
-    strength, quote = _strongest(shown, response)
+    strength, quote = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
     low, high = cuts = _cuts(system, messages[:-1])
     verdict = {
         "reasoning": f"The strongest step has strength {strength:.2f}; the cuts are {low:.2f} and {high:.2f}.",
@@ -54,8 +54,7 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
 
 
 def _offers(shown: dict[str, str], response: str) -> dict[str, Any]:
-    turns = [turn for turn in _json(shown.get("conversation", ""), []) if isinstance(turn, dict)]
-    said = [str(turn.get("user")) for turn in turns]
+    said = _said(shown.get("conversation", ""))
     heard = content_words(" ".join(said))
     invited = bool(said and _INVITES.search(said[-1]))
     found = [text for text in sentences(response) if _OFFER.search(text)]
@@ -63,18 +62,17 @@ def _offers(shown: dict[str, str], response: str) -> dict[str, Any]:
     return {"reasoning": f"{len(found)} sentences suggest or offer something.", "offers": offers}
 
 
-def _strongest(shown: dict[str, str], response: str) -> tuple[float, str]:
-    return _strongest_of(shown.get("conversation", ""), shown.get("rubric", ""), response)
-
-
 @lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
-def _strongest_of(conversation: str, criteria: str, response: str) -> tuple[float, str]:
-    turns = [turn for turn in _json(conversation, []) if isinstance(turn, dict)]
+def _strongest(response: str, conversation: str, criteria: str) -> tuple[float, str]:
     rubric = _json(criteria, {})
-    heard = content_words(" ".join(str(turn.get("user")) for turn in turns))
+    heard = content_words(" ".join(_said(conversation)))
     passing = content_words(str(rubric.get("pass_criteria"))) - content_words(str(rubric.get("fail_criteria")))
     rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
     return max(rated, key=lambda pair: pair[0], default=(0.0, ""))
+
+
+def _said(conversation: str) -> list[str]:
+    return [str(turn.get("user")) for turn in _json(conversation, []) if isinstance(turn, dict)]
 
 
 def _strength(sentence: str, heard: Any, passing: Any) -> float:
@@ -98,7 +96,8 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     graded: list[tuple[float, str]] = []
     for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
         shown = _fields(asked)
-        strength, _ = _strongest(shown, _unfenced(shown.get("response", "")))
+        response = _unfenced(shown.get("response", ""))
+        strength, _ = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
         graded.append((strength, str(_json(answered, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
     places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
