@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from child import Child, command_line
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
@@ -514,16 +514,13 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
         return answer
 
     server.script = script
-    arguments = [sys.executable, "-m", "dspy_proact", *map(str, against(server, "--trigger", "d0__t5"))]
-    processes.append(
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-    )
-    out, err = processes[0].communicate(timeout=50)
-    assert processes[0].returncode == 130
-    assert "Traceback" not in err
-    assert "Stopped: interrupted" in err
-    assert QUOTE in out
-    assert "no verdict: stopped" in out
+    processes.append(Child(command_line, *against(server, "--trigger", "d0__t5")))
+    done = processes[0].ended()
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert "Stopped: interrupted" in done.stderr
+    assert QUOTE in done.stdout
+    assert "no verdict: stopped" in done.stdout
 
 
 def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, monkeypatch):

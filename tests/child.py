@@ -1,0 +1,92 @@
+"""Processes of tests, forked from one that has imported what is slow to import: it is imported once for all of them.
+
+A child ends as an interpreter of its own does, by itself or by a signal. Where the point of a test is what a fresh
+interpreter does or imports, `subprocess` starts one.
+"""
+
+import multiprocessing
+import os
+import resource
+import runpy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from script import Ended
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(
+    ["dspy_proact.benchmarks", "dspy_proact.compile", "dspy_proact.report", "dspy_proact.cli.eval", "litellm"]
+)
+PATIENCE = 60.0
+"""Seconds after which a child that hangs is killed, so that its test fails."""
+
+
+def command_line(*arguments: str) -> None:
+    """What a child is for `python -m dspy_proact`."""
+    sys.argv = ["dspy-proact", *arguments]
+    runpy.run_module("dspy_proact", run_name="__main__")
+
+
+def command_line_within(size: str, *arguments: str) -> None:
+    """The same where no file may grow beyond so many bytes: what a full disk is to a process."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(size), int(size)))
+    command_line(*arguments)
+
+
+def program(path: str, *arguments: str) -> None:
+    """What a child is for `python PATH`."""
+    sys.argv = [path, *arguments]
+    runpy.run_path(path, run_name="__main__")
+
+
+class Child:
+    """A process that begins at once.
+
+    Args:
+        does: What it does, which the process imports by its name.
+        arguments: With these.
+        folder: Where it works; where the test does if it is None.
+        environment: Beside the test's.
+    """
+
+    def __init__(self, does: Callable[..., object], *arguments: object, folder: Path | None = None, **environment: str):
+        self._told = TemporaryDirectory()
+        given = Path(self._told.name), folder or Path.cwd(), {**os.environ, **environment}
+        self._process = _FORKS.Process(target=_become, args=(*given, does, *map(str, arguments)), daemon=True)
+        self._process.start()
+
+    def send_signal(self, number: int) -> None:
+        """Signal it, if it has not ended."""
+        if self.running:
+            os.kill(self._process.pid or 0, number)
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self._process.is_alive()
+
+    def ended(self) -> Ended:
+        """How it ended, and what it said, once it has ended."""
+        self._process.join(PATIENCE)
+        if self.running:
+            self._process.kill()
+            self._process.join()
+        said = [Path(self._told.name, name).read_text(encoding="utf-8") for name in ("out", "err")]
+        status = self._process.exitcode
+        self._process.close()
+        self._told.cleanup()
+        return Ended(status, *said)
+
+
+def _become(told: Path, folder: Path, environment: dict[str, str], does: Callable[..., Any], *arguments: str) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    for number, path in ((0, Path(os.devnull)), (1, told / "out"), (2, told / "err")):
+        with path.open("ab+") as file:
+            os.dup2(file.fileno(), number)
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115 - multiprocessing closes its own
+    does(*arguments)
