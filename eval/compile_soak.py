@@ -29,9 +29,9 @@ SEED = 20261122
 
 
 def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
-    """What is killed."""
+    """What is killed; in as few folds as it has trials."""
     models = [ModelSpec(name="openai/any", api_base=base) for base in (judge, proposer)]
-    recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=5)
+    recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=min(trials, 5))
     JudgeCompile(load_ratings("sample"), models[0], models[1], recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
 
 

@@ -8,8 +8,10 @@ import multiprocessing
 import os
 import resource
 import runpy
+import signal
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -68,6 +70,18 @@ class Child:
         """Whether it has not ended."""
         return self._process.is_alive()
 
+    def kill(self) -> None:
+        """End it at once."""
+        self.send_signal(signal.SIGKILL)
+
+    def poll(self) -> int | None:
+        """How it ended; None while it has not."""
+        return self._process.exitcode
+
+    def wait(self) -> int:
+        """How it ended, once it has."""
+        return self.ended().returncode
+
     def ended(self) -> Ended:
         """How it ended, and what it said, once it has ended."""
         self._process.join(PATIENCE)
@@ -79,6 +93,22 @@ class Child:
         self._process.close()
         self._told.cleanup()
         return Ended(status, *said)
+
+
+class Processes:
+    """Stands where a program has `subprocess`: what it starts by an interpreter's command line is a child."""
+
+    DEVNULL = subprocess.DEVNULL
+
+    def Popen(self, command: Sequence[object], **_: object) -> Child:  # noqa: N802 - the name is the library's
+        first, *arguments = map(str, command[1:])
+        return Child(command_line, *arguments[1:]) if first == "-m" else Child(program, first, *arguments)
+
+    def run(self, command: Sequence[object], **_: object) -> Ended:
+        """Start one and await its end, which must be a good one."""
+        done = self.Popen(command).ended()
+        assert done.returncode == 0, done.stderr
+        return done
 
 
 def _become(told: Path, folder: Path, environment: dict[str, str], does: Callable[..., Any], *arguments: str) -> None:
