@@ -3,7 +3,6 @@
 import io
 import json
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -24,7 +23,6 @@ from dspy_proact.types import Response, Turn
 PROMPT = "Act on what the user disclosed."
 QUOTE = "label the boxes today"
 STAND_IN = "embedded stand-in"
-SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub", "numpy", "pydantic"}
 
 
 def corpus(*each):
@@ -531,13 +529,6 @@ def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, mo
     status, out, _ = proact(*against(server, "--trigger", "d0__t5"))
     assert status == 3
     assert out.count("no response: unexpected: ZeroDivisionError: by zero") == 2
-
-
-def test_help_imports_nothing_slow():
-    code = "import sys, json, dspy_proact.cli as c\nsys.argv = ['dspy-proact', 'try', '--help']\n"
-    code += "try: c.main()\nfinally: print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(json.loads(done.stdout.splitlines()[-1])) & SLOW
 
 
 def test_a_response_without_a_verdict_is_shown_as_it_is():
