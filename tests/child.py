@@ -20,7 +20,10 @@ from script import Ended
 
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
-    ["dspy_proact.benchmarks", "dspy_proact.compile", "dspy_proact.report", "dspy_proact.cli.eval", "litellm"]
+    [
+        *("dspy_proact.benchmarks", "dspy_proact.compile", "dspy_proact.report", "dspy_proact.cli.eval"),
+        *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment
+    ]
 )
 PATIENCE = 60.0
 """Seconds after which a child that hangs is killed, so that its test fails."""
@@ -44,6 +47,12 @@ def program(path: str, *arguments: str) -> None:
     runpy.run_path(path, run_name="__main__")
 
 
+def code(text: str, *arguments: str) -> None:
+    """What a child is for `python -c TEXT`."""
+    sys.argv = ["-c", *arguments]
+    exec(text, {"__name__": "__main__"})
+
+
 class Child:
     """A process that begins at once.
 
@@ -51,12 +60,13 @@ class Child:
         does: What it does, which the process imports by its name.
         arguments: With these.
         folder: Where it works; where the test does if it is None.
-        environment: Beside the test's.
+        environment: Beside the test's; a variable that is None is left out.
     """
 
     def __init__(self, does: Callable[..., object], *arguments: object, folder: Path | None = None, **environment: str):
         self._told = TemporaryDirectory()
-        given = Path(self._told.name), folder or Path.cwd(), {**os.environ, **environment}
+        named = {name: value for name, value in {**os.environ, **environment}.items() if value is not None}
+        given = Path(self._told.name), folder or Path.cwd(), named
         self._process = _FORKS.Process(target=_become, args=(*given, does, *map(str, arguments)), daemon=True)
         self._process.start()
 
