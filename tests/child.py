@@ -4,6 +4,7 @@ A child ends as an interpreter of its own does, by itself or by a signal. Where 
 interpreter does or imports, `subprocess` starts one.
 """
 
+import contextlib
 import multiprocessing
 import os
 import resource
@@ -11,6 +12,7 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,8 +27,8 @@ _FORKS.set_forkserver_preload(
         *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment
     ]
 )
-PATIENCE = 60.0
-"""Seconds after which a child that hangs is killed, so that its test fails."""
+PATIENCE = 100.0
+"""Seconds after which a child that hangs is killed, so that its test fails by what it says and not by its time limit."""
 
 
 def command_line(*arguments: str) -> None:
@@ -65,20 +67,17 @@ class Child:
 
     def __init__(self, does: Callable[..., object], *arguments: object, folder: Path | None = None, **environment: str):
         self._told = TemporaryDirectory()
+        self._turn, self._over = threading.Lock(), False
         named = {name: value for name, value in {**os.environ, **environment}.items() if value is not None}
         given = Path(self._told.name), folder or Path.cwd(), named
         self._process = _FORKS.Process(target=_become, args=(*given, does, *map(str, arguments)), daemon=True)
         self._process.start()
 
     def send_signal(self, number: int) -> None:
-        """Signal it, if it has not ended."""
-        if self.running:
-            os.kill(self._process.pid or 0, number)
-
-    @property
-    def running(self) -> bool:
-        """Whether it has not ended."""
-        return self._process.is_alive()
+        """Signal it, if it has not ended; in any thread."""
+        with self._turn, contextlib.suppress(ProcessLookupError):
+            if not self._over:
+                os.kill(self._process.pid or 0, number)
 
     def kill(self) -> None:
         """End it at once."""
@@ -95,9 +94,11 @@ class Child:
     def ended(self) -> Ended:
         """How it ended, and what it said, once it has ended."""
         self._process.join(PATIENCE)
-        if self.running:
-            self._process.kill()
+        if self._process.exitcode is None:
+            self.kill()
             self._process.join()
+        with self._turn:
+            self._over = True
         said = [Path(self._told.name, name).read_text(encoding="utf-8") for name in ("out", "err")]
         status = self._process.exitcode
         self._process.close()
