@@ -28,7 +28,7 @@ _FORKS.set_forkserver_preload(
     ]
 )
 PATIENCE = 100.0
-"""Seconds after which a child that hangs is killed, so that its test fails by what it says and not by its time limit."""
+"""Seconds after which a child that hangs is killed: its test then fails by what it said."""
 
 
 def command_line(*arguments: str) -> None:
