@@ -18,21 +18,24 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact import Gate, load_ratings
+from dspy_proact.benchmarks.proactbench import synthetic_items, synthetic_ratings
 from dspy_proact.compile import JudgeCompile
 from dspy_proact.models import ModelSpec
 from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.embedded import healthy
 
-WIDTH = 32
-SEED = 20261122
+WIDTH, SEED = 32, 20261122
+QUICK = 2  # trials
 
 
 def compiles(folder: Path, judge: str, proposer: str, trials: int) -> None:
-    """What is killed."""
+    """What is killed: on the sample, or with two trials on a smaller study in two folds."""
     models = [ModelSpec(name="openai/any", api_base=base) for base in (judge, proposer)]
-    recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=5)
-    JudgeCompile(load_ratings("sample"), models[0], models[1], recipe=recipe, gate=Gate(concurrency=WIDTH)).run(folder)
+    small, gate = trials == QUICK, Gate(concurrency=WIDTH)
+    ratings = synthetic_ratings(SEED, synthetic_items(SEED, 24, 8)) if small else load_ratings("sample")
+    recipe = Recipe(optimizer="search", trials=trials, max_demos=4, folds=2 if small else 5)
+    JudgeCompile(ratings, models[0], models[1], recipe=recipe, gate=gate).run(folder)
 
 
 def begun(folder: Path, provider: SimulatedProvider, trials: int) -> "subprocess.Popen[bytes]":
@@ -65,7 +68,7 @@ def killed(folder: Path, provider: SimulatedProvider, trials: int, after: int) -
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="2 kills of a compile of 2 trials")
+    parser.add_argument("--quick", action="store_true", help="2 kills of a compile of 2 trials on 24 items")
     parser.add_argument("--trials", type=int, default=12, help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at", nargs=2, help=argparse.SUPPRESS)
@@ -75,7 +78,7 @@ def main() -> None:
         compiles(asked.out, judge, proposer, asked.trials)
         return
 
-    kills, trials = (2, 2) if asked.quick else (asked.kills, asked.trials)
+    kills, trials = (2, QUICK) if asked.quick else (asked.kills, asked.trials)
     moment, done = random.Random(SEED), 0
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(healthy) as provider:
         folder = Path(name)

@@ -62,13 +62,13 @@ def timed(make: Callable[[int], Compile], width: int) -> tuple[float, bytes]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one compile, 2 trials, no latency, width 8")
+    parser.add_argument("--quick", action="store_true", help="one compile, 2 trials, 2 folds, no latency, width 8")
     parser.add_argument("--only", action="append", metavar="'PROGRAM OPTIMIZER'", help="such as 'judge search'")
     parser.add_argument("--serve", type=float, metavar="LATENCY", help="be the server")
     asked = parser.parse_args()
     if asked.serve is not None:
         return serve(asked.serve)
-    latency, width, trials = (0.0, 8, 2) if asked.quick else (0.5, 32, 20)
+    latency, width, size = (0.0, 8, {"trials": 2, "folds": 2}) if asked.quick else (0.5, 32, {"trials": 20})
     every = [f"judge {name}" for name in OPTIMIZERS] + [f"assistant {name}" for name in OPTIMIZERS if name != "labeled"]
     chosen, missed = asked.only or (["assistant search"] if asked.quick else every), False
     command = [sys.executable, __file__, "--serve", str(latency)]
@@ -79,7 +79,7 @@ def main() -> None:
         print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
         for name in chosen:
             program, _, wanted = name.partition(" ")
-            recipe = Recipe.model_validate({"optimizer": wanted, "trials": trials})
+            recipe = Recipe.model_validate({"optimizer": wanted} | size)
             made, rows = partial(compiling, program, recipe, bases), []
             for each in (1, width):
                 seconds, digest = timed(lambda width, made=made: made(width=width), each)

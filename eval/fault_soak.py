@@ -52,8 +52,8 @@ def leaks(folder: Path, summary: Summary) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="60 triggers")
-    triggers = 60 if parser.parse_args().quick else 600
+    parser.add_argument("--quick", action="store_true", help="60 triggers, tried again at once")
+    triggers, backoff = (60, 0.01) if parser.parse_args().quick else (600, 1.0)
     os.environ["OPENAI_API_KEY"] = KEY
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(Faulty(healthy, SHARES, SEED)) as provider:
         folder = Path(name, "run")
@@ -62,7 +62,7 @@ def main() -> None:
             load_corpus(str(Path(name, "corpus.jsonl"))),
             ModelSpec(name="openai/any", api_base=provider.base("assistant")),
             ModelSpec(name="openai/any", api_base=provider.base("judge")),
-            gate=Gate(concurrency=64, timeout=1, retries=2),
+            gate=Gate(concurrency=64, timeout=1, retries=2, backoff=backoff),
         )
         evaluation.run(folder, Scope(limit=triggers))
         first, kinds = summarize(RunFolder(folder)), failures(folder)

@@ -155,6 +155,11 @@ def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> 
     return Execution(Contest(model, rules or Rules()), Participant(model, "two steps", prompt="aa"), [], gate)
 
 
+def one_by_one(endpoint: str, path: str) -> None:
+    """What a process does that runs a contest with one call in flight."""
+    contest(endpoint, concurrency=1).run(path)
+
+
 def rejudged(responses: Responses, endpoint: str) -> Execution:
     """The guesses of a contest before the judge at an endpoint."""
     gate = Gate(retries=0)

@@ -6,16 +6,14 @@ it.
 
 import csv
 import json
-import os
 import queue
 import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from contest import COUNT, Contest, Rules, contest, contestant, rejudged
+from child import Child
+from contest import COUNT, Contest, Rules, contest, contestant, one_by_one, rejudged
 from server import Answer, Sent, Server
 from toy import outcomes
 
@@ -26,7 +24,6 @@ from dspy_proact.runs import RunFolder, Scope, latest
 Call = Callable[..., tuple[int, str, str]]
 KILLED_IN = 8
 """Of the requests the last one that is answered by a process which is then no more."""
-CHILD = "import sys, contest; contest.contest(sys.argv[1], concurrency=1).run(sys.argv[2])"
 
 
 @pytest.fixture
@@ -82,19 +79,18 @@ def test_its_run_says_what_it_is_called_measured_by_and_set_to(run: Path):
 
 def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Server, run: Path, tmp_path: Path):
     guesser.sent.clear()
-    pids: queue.Queue[int] = queue.Queue()
+    begun: queue.Queue[Child] = queue.Queue()
 
     def deadly(sent: Sent):
         if len(guesser.sent) == KILLED_IN:
-            os.kill(pids.get(), signal.SIGKILL)
+            begun.get().send_signal(signal.SIGKILL)
         return contestant(sent)
 
     guesser.script = deadly
-    path, tests = tmp_path / "killed", Path(__file__).parent.parent
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tests), *sys.path])}
-    with subprocess.Popen([sys.executable, "-c", CHILD, guesser.assistant, str(path)], env=environment) as child:
-        pids.put(child.pid)
-    assert child.returncode == -signal.SIGKILL
+    path = tmp_path / "killed"
+    child = Child(one_by_one, guesser.assistant, path)
+    begun.put(child)
+    assert child.ended().returncode == -signal.SIGKILL
     assert len(list(RunFolder(path).events())) == 6  # of three riddles; the fourth was at its second call
     execution = contest(guesser.assistant)
     assert execution.forecast(path).calls == 14

@@ -46,9 +46,9 @@ def provider():
         yield running
 
 
-def evaluation(provider, folder, backend, dialogues=2, timeout=30.0):
+def evaluation(provider, folder, backend, timeout=30.0):
     path = folder / "corpus.jsonl"
-    path.write_text(jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8")
+    path.write_text(jsonl(row()), encoding="utf-8")
     model, judge = spec("hosted_vllm/any", provider.base("assistant")), spec("openai/any", provider.base("judge"))
     return Evaluation(read_jsonl(path), model, judge, gate=Gate(timeout=timeout, retries=0, backend=backend))
 
@@ -61,7 +61,7 @@ def test_every_fault_has_its_outcome():
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, tmp_path, backend, name):
     def script(received):
-        hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the triggers at turn 2
+        hit = received.role == "assistant" and len(received.body["messages"]) == 3  # the trigger at turn 2
         return FAULTS[name] if hit else healthy(received)
 
     provider.script = script
@@ -70,10 +70,10 @@ def test_a_fault_of_one_trigger_costs_that_trigger_and_no_other(provider, tmp_pa
     summary = summarize(RunFolder(tmp_path / "run"))
     reason = OUTCOMES[name]
     assert summary.complete
-    assert summary.unscored_reasons == ({f"response: {reason}": 2} if reason else {})
-    assert summary.count("scored") == (4 if reason else 6)
+    assert summary.unscored_reasons == ({f"response: {reason}": 1} if reason else {})
+    assert summary.count("scored") == (2 if reason else 3)
     provider.script = healthy
     evaluation(provider, tmp_path, backend).run(tmp_path / "run")
     healed = summarize(RunFolder(tmp_path / "run"))
     kept = reason in ("empty", "filtered", "oversized")  # the model's own answer, not the provider's failure
-    assert (healed.count("scored"), healed.count("unscored")) == ((4, 2) if kept else (6, 0))
+    assert (healed.count("scored"), healed.count("unscored")) == ((2, 1) if kept else (3, 0))

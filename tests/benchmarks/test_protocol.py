@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from rows import jsonl, plant_canaries, row, rows, trigger_point
-from server import Answer, Server, error, healthy, verdict
+from server import Answer, error, healthy, verdict
 from specs import spec
 
 from dspy_proact.benchmarks.proactbench import Evaluation
@@ -185,11 +185,11 @@ def hides(fresh):
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(fresh=rows())
-def test_hidden_text_stays_hidden(tmp_path_factory, fresh):
+def test_hidden_text_stays_hidden(tmp_path_factory, server, fresh):
     planted, hidden = hides(fresh)
     folder = tmp_path_factory.mktemp("hidden")
-    with Server() as server:
-        summary, _ = run(server, folder, corpus(folder, planted))
+    server.sent.clear()
+    summary, _ = run(server, folder, corpus(folder, planted))
     assert summary.count("scored") == len(planted["trigger_points"])
     for sent in server.sent:
         assert not [token for token in hidden if token in sent.text]

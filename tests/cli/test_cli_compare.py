@@ -1,8 +1,6 @@
 """`dspy-proact compare`: two runs or results files as a person compares them, and every refusal with its message."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from proact_run import PHASES, failed, manifest, run_of, trigger, written
@@ -166,33 +164,3 @@ def test_long_names_of_models_and_folders_fit_eighty_columns(proact, tmp_path):
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
-
-
-def test_reporting_and_comparing_import_neither_dspy_nor_litellm(two, tmp_path):
-    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
-    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    commands = [
-        ["report", "a"],
-        ["report", "a", "--json", "--by", "turn"],
-        ["report", "results.jsonl", "--corpus", "corpus.jsonl"],
-        ["compare", "a", "b"],
-        ["compare", "a", "b", "--json"],
-        ["compare", "results.jsonl", "results.jsonl"],
-        ["export", "a", "--format", "proactbench"],
-        ["export", "a", "--format", "csv"],
-    ]
-    program = (
-        "import json, sys\n"
-        "from dspy_proact import cli\n"
-        "for arguments in json.loads(sys.stdin.read()):\n"
-        "    sys.argv = ['dspy-proact', *arguments]\n"
-        "    try:\n"
-        "        cli.main()\n"
-        "    except SystemExit as end:\n"
-        "        assert end.code == 0, arguments\n"
-        "found = {name.partition('.')[0] for name in sys.modules} & {'dspy', 'litellm', 'datasets', 'openai'}\n"
-        "assert not found, found\n"
-    )
-    command, given = [sys.executable, "-c", program], json.dumps(commands)
-    ended = subprocess.run(command, check=False, input=given, cwd=tmp_path, capture_output=True, text=True)
-    assert (ended.returncode, ended.stderr.count("Error")) == (0, 0), ended.stderr

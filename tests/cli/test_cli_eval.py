@@ -1,13 +1,12 @@
 """`dspy-proact eval` as a person meets it: results, resuming, and every refusal with its message."""
 
+import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from child import Child, command_line
 from rows import jsonl, row, rubric, trigger_point, without
 from server import Answer, Server, error, healthy
 
@@ -248,14 +247,7 @@ def test_ignored_fields_are_counted_in_one_line(proact, tmp_path):
 
 def child(server, folder, *more):
     arguments = against(server, "--corpus", corpus(folder, *dialogues()), "--out", folder / "run", *more)
-    environment = {**os.environ, "COLUMNS": "100"}
-    return subprocess.Popen(
-        [sys.executable, "-m", "dspy_proact", *map(str, arguments)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return Child(command_line, *arguments, COLUMNS="100")
 
 
 def dialogues():
@@ -284,18 +276,15 @@ def grades(folder):
 def test_a_killed_run_ends_like_an_uninterrupted_one(tmp_path, server):
     with Server() as other:
         (tmp_path / "whole").mkdir()
-        child(other, tmp_path / "whole").communicate()
+        assert child(other, tmp_path / "whole").ended().returncode == 0
     (tmp_path / "killed").mkdir()
     server.script = holding = Holding(signal.SIGKILL, at=25)
     holding.process = child(server, tmp_path / "killed", "--concurrency", "4")
-    holding.process.communicate()
-    assert holding.process.returncode == -signal.SIGKILL
+    assert holding.process.ended().returncode == -signal.SIGKILL
     kept = grades(tmp_path / "killed" / "run")
     assert 0 < len(kept) < 30
     server.script = healthy
-    again = child(server, tmp_path / "killed", "--concurrency", "4")
-    again.communicate()
-    assert again.returncode == 0
+    assert child(server, tmp_path / "killed", "--concurrency", "4").ended().returncode == 0
     assert grades(tmp_path / "killed" / "run") == grades(tmp_path / "whole" / "run")
     assert len(server.sent) <= 60 + 4  # 10 dialogues x 3 triggers x 2 roles, and what was in flight
 
@@ -303,37 +292,29 @@ def test_a_killed_run_ends_like_an_uninterrupted_one(tmp_path, server):
 def test_an_interrupted_run_keeps_what_is_in_flight_and_says_how_to_go_on(tmp_path, server):
     server.script = holding = Holding(signal.SIGINT, at=10)
     holding.process = child(server, tmp_path, "--concurrency", "4")
-    _, err = holding.process.communicate()
-    assert holding.process.returncode == 130
-    assert "The same command goes on" in err
-    assert "Traceback" not in err
+    done = holding.process.ended()
+    assert done.returncode == 130
+    assert "The same command goes on" in done.stderr
+    assert "Traceback" not in done.stderr
     events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == len(server.sent)  # nothing that was paid for is lost
     server.script = healthy
-    again = child(server, tmp_path)
-    again.communicate()
-    assert again.returncode == 0
+    assert child(server, tmp_path).ended().returncode == 0
     assert len(server.sent) == 60  # and nothing is paid for twice
 
 
 def test_a_second_process_on_the_same_folder_is_refused(tmp_path, server):
     refused = []
 
-    def script(sent):
+    async def script(sent):
+        """Answer when the other process has ended: until then this one holds the folder."""
         if not refused:
-            refused.append(None)
-            refused[0] = child(server, tmp_path)
+            second = child(server, tmp_path)
+            refused.append(await asyncio.to_thread(second.ended))
         return healthy(sent)
 
-    def slow(sent):
-        answer = script(sent)
-        answer.delay = 0 if refused[0].poll() is not None else 4
-        return answer
-
-    server.script = slow
-    first = child(server, tmp_path, "--concurrency", "1", "--limit", "1")
-    first.communicate()
-    _, err = refused[0].communicate()
+    server.script = script
+    first = child(server, tmp_path, "--concurrency", "1", "--limit", "1").ended()
     assert refused[0].returncode == 2
-    assert "another process" in err
+    assert "another process" in refused[0].stderr
     assert first.returncode == 0

@@ -1,18 +1,17 @@
 """What the command line guards: keys, money, and a run whose provider or disk gives way."""
 
 import json
-import os
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 from base64 import b64encode
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from child import Child, command_line_within
 from rows import jsonl, row
 from script import ended
 
@@ -203,11 +202,7 @@ def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, t
     size = max(path.stat().st_size for path in (tmp_path / "run").iterdir())
     long = Scripted("You could label the boxes today. " * 100)
     provider.script = lambda received: long if received.role == "assistant" else healthy(received)
-    room = ["bash", "-c", f'ulimit -f {size // 1024 + 2}; exec "$@"', "bash", sys.executable, "-m", "dspy_proact"]
-    environment = {**os.environ, "OPENAI_API_KEY": KEY}
-    done = subprocess.run(
-        [*room, *command(tmp_path, bases(provider))], env=environment, capture_output=True, text=True, check=False
-    )
+    done = Child(command_line_within, size + 2048, *command(tmp_path, bases(provider)), OPENAI_API_KEY=KEY).ended()
     provider.script = healthy
     assert done.returncode == 2
     assert "events.jsonl" in done.stderr

@@ -1,10 +1,7 @@
 """`dspy-proact optimize assistant`, its card and its prompt, and the compiled assistant in `eval`."""
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from assistants import (
     obedient,
     on_disk,
 )
+from child import Child, command_line
 from server import Answer, error, healthy
 from tuning import lasting
 
@@ -318,15 +316,10 @@ def interrupted_at(place, of):
     def script(sent):
         of["asked"] += 1
         if of["asked"] == place:
-            os.kill(of["child"].pid, signal.SIGINT)
+            of["child"].send_signal(signal.SIGINT)
         return of["models"](sent)
 
     return script
-
-
-def started(folder, *arguments):
-    command = [sys.executable, "-m", "dspy_proact", "optimize", *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 @pytest.mark.parametrize("program", ["assistant", "judge"])
@@ -348,11 +341,11 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     command = [program, *where, *SMALL, "--retries", 0, "--concurrency", 1, "--out", "out"]
     of = {"asked": 0, "models": answers}
     server.script = interrupted_at(20, of)
-    of["child"] = started(tmp_path, *command)
-    out, err = of["child"].communicate(timeout=60)
-    assert (of["child"].returncode, out) == (130, "")
-    assert "Traceback" not in err
-    assert err.splitlines()[-2:] == [
+    of["child"] = Child(command_line, "optimize", *command, folder=tmp_path)
+    done = of["child"].ended()
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-2:] == [
         "interrupted",
         "What was answered is kept in out. The same command goes on.",
     ]

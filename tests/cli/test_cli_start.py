@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-import pytest
+from results_rows import result_row
 from rows import jsonl, row
 
 from dspy_proact.benchmarks.proactbench import Evaluation
@@ -12,34 +12,62 @@ from dspy_proact.corpus import read_jsonl
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
 CODE = """
-import sys, json, dspy_proact.cli as c
-sys.argv = ['dspy-proact', *{arguments!r}]
-try: c.main()
-finally: print(json.dumps(sorted(sys.modules)))
+import contextlib, io, json, sys
+from dspy_proact import cli
+told = []
+for arguments in json.loads(sys.stdin.read()):
+    sys.argv = ['dspy-proact', *arguments]
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            cli.main()
+    except SystemExit as end:
+        told.append((end.code, list(sys.modules)))
+print(json.dumps(told))
 """
 
 
-def modules(*arguments):
-    code = CODE.format(arguments=list(map(str, arguments)))
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return set(json.loads(done.stdout.splitlines()[-1]))
+def imported(folder, *commands):
+    """For each of the commands in turn what has been imported by its end, in a fresh process; each ends well."""
+    done = subprocess.run(
+        [sys.executable, "-c", CODE],
+        input=json.dumps(commands),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("Error")) == (0, 0), done.stderr
+    told = json.loads(done.stdout)
+    assert [status for status, _ in told] == [0] * len(commands), done.stderr
+    return [set(modules) for _, modules in told]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["--help"], ["--version"], *([verb, "--help"] for verb in ("eval", "rejudge", "report", "compare", "export"))],
-)
-def test_help_imports_nothing_slow(arguments):
-    assert not modules(*arguments) & (SLOW | {"numpy", "pydantic"})
+def test_help_imports_nothing_slow(tmp_path):
+    verbs = ("eval", "rejudge", "report", "compare", "export", "try", "agree", "leaderboard", "optimize")
+    commands = [["--version"], ["--help"], *([verb, "--help"] for verb in verbs)]
+    for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):
+        assert not modules & (SLOW | {"numpy", "pydantic"}), command
 
 
-def test_report_imports_neither_dspy_nor_litellm(tmp_path):
+def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
     path = tmp_path / "corpus.jsonl"
     path.write_text(jsonl(row()), encoding="utf-8")
+    (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     Evaluation(read_jsonl(path)).run(tmp_path / "run")
-    assert not modules("report", tmp_path / "run") & SLOW
-    assert not modules("report", tmp_path / "run", "--json") & SLOW
+    commands = [
+        ["report", "run"],
+        ["report", "run", "--json", "--by", "turn"],
+        ["report", "results.jsonl", "--corpus", "corpus.jsonl"],
+        ["compare", "run", "run"],
+        ["compare", "run", "run", "--json"],
+        ["compare", "results.jsonl", "results.jsonl"],
+        ["export", "run", "--format", "proactbench"],
+        ["export", "run", "--format", "csv"],
+        ["leaderboard", "run"],
+        ["agree", "--json"],
+    ]
+    for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):
+        assert not modules & (SLOW | {"openai", "httpx"}), command
 
 
 def test_importing_the_package_imports_nothing_slow():

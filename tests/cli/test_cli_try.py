@@ -2,14 +2,13 @@
 
 import io
 import json
-import os
 import signal
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from child import Child, command_line
 from rows import jsonl, row
 from server import Answer, error, healthy, verdict
 
@@ -24,7 +23,6 @@ from dspy_proact.types import Response, Turn
 PROMPT = "Act on what the user disclosed."
 QUOTE = "label the boxes today"
 STAND_IN = "embedded stand-in"
-SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub", "numpy", "pydantic"}
 
 
 def corpus(*each):
@@ -514,16 +512,13 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
         return answer
 
     server.script = script
-    arguments = [sys.executable, "-m", "dspy_proact", *map(str, against(server, "--trigger", "d0__t5"))]
-    processes.append(
-        subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ)
-    )
-    out, err = processes[0].communicate(timeout=50)
-    assert processes[0].returncode == 130
-    assert "Traceback" not in err
-    assert "Stopped: interrupted" in err
-    assert QUOTE in out
-    assert "no verdict: stopped" in out
+    processes.append(Child(command_line, *against(server, "--trigger", "d0__t5")))
+    done = processes[0].ended()
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+    assert "Stopped: interrupted" in done.stderr
+    assert QUOTE in done.stdout
+    assert "no verdict: stopped" in done.stdout
 
 
 def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, monkeypatch):
@@ -534,13 +529,6 @@ def test_what_nobody_expected_takes_the_place_of_one_response(proact, server, mo
     status, out, _ = proact(*against(server, "--trigger", "d0__t5"))
     assert status == 3
     assert out.count("no response: unexpected: ZeroDivisionError: by zero") == 2
-
-
-def test_help_imports_nothing_slow():
-    code = "import sys, json, dspy_proact.cli as c\nsys.argv = ['dspy-proact', 'try', '--help']\n"
-    code += "try: c.main()\nfinally: print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(json.loads(done.stdout.splitlines()[-1])) & SLOW
 
 
 def test_a_response_without_a_verdict_is_shown_as_it_is():

@@ -11,7 +11,8 @@ from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.models import Gate
 from dspy_proact.programs import OPTIMIZERS
 
-WIDTHS = (1, 8, 64)
+WIDTHS = (1, 64)
+"""Those between are `test_any_task`'s: what lies between the two is of no program."""
 
 
 def judges(server: Server, optimizer, width: int, folder):
@@ -41,5 +42,5 @@ def test_the_artefact_is_the_same_at_any_width_with_answers_in_any_order(tmp_pat
         asked.append(Counter(sent.said for sent in server.sent))
         assert finished.paid == len(server.sent)
         assert 1 < server.most_in_flight <= width or server.most_in_flight == width == 1
-    assert contents[0] == contents[1] == contents[2]
-    assert asked[0] == asked[1] == asked[2]
+    assert contents[0] == contents[1]
+    assert asked[0] == asked[1]

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 import pytest
+from child import Child, code
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rows import jsonl, plant_canaries, record, row, rows, rubric, trigger_point
@@ -381,14 +382,11 @@ for argument in sys.argv[1:]:
 
 def loaded(folder: Path, *arguments: str, **environment: str) -> list[str]:
     """One line for each "spec" or "spec revision", from a process in a folder of its own with a hub of its own."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-    package = str(Path(sample.__file__).parents[2])
+    outer: dict[str, str | None] = {name: None for name in os.environ if name.startswith("HF_")}
     # TQDM_POSITION -1 makes the libraries draw their bars without a terminal too: none may be drawn.
-    ours = {"HF_HOME": str(folder / "cache"), "NO_PROXY": "127.0.0.1", "PYTHONPATH": package, "TQDM_POSITION": "-1"}
-    env = kept | ours | environment
-    command = [sys.executable, "-c", LOAD, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env, cwd=folder)
-    assert done.stderr == ""
+    ours = {"HF_HOME": str(folder / "cache"), "NO_PROXY": "127.0.0.1", "TQDM_POSITION": "-1"}
+    done = Child(code, LOAD, *arguments, folder=folder, **(outer | ours | environment)).ended()
+    assert (done.returncode, done.stderr) == (0, "")
     return done.stdout.splitlines()
 
 

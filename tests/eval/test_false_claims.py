@@ -33,6 +33,15 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
     assert {row[4] for row in rows} == {"within"}
 
 
+@pytest.fixture(scope="module")
+def graded():
+    """A study as it is labelled, with the levels that are given before a compile, and the true ones."""
+    items = synthetic_items(0)
+    before = [sum(each.step.strength >= cut for cut in (0.45, 0.75)) for each in items]
+    truth = [["FAIL", "PARTIAL", "PASS"].index(each.step.grade) for each in items]
+    return labelled(synthetic_ratings(0, items)), {"before": before, "truth": truth}
+
+
 @pytest.mark.parametrize(
     ("shown", "after", "calls", "out"),
     [
@@ -44,13 +53,11 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
         ((True, False, False), "truth", 2000, ["calls, of those before"]),
     ],
 )
-def test_a_figure_that_is_out_of_its_band_ends_in_failure(program, monkeypatch, tmp_path, shown, after, calls, out):
-    items = synthetic_items(0)
-    before = [sum(each.step.strength >= cut for cut in (0.45, 0.75)) for each in items]
-    truth = [["FAIL", "PARTIAL", "PASS"].index(each.step.grade) for each in items]
-    levels = {"before": before, "truth": truth}[after]
-    new = labelled(synthetic_ratings(0, items))
-    study = program.Study(shown, 0.65, calls, new, before, levels)
+def test_a_figure_that_is_out_of_its_band_ends_in_failure(
+    program, graded, monkeypatch, tmp_path, shown, after, calls, out
+):
+    new, levels = graded
+    study = program.Study(shown, 0.65, calls, new, levels["before"], levels[after])
     monkeypatch.setattr(program, "studied", lambda seed, trials, count: study)
     done = ended(program.main, PROGRAM, folder=tmp_path)
     printed = done.stdout.splitlines()
