@@ -1,5 +1,7 @@
 """A study written down in Optuna's own form, for its dashboard; it is never read."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +17,20 @@ def journal_at(path: Path) -> JournalStorage:
     Raises:
         StorageFault: It cannot be written, which ends a compile as everything does that cannot be kept.
     """
-    path.unlink(missing_ok=True)
-    return JournalStorage(_File(str(path)))
+    with _kept(path):
+        path.unlink(missing_ok=True)
+        return JournalStorage(_File(str(path)))
+
+
+@contextmanager
+def _kept(path: Path | str) -> Generator[None]:
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # Optuna's lock says the latter
+        raise StorageFault(f"{path}: cannot be written: {error}") from error
 
 
 class _File(JournalFileBackend):
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        try:
+        with _kept(self._file_path):
             super().append_logs(logs)
-        except (OSError, RuntimeError) as error:  # its lock says the latter
-            raise StorageFault(f"{self._file_path}: cannot be written: {error}") from error

@@ -1,10 +1,12 @@
 """What the command line guards: keys, money, and a run whose provider or disk gives way."""
 
 import json
+import os
 import shutil
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 from base64 import b64encode
 from pathlib import Path

@@ -209,7 +209,7 @@ def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_
     assert of > 0
     assert kept * 8 == of * 7
     asked = text_of(heard.of("proposer"))
-    assert "It is a kind answer." in asked
+    assert "it is a kind answer." in asked
     assert "The judge graded this response FAIL" in asked
     assert "Its reasons are not told" not in asked
 
