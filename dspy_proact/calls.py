@@ -34,6 +34,31 @@ class Call(Frozen):
     """What failed, in a word; None when it answered."""
 
 
+@dataclass(frozen=True)
+class FailedCall:
+    """One attempt that failed, for whoever watches."""
+
+    who: str
+    """Option and name of the model, such as `--judge openai/gpt-5.4`."""
+    word: str
+    """What failed."""
+    detail: str
+    """The same in a sentence."""
+    number: int
+    """Which attempt at this call it was, counted from 1."""
+    attempts: int
+    """How many are made at most."""
+    wait: float | None
+    """Seconds until the next one; None where none is made."""
+
+
+class CallObserver:
+    """Is told of attempts that fail; this one keeps it to itself. It may be told by several threads."""
+
+    def failed(self, call: FailedCall) -> None:
+        """An attempt failed."""
+
+
 class Price(Frozen):
     """US dollars per token of one model; unknown is None with the reason, never 0."""
 

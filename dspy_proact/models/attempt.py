@@ -49,10 +49,11 @@ class Attempt:
             self._settle(self.most)
             return False
         fault = self._failed(error)
-        if self._begun or not fault.retry or self.number >= self.gate.retries:
-            self.gate.failed_for_good(self.caller, fault.error)
+        final = self._begun or not fault.retry or self.number >= self.gate.retries
+        self.wait = 0.0 if final else self.gate.wait(self.number, fault.retry_after)
+        self.gate.failed(self.caller, fault, self.number, None if final else self.wait)
+        if final:
             raise fault.error from error
-        self.wait = self.gate.wait(self.number, fault.retry_after)
         return True
 
     def answered(self, response: Response) -> Response:

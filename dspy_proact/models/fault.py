@@ -9,16 +9,19 @@ any other 400: refused or over-long content         ContentError: the same reque
 """
 
 import re
+import socket
+import ssl
 from dataclasses import dataclass
 from typing import Any
 
 from dspy import lm15
+from dspy._vendor.lm15.transports import ConnectTimeout
 from dspy.clients._http import retry_after_seconds
 
 from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.secret import redacted
-from dspy_proact.models.wire import RedirectError, WireError
+from dspy_proact.models.wire import RedirectError, WireError, chain
 
 _EXCERPT = 300
 _RETRIED = {
@@ -33,6 +36,7 @@ _LOST = re.compile(
     re.IGNORECASE,
 )
 """How litellm words a lost connection, which it calls a server's error."""
+_UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout)
 _LATE = re.compile(r"(?i)timed?[ -]?out")
 _ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
 """Parameters that go out under other names on some routes, as patterns."""
@@ -53,6 +57,8 @@ class Fault:
     """Seconds that the provider asks to wait."""
     may_be_billed: bool = False
     """Whether an answer may have been written that did not arrive."""
+    unreached: bool = False
+    """Whether there was not even a connection."""
 
 
 def understand(error: Exception, caller: Caller) -> Fault:
@@ -62,14 +68,15 @@ def understand(error: Exception, caller: Caller) -> Fault:
         error: What the engine raised: one of DSPy's canonical errors, or the time-out of the gate.
         caller: Whose call it was.
     """
-    on_the_way = WireError.behind(error)
+    on_the_way = next((each for each in chain(error) if isinstance(each, WireError)), None)
     whole = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
     said = _excerpt(whole, error)
     if refused := _for_good(error, on_the_way, said, caller):
         return _setup(f"{caller.flag} {caller.model}: {refused}")
     if word := _passing(error, whole):
         lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
-        return Fault(word, ProviderError(word, said), True, _retry_after(error), may_be_billed=lost)
+        unreached = word == "network" and any(isinstance(each, _UNREACHED) for each in chain(error))
+        return Fault(word, ProviderError(word, said), True, _retry_after(error), lost and not unreached, unreached)
     if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
         return _refusal(error, whole, said, caller)
     unreadable = ProviderError("server", f"not a readable answer: {said}")

@@ -6,14 +6,19 @@ from a provider's errors to ours. DSPy's own retries are off. Nothing here looks
 """
 
 import random
-from collections import Counter
+from collections import defaultdict
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
-from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, StageError, UsageError
+from dspy_proact.calls import CallObserver, FailedCall
+from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, UsageError
 from dspy_proact.models.budget import Budget, Cost, Limits
 from dspy_proact.models.caller import Caller
+from dspy_proact.models.fault import Fault
 from dspy_proact.models.route import Backend
 from dspy_proact.models.slots import Slots
-from dspy_proact.switch import Switch
+from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0
 
@@ -28,7 +33,8 @@ class Gate:
         limits: The most that one command may spend.
         backend: `litellm` forces litellm's client where DSPy has its own.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
-        patience: Calls of one model that fail for good, one after another, before its provider counts as down.
+        patience: Calls of one model that fail for good, one after another, before its provider counts as down. The
+            first of them is made alone; where not even a connection is made, it is down at once.
 
     Raises:
         UsageError: No call could be made so.
@@ -54,13 +60,31 @@ class Gate:
         self.limits = limits or Limits()
         self.switch = Switch()
         self.budget = Budget(self.limits)
-        self._failures = Counter[str]()
+        self.observer = CallObserver()
+        self._standing = defaultdict[str, _Standing](_Standing)
+        self._first_ended = Bell()
         self._jitter = random.Random()
 
-    def open(self, switch: Switch, spent: Cost | None = None) -> None:
-        """Begin anew with a switch of its own, and with what was spent before against the same limits."""
-        self.switch, self.budget = switch, Budget(self.limits, spent)
-        self._failures.clear()
+    def open(self, switch: Switch, spent: Cost | None = None, observer: CallObserver | None = None) -> None:
+        """Begin anew with a switch and an observer, and with what was spent before against the same limits."""
+        self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
+        self._standing.clear()
+
+    @asynccontextmanager
+    async def turn(self, caller: Caller) -> AsyncGenerator[None]:
+        """The turn of a call: the first one to a model is made alone, and the others wait for its end."""
+        standing = self._standing[_who(caller)]
+        while standing.asked_first:
+            await self._first_ended.wait()
+        if standing.asked:
+            yield
+            return
+        standing.asked = standing.asked_first = True
+        try:
+            yield
+        finally:
+            standing.asked_first = False
+            self._first_ended.ring()
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
         """Seconds before the attempt after this one (counted from 0): at most a minute, whatever the provider asks."""
@@ -83,18 +107,51 @@ class Gate:
 
     def succeeded(self, caller: Caller) -> None:
         """A call was answered: its provider is up."""
-        self._failures[_who(caller)] = 0
+        standing = self._standing[_who(caller)]
+        standing.answered, standing.failures = True, 0
 
-    def failed_for_good(self, caller: Caller, error: StageError | Halt) -> None:
-        """A call failed and is not tried again; pulls the switch when that ends the run."""
-        if isinstance(error, Halt):
-            self.switch.pull(error)
-        elif isinstance(error, ProviderError):
-            who = _who(caller)
-            self._failures[who] += 1
-            if self._failures[who] >= self.patience:
-                down = f"{who}: down. {self.patience} calls in a row failed for good, the last: {error}"
-                self.switch.pull(ProviderDown(down))
+    def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
+        """An attempt, counted from 0, failed, and the next is made after so many seconds, or none.
+
+        Then the switch is pulled where the failure ends the run.
+        """
+        who = _who(caller)
+        detail = getattr(fault.error, "detail", "") or str(fault.error)
+        self.observer.failed(FailedCall(who, fault.word, detail, attempt + 1, self.retries + 1, wait))
+        if wait is not None:
+            return
+        standing = self._standing[who]
+        if isinstance(fault.error, Halt):
+            self.switch.pull(fault.error)
+        elif isinstance(fault.error, ProviderError):
+            standing.failures, standing.last = standing.failures + 1, f"{fault.word}: {detail}"
+            if fault.unreached and not standing.answered:
+                self.switch.pull(ProviderDown(f"{who}: cannot be reached. {standing.last}"))
+            elif standing.failures >= self.patience:
+                many = f"{self.patience} calls in a row failed for good"
+                self.switch.pull(ProviderDown(f"{who}: down. {many}, the last: {fault.error}"))
+        else:
+            standing.answered = True  # with a refusal of this request only
+
+    def silent(self) -> str | None:
+        """A model that was asked and has answered nothing, with what it failed with last; None where there is none."""
+        told = (
+            f"{who}: no answer. {each.last}" for who, each in self._standing.items() if each.last and not each.answered
+        )
+        return next(told, None)
+
+
+@dataclass
+class _Standing:
+    """How a model has fared."""
+
+    asked: bool = False
+    asked_first: bool = False
+    """Whether the first call is on its way."""
+    answered: bool = False
+    failures: int = 0
+    """For good, since it last answered."""
+    last: str = ""
 
 
 def _who(caller: Caller) -> str:

@@ -52,12 +52,13 @@ class GatedEngine:
         """The same for one who holds a slot of the gate's already."""
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
-        while True:
-            with await self._admitted(most, number) as attempt:
-                async with asyncio.timeout(self.gate.timeout):
-                    return attempt.answered(await inner.complete(request))
-            await self.gate.switch.pause(attempt.wait)
-            number += 1
+        async with self.gate.turn(self.caller):
+            while True:
+                with await self._admitted(most, number) as attempt:
+                    async with asyncio.timeout(self.gate.timeout):
+                        return attempt.answered(await inner.complete(request))
+                await self.gate.switch.pause(attempt.wait)
+                number += 1
 
     async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
         """Answer one request event by event; raises ours of `errors`.
@@ -68,7 +69,7 @@ class GatedEngine:
         """
         request, number, inner = self._worded(request), 0, self._for_this_loop()
         most = self._most(request)
-        async with self.gate.slots:
+        async with self.gate.slots, self.gate.turn(self.caller):
             while True:
                 with await self._admitted(most, number) as attempt:
                     async with aclosing(inner.stream(request)) as events:

@@ -4,10 +4,10 @@ A redirect is not followed: the key would go where the server points, and a stra
 read up to a bound, so that one that never ends takes no memory.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from functools import wraps
-from typing import Any, Self
+from typing import Any
 
 import httpx
 from dspy._vendor.lm15.transports import StdlibAsyncTransport
@@ -16,15 +16,15 @@ LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
 
 
+def chain(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it came of, the nearest first."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
 class WireError(Exception):
     """An answer was not taken. The clients wrap it in errors of their own."""
-
-    @classmethod
-    def behind(cls, error: BaseException | None) -> Self | None:
-        """The one among the causes of an error, itself included; None where there is none."""
-        while error is not None and not isinstance(error, cls):
-            error = error.__cause__ or error.__context__
-        return error
 
 
 class OverlongError(WireError):

@@ -117,10 +117,10 @@ def test_named_triggers_are_tried_in_their_order_and_each_once(proact, server):
     assert len(server.of("assistant")) == 6
 
 
-def test_everything_is_asked_at_once(proact, server):
+def test_everything_but_the_first_is_asked_at_once(proact, server):
     server.script_roles(assistant=lambda sent: Answer("Yes.", delay=0.5))
     proact(*against(server))
-    assert server.most_in_flight == 6
+    assert server.most_in_flight >= 5
 
 
 def test_the_same_command_asks_the_same_triggers(proact, server):
@@ -463,7 +463,7 @@ def test_no_more_calls_are_made_than_the_limit_allows_and_what_came_is_shown(pro
     assert (status, len(server.sent)) == (4, most)
     assert f"--max-calls {most} is reached" in err
     sides = [pair[side] for pair in json.loads(out) for side in ("with", "without")]
-    assert sum(side["response"] is not None for side in sides) == min(most, 6)
+    assert sum((side["response"] is not None) + (side["grade"] is not None) for side in sides) == most
     assert {side["error"] for side in sides if side["grade"] is None} == {"stopped"}
 
 
