@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.words import worded, worded_pair
+from dspy_proact.report.words import worded
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 
@@ -71,14 +71,15 @@ def _agreement(graded: Sequence[_Graded], first: str, second: str, summary: Summ
     before, after = ([each.scores[which] for each in graded] for which in (0, 1))
     counts = Counter(each.labels for each in graded)
     evidence = [Evidence.of([v for each in graded for v in each.verdicts[which]]) for which in (0, 1)]
-    return Agreement(
+    found = Agreement(
         first=first,
         second=second,
         responses=len(graded),
-        exact=worded(cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups), nouns),
-        kappa=worded(kappa_estimate(ours, theirs, labels, groups, "quadratic"), nouns),
+        exact=cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups),
+        kappa=kappa_estimate(ours, theirs, labels, groups, "quadratic"),
         table={a: {b: counts[a, b] for b in labels} for a in labels},
-        shift=worded_pair(paired_difference(before, after, groups), nouns),
+        shift=paired_difference(before, after, groups),
         evidence=(evidence[0], evidence[1]),
         nouns=nouns,
     )
+    return worded(found, nouns)

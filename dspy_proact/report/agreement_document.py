@@ -3,8 +3,8 @@
 from typing import Any
 
 from dspy_proact.report.agreement import Agreement
+from dspy_proact.report.document import document
 from dspy_proact.report.numbers import seen_from
-from dspy_proact.report.outcome import Evidence
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Paired
 
@@ -19,10 +19,7 @@ def agreement_document(agreement: Agreement) -> dict[str, Any]:
         "kappa_quadratic": agreement.kappa.for_json(),
         "table": agreement.table,
         "score_difference": paired_document(agreement.shift, agreement.nouns),
-        "evidence": {
-            "first": evidence_document(agreement.evidence[0]),
-            "second": evidence_document(agreement.evidence[1]),
-        },
+        "evidence": {"first": document(agreement.evidence[0]), "second": document(agreement.evidence[1])},
     }
 
 
@@ -32,8 +29,3 @@ def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
     seen = seen_from(paired)
     numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p, "detectable_points": seen}
     return {**paired.difference.for_json(), **numbers, **reason}
-
-
-def evidence_document(evidence: Evidence) -> dict[str, int]:
-    """How well a grading quotes."""
-    return {"checked": evidence.checked, "verified": evidence.verified}

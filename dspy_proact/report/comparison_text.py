@@ -49,7 +49,7 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 def _weighted(comparison: Comparison) -> Table:
     table = headed("weighted", "pairs", "a", "b", "b - a", "p", "Holm", "seen from")
     for name, row in {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items():
-        means = [_share(row.scores[side].value) for side in (0, 1)]
+        means = [_share(row.a.value), _share(row.b.value)]
         adjusted = comparison.adjusted.get(name, (None, None))[0]
         table.add_row(*map(cell, [name, str(row.pairs), *means, *_tested(row.weighted, adjusted)]))
     return table
@@ -67,7 +67,7 @@ def _passes(comparison: Comparison) -> Table:
 def _groups(key: str, groups: Mapping[str, Difference]) -> Table:
     table = headed(key.replace("_", " "), "pairs", "a", "b", "b - a, weighted")
     for group, row in groups.items():
-        means = [_share(row.scores[side].value) for side in (0, 1)]
+        means = [_share(row.a.value), _share(row.b.value)]
         small = "*" if row.pairs < SMALL else ""
         table.add_row(*map(cell, [f"{group}{small}", str(row.pairs), *means, points(row.weighted)]))
     return table
@@ -96,7 +96,7 @@ def _said(comparison: Comparison) -> Iterator[str]:
         f"left out: {unscored[0]} of a, {unscored[1]} of b."
     )
     if controls := comparison.controls:
-        rates = [_share(rate.value) for rate in controls.scores]
+        rates = [_share(controls.a.value), _share(controls.b.value)]
         yield (
             f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, b - a {points(controls.weighted)} points, "
