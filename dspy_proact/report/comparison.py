@@ -72,15 +72,15 @@ class Comparison:
     agreement: Agreement | None
     """Of the judges, where both graded the same responses."""
 
-    @property
-    def strata(self) -> tuple[str, ...]:
-        """In the order of reports."""
-        return self.a.strata
+    @cached_property
+    def by_stratum(self) -> dict[str, list[CasePair]]:
+        """The pairs of each stratum, in the order of reports."""
+        return {name: [pair for pair in self.pairs if pair.stratum == name] for name in self.a.strata}
 
     @cached_property
     def rows(self) -> dict[str, Difference]:
         """By stratum."""
-        return {name: self._row([pair for pair in self.pairs if pair.stratum == name]) for name in self.strata}
+        return {name: self._row(pairs) for name, pairs in self.by_stratum.items()}
 
     @cached_property
     def micro(self) -> Difference:
@@ -90,7 +90,7 @@ class Comparison:
     @cached_property
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
-        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
+        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.a.strata}
         return self._row(self.pairs, partial(macro_mean, **strata), partial(macro_paired_difference, **strata))
 
     @cached_property

@@ -16,7 +16,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     strata = {
         name: _row(row, nouns)
         | {"p_holm": dict(zip(("weighted", "pass_rate"), comparison.adjusted[name], strict=True))}
-        | _measures(comparison, [pair for pair in comparison.pairs if pair.stratum == name])
+        | _measures(comparison, comparison.by_stratum[name])
         for name, row in comparison.rows.items()
     }
     return {

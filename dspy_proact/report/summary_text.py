@@ -10,9 +10,10 @@ from rich.table import Table
 from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within
 from dspy_proact.report.agreement_text import agreement_lines
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, percent
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
+from dspy_proact.report.terminal import show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 
@@ -23,63 +24,45 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = ()) ->
     Raises:
         UsageError: The cases have no such key to break down by.
     """
-    breakdowns = [_breakdown(summary, key) for key in by]
-    for line in _heading(summary):
-        console.print(cell(line))
-    console.print(_table(summary))
-    if summary.measures:
-        console.print(_measures(summary))
-    for table in breakdowns:
-        console.print(table)
-    for line in _notes(summary, bool(by)):
-        console.print(cell(line))
+    tables = [_table(summary), *([_measures(summary)] if summary.measures else [])]
+    breakdowns = (_breakdown(summary, key) for key in by)
+    show(console, *_heading(summary), *tables, *breakdowns, *_notes(summary, bool(by)))
 
 
 def _heading(summary: Summary) -> list[str]:
     manifest = summary.manifest
     program = manifest.identity.assistant.program if manifest else "unknown"
     told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
-    heading = f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"
-    learned = manifest.learned_on if manifest else 0
-    rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows) if manifest else ""
-    return [
-        heading,
-        *([STAND_IN] if summary.embedded else []),
-        *(
-            [f"compiled on {learned} of these {rows}: on them this is no test of it; its card has one, out of fold"]
-            if learned
-            else []
-        ),
-    ]
+    heading = [f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"]
+    if summary.embedded:
+        heading.append(STAND_IN)
+    if manifest and manifest.learned_on:
+        rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows)
+        never = "on them this is no test of it; its card has one, out of fold"
+        heading.append(f"compiled on {manifest.learned_on} of these {rows}: {never}")
+    return heading
 
 
 def _table(summary: Summary) -> Table:
-    table = _empty_table(summary, summary.nouns.stratum)
-    for stratum in summary.strata:
-        table.add_row(*map(cell, _row(summary, stratum, summary.of_stratum(stratum))))
-    table.add_section()
-    table.add_row(*map(cell, _row(summary, "micro", summary.outcomes)))
-    table.add_row("macro", *[""] * (1 + len(summary.labels)), *map(cell, _numbers(summary.macro)))
-    return table
+    strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
+    macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary.macro)]
+    return table(_headings(summary, summary.nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro])
 
 
 def _breakdown(summary: Summary, key: str) -> Table:
-    table = _empty_table(summary, key)
-    for group, (outcomes, _) in summary.breakdown(key).items():
-        small = "*" if is_small(outcomes) else ""
-        table.add_row(*map(cell, _row(summary, f"{group}{small}", outcomes)))
-    return table
+    groups = {name: outcomes for name, (outcomes, _) in summary.breakdown(key).items()}
+    marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
+    return table(_headings(summary, key), (_row(summary, name, outcomes) for name, outcomes in marked.items()))
 
 
-def _empty_table(summary: Summary, first: str) -> Table:
-    return headed(first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict")
+def _headings(summary: Summary, first: str) -> list[str]:
+    return [first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict"]
 
 
 def _measures(summary: Summary) -> Table:
-    table = headed(summary.nouns.stratum, *(measure.title for measure in summary.measures))
-    for name, outcomes in _named(summary).items():
-        table.add_row(*map(cell, [name, *map(coefficient, summary.measured(outcomes).values())]))
-    return table
+    measured = {name: summary.measured(outcomes).values() for name, outcomes in _named(summary).items()}
+    headings = (summary.nouns.stratum, *(measure.title for measure in summary.measures))
+    return table(headings, ([name, *map(coefficient, estimates)] for name, estimates in measured.items()))
 
 
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -89,8 +72,7 @@ def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _numbers(scores: Scores) -> list[str]:
-    strict = scores.strict_weighted.value
-    return [percent(scores.pass_rate), percent(scores.weighted), "-" if strict is None else f"{100 * strict:.1f}"]
+    return [percent(scores.pass_rate), percent(scores.weighted), share(scores.strict_weighted.value)]
 
 
 def _notes(summary: Summary, broken_down: bool) -> list[str]:
