@@ -11,13 +11,13 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
-from dspy_proact.report.terminal import cell
+from dspy_proact.report.terminal import cell, show, table
 
 __all__ = [
     "STAND_IN",
@@ -47,6 +47,9 @@ __all__ = [
     "print_summary",
     "probability",
     "scatter_svg",
+    "share",
+    "show",
     "summarize",
     "summary_document",
+    "table",
 ]

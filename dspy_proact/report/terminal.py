@@ -15,10 +15,10 @@ def cell(text: str) -> Text:
     return Text(printable(text).replace("\n", "\\n"))
 
 
-def table(headings: Sequence[str], *sections: Iterable[Sequence[str]]) -> Table:
-    """Rows below headings, the first of names and the others of numbers; a line parts the sections."""
+def table(headings: Sequence[str], *sections: Iterable[Sequence[str]], fold: bool = True) -> Table:
+    """Rows below headings, the first of names, which may fold, the others of numbers; a line parts the sections."""
     shown = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    shown.add_column(cell(headings[0]), overflow="fold")
+    shown.add_column(cell(headings[0]), overflow="fold" if fold else "ellipsis", no_wrap=not fold)
     for heading in headings[1:]:
         shown.add_column(cell(heading), justify="right", no_wrap=True)
     for rows in sections:
