@@ -4,12 +4,11 @@ Each noun has a document, which is its JSON, and a text, which a terminal prints
 stands in a room of its own.
 """
 
-from dspy_proact.report.agreement import Agreement, agree_between, agree_within
-from dspy_proact.report.agreement_document import agreement_document
-from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.agreement import Agreement, agree_between, agree_within, agreement_document, agreement_lines
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
+from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
@@ -39,6 +38,7 @@ __all__ = [
     "compare",
     "comparison_document",
     "counted",
+    "document",
     "export_csv",
     "export_parquet",
     "percent",

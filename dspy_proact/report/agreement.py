@@ -1,9 +1,12 @@
-"""Two judges, or one judge at two times, on the same responses."""
+"""Two judges, or one judge at two times, on the same responses: how far they agree, as JSON and in sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from dspy_proact.report.document import document
+from dspy_proact.report.numbers import coefficient, counted, percent, points, seen_from
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
@@ -83,3 +86,43 @@ def _agreement(graded: Sequence[_Graded], first: str, second: str, summary: Summ
         nouns=nouns,
     )
     return worded(found, nouns)
+
+
+def agreement_document(agreement: Agreement) -> dict[str, Any]:
+    """Two gradings of the same responses; rows of the table are the first's grades, columns the second's."""
+    return {
+        "first": agreement.first,
+        "second": agreement.second,
+        "responses": agreement.responses,
+        "exact": agreement.exact.for_json(),
+        "kappa_quadratic": agreement.kappa.for_json(),
+        "table": agreement.table,
+        "score_difference": paired_document(agreement.shift, agreement.nouns),
+        "evidence": {"first": document(agreement.evidence[0]), "second": document(agreement.evidence[1])},
+    }
+
+
+def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
+    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`."""
+    reason = {"p_reason": paired.reason} if paired.reason else {}
+    seen = seen_from(paired)
+    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p, "detectable_points": seen}
+    return {**paired.difference.for_json(), **numbers, **reason}
+
+
+def agreement_lines(agreement: Agreement) -> list[str]:
+    """Two gradings of the same responses, in sentences; neither is the truth."""
+    first, second = agreement.first, agreement.second
+    if not agreement.responses:
+        return [f"{first} and {second}: no response was graded by both."]
+    labels = list(agreement.table)
+    flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
+    flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
+    quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence]
+    return [
+        f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
+        f"quadratic kappa {coefficient(agreement.kappa)}.",
+        f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
+        f"{points(agreement.shift)} points.",
+        f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",
+    ]

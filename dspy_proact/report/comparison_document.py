@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dspy_proact.report.agreement_document import agreement_document, paired_document
+from dspy_proact.report.agreement import agreement_document, paired_document
 from dspy_proact.report.comparison import CasePair, Comparison, Difference
 from dspy_proact.report.document import document
 from dspy_proact.report.summary import Summary

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.comparison import Comparison, Difference
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL

@@ -10,8 +10,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
-from dspy_proact.report.particulars import Particulars
-from dspy_proact.report.rooms import particulars_of
+from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
 from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from dspy_proact.report.agreement import agree_within
-from dspy_proact.report.agreement_document import agreement_document
+from dspy_proact.report.agreement import agree_within, agreement_document
 from dspy_proact.report.document import document
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary, is_small

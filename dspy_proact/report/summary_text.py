@@ -8,8 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from dspy_proact.calls import Usage
-from dspy_proact.report.agreement import agree_within
-from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.agreement import agree_within, agreement_lines
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
