@@ -48,9 +48,8 @@ class Difference:
     """b minus a over some cases."""
 
     pairs: int
-    a: Estimate
-    """Mean score over these pairs; likewise of b."""
-    b: Estimate
+    scores: tuple[Estimate, Estimate]
+    """Mean score of each over these pairs."""
     weighted: Paired
     passes: Paired
     """Of pass or not pass."""
@@ -165,8 +164,7 @@ class Comparison:
         passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
         found = Difference(
             pairs=len(pairs),
-            a=mean(a, groups),
-            b=mean(b, groups),
+            scores=(worded(mean(a, groups), self.a.nouns), worded(mean(b, groups), self.a.nouns)),
             weighted=difference(a, b, groups),
             passes=difference(passed_a, passed_b, groups),
             discordant=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),

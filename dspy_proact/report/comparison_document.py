@@ -51,14 +51,18 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 
 def _controls(row: Difference, nouns: Nouns) -> dict[str, Any]:
     """Shares of the worst label at the control cases of both."""
-    return {"a": row.a.for_json(), "b": row.b.for_json(), "difference": paired_document(row.weighted, nouns)}
+    return {
+        "a": row.scores[0].for_json(),
+        "b": row.scores[1].for_json(),
+        "difference": paired_document(row.weighted, nouns),
+    }
 
 
 def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
     return {
         "pairs": row.pairs,
-        "a": row.a.for_json(),
-        "b": row.b.for_json(),
+        "a": row.scores[0].for_json(),
+        "b": row.scores[1].for_json(),
         "weighted": paired_document(row.weighted, nouns),
         "pass_rate": paired_document(row.passes, nouns),
         **({"passes": document(row.discordant)} if describe else {}),

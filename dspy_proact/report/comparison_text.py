@@ -70,7 +70,7 @@ def _measures(comparison: Comparison) -> Table:
 
 def _means(row: Difference) -> list[str]:
     """Pairs, and the mean score of each."""
-    return [str(row.pairs), share(row.a.value), share(row.b.value)]
+    return [str(row.pairs), *(share(mean.value) for mean in row.scores)]
 
 
 def _passing(found: Discordant) -> list[str]:
@@ -90,9 +90,10 @@ def _said(comparison: Comparison) -> Iterator[str]:
         f"left out: {unscored[0]} of a, {unscored[1]} of b."
     )
     if controls := comparison.controls:
+        rates = [share(rate.value) for rate in controls.scores]
         yield (
             f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
-            f"both: a {share(controls.a.value)}, b {share(controls.b.value)} %, "
+            f"both: a {rates[0]}, b {rates[1]} %, "
             f"b - a {points(controls.weighted)} points, p {probability(controls.weighted.p)}; in no score above."
         )
     if comparison.otherwise:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE, Corpus, Results, ResultTrigger, trigger_key
@@ -104,22 +104,21 @@ def check_results(results: Results, corpus: Corpus | None = None) -> Check:
 
 def check_document(check: Check) -> dict[str, Any]:
     """The faults as JSON; lists hold keys of triggers."""
-    dropped = check.dropped
     return {
-        "dropped": {"total": dropped.total, "by_phase": dropped.by_phase, "reason": dropped.reason},
-        "stray_labels": dict(check.stray),
+        "dropped": {"total": check.dropped.total, **asdict(check.dropped)},
+        "stray_labels": check.stray,
         "evidence_not_in_response": list(check.unfound),
         "no_evidence": list(check.unquoted),
         "missing_responses": list(check.missing),
         "empty_responses": list(check.empty),
         "responses_that_end_within_a_sentence": list(check.cut),
         "responses_without_a_trigger": list(check.orphans),
-        "counts_stated": {phase: dict(counts) for phase, counts in check.stated.items()},
-        "counts_from_labels": {phase: dict(counts) for phase, counts in check.counted.items()},
+        "counts_stated": check.stated,
+        "counts_from_labels": check.counted,
         "triggers_stated": check.stated_triggers,
         "weighted_stated": {phase: weighted(counts) for phase, counts in check.stated.items()},
-        "weighted_recomputed": dict(check.recomputed),
-        "ignored_fields": dict(check.ignored_fields),
+        "weighted_recomputed": check.recomputed,
+        "ignored_fields": check.ignored_fields,
     }
 
 
@@ -132,16 +131,17 @@ def check_lines(check: Check) -> list[str]:
         phases = ", ".join(f"{phase} {count}" for phase, count in dropped.by_phase.items() if count)
         lines = [f"dropped triggers: {dropped.total}{f' ({phases})' if phases else ''}, {dropped.reason}."]
     strays = ", ".join(f"{label!r} {count}" for label, count in check.stray.items())
-    named = (
-        ("labels that the official evaluator loses", sum(check.stray.values()), strays),
-        ("PASS or PARTIAL whose evidence is not in the response", len(check.unfound), _first(check.unfound)),
-        ("PASS or PARTIAL without evidence", len(check.unquoted), _first(check.unquoted)),
-        ("no response", len(check.missing), _first(check.missing)),
-        ("empty response", len(check.empty), _first(check.empty)),
-        ("response that ends within a sentence, so perhaps cut", len(check.cut), _first(check.cut)),
-        ("response without a trigger", len(check.orphans), _first(check.orphans)),
-    )
-    lines += [f"{what}: {count}{f' ({which})' if which else ''}." for what, count, which in named]
+    keys = {
+        "PASS or PARTIAL whose evidence is not in the response": check.unfound,
+        "PASS or PARTIAL without evidence": check.unquoted,
+        "no response": check.missing,
+        "empty response": check.empty,
+        "response that ends within a sentence, so perhaps cut": check.cut,
+        "response without a trigger": check.orphans,
+    }
+    faults = {"labels that the official evaluator loses": (sum(check.stray.values()), strays)}
+    faults |= {what: (len(of), _first(of)) for what, of in keys.items()}
+    lines += [f"{what}: {count}{f' ({which})' if which else ''}." for what, (count, which) in faults.items()]
     if check.misstated:
         lines.append(f"counts stated in the rows: {_told(check.stated)}; by their own labels: {_told(check.counted)}.")
     else:
