@@ -7,7 +7,7 @@ from typing import Any
 
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import coefficient, counted, percent, points, seen_from
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.outcome import Evidence, Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
 from dspy_proact.runs import Nouns
@@ -36,44 +36,22 @@ class Agreement:
     """What the benchmark calls its things."""
 
 
-@dataclass(frozen=True)
-class _Graded:
-    """A response that both graded."""
-
-    group: str
-    labels: tuple[str, str]
-    scores: tuple[float, float]
-    verdicts: tuple[Sequence[GivenVerdict], Sequence[GivenVerdict]]
-
-
 def agree_within(summary: Summary, first: str, second: str) -> Agreement:
     """Two judges of one run, each by its own verdicts."""
-    graded: list[_Graded] = []
-    for outcome in summary.outcomes:
-        one, other = (outcome.grade_by(name, summary.labels) for name in (first, second))
-        if one and other:
-            own = tuple([verdict for verdict in outcome.verdicts if verdict.judge == name] for name in (first, second))
-            graded.append(_Graded(outcome.group, (one[0], other[0]), (one[1], other[1]), (own[0], own[1])))
-    return _agreement(graded, first, second, summary)
+    labels = summary.labels
+    pairs = [(outcome.by(first, labels), outcome.by(second, labels)) for outcome in summary.outcomes]
+    return agree_between(pairs, first, second, summary)
 
 
 def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary) -> Agreement:
     """The judges of two runs on pairs of outcomes with one response; labels and nouns are of the summary of either."""
-    graded = [
-        _Graded(a.group, (a.label, b.label), (a.score, b.score), (a.verdicts, b.verdicts))
-        for a, b in pairs
-        if a.label and b.label
-    ]
-    return _agreement(graded, first, second, summary)
-
-
-def _agreement(graded: Sequence[_Graded], first: str, second: str, summary: Summary) -> Agreement:
     labels, nouns = summary.labels, summary.nouns
-    groups = [each.group for each in graded]
-    ours, theirs = ([each.labels[which] for each in graded] for which in (0, 1))
-    before, after = ([each.scores[which] for each in graded] for which in (0, 1))
-    counts = Counter(each.labels for each in graded)
-    evidence = [Evidence.of([v for each in graded for v in each.verdicts[which]]) for which in (0, 1)]
+    graded = [(a, b) for a, b in pairs if a.label and b.label]
+    groups, sides = [a.group for a, _ in graded], ([a for a, _ in graded], [b for _, b in graded])
+    ours, theirs = ([each.label for each in side] for side in sides)
+    before, after = ([each.score for each in side] for side in sides)
+    counts = Counter(zip(ours, theirs, strict=True))
+    evidence = [Evidence.of(verdict for each in side for verdict in each.verdicts) for side in sides]
     found = Agreement(
         first=first,
         second=second,

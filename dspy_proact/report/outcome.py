@@ -100,14 +100,10 @@ class Outcome:
         label, score = _joined(given, labels)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
-    def grade_by(self, judge: str, labels: Sequence[str]) -> tuple[str, float] | None:
-        """Label and score by the verdicts of one judge alone; None where there are none."""
-        own = [verdict for verdict in self.verdicts if verdict.judge == judge]
-        if not own:
-            return None
-        if judge in self.cuts:
-            return _cut(own, labels, self.cuts[judge])
-        return _joined([(each.label, each.score) for each in own], labels)
+    def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
+        """The same as one judge alone graded it; without a label where it gave no verdict."""
+        own = tuple(verdict for verdict in self.verdicts if verdict.judge == judge)
+        return self.graded(own, labels, self.cuts) if own else replace(self, label=None, verdicts=())
 
     def unscored(self, reason: str) -> "Outcome":
         """The same, tried and without a grade."""

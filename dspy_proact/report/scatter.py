@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import percent
@@ -105,7 +106,11 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
             *(_leader(spot, place) for spot, place in names if place.steps),
             *(_marker(spot, spots, x, y) for spot in reversed(spots)),
             *(_name(spot, place) for spot, place in names),
-            *_notes(below),
+            *(
+                f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" fill="{_MUTED}">'
+                f"{_safe(line)}</text>"
+                for number, line in enumerate(below)
+            ),
             "</svg>\n",
         ]
     )
@@ -182,21 +187,10 @@ def _absent(point: ScatterPoint, x: str, y: str) -> str:
     return f"Not drawn: {point.name} ({'; '.join(reasons)})" if reasons else ""
 
 
-def _notes(lines: Sequence[str]) -> list[str]:
-    return [
-        f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" fill="{_MUTED}">'
-        f"{_safe(line)}</text>"
-        for number, line in enumerate(lines)
-    ]
-
-
 def _broken(text: str) -> list[str]:
     """Lines of a text that fit below the picture; the middle of a word that is longer than a line is left out."""
-    lines = [""]
-    for word in (_clipped(word, _LONGEST_LINE) for word in text.split()):
-        longer = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], longer] if len(longer) <= _LONGEST_LINE else [*lines, word]
-    return lines if lines[0] else []
+    words = " ".join(_clipped(word, _LONGEST_LINE) for word in text.split())
+    return wrap(words, _LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def _clipped(text: str, most: int) -> str:

@@ -190,15 +190,12 @@ class Summary(Outcomes):
         return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
 
     def _grader(self, name: str) -> Grader:
-        by_outcome = [(outcome, [v for v in outcome.verdicts if v.judge == name]) for outcome in self.outcomes]
-        given = [(outcome, verdicts) for outcome, verdicts in by_outcome if verdicts]
-        grades = [outcome.grade_by(name, self.labels) for outcome, _ in given]
-        groups = [outcome.group for outcome, _ in given]
-        weighted = worded(cluster_mean([grade[1] for grade in grades if grade], groups), self.nouns)
-        all_given = [verdict for _, verdicts in given for verdict in verdicts]
+        own = [each for outcome in self.outcomes if (each := outcome.by(name, self.labels)).label]
+        verdicts = [verdict for each in own for verdict in each.verdicts]
         unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
-        evidence = Evidence.of(all_given)
-        return Grader(name, len(all_given), dict(unread), weighted, evidence, self.judge_usage.get(name))
+        weighted = worded(cluster_mean([each.score for each in own], [each.group for each in own]), self.nouns)
+        usage = self.judge_usage.get(name)
+        return Grader(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 
     def _scores(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]

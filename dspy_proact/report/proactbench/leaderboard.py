@@ -5,7 +5,7 @@ It has a range of ranks instead, from tests on counts that assume how alike the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -119,20 +119,12 @@ def _with_ranks(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def _published(model: PublishedModel) -> Entry:
-    overall = model.overall
-
-    def known(value: float | None) -> Estimate:
-        return Estimate(value, reason=COUNTS_ONLY)
-
     return Entry(
         model.model,
         published=True,
         phases={phase: PhaseFigures(counts, 0, counts.weighted) for phase, counts in model.phases.items()},
         scores=Scores(
-            pass_rate=known(overall.pass_rate),
-            weighted=known(overall.weighted),
-            strict_pass_rate=known(overall.strict_pass_rate),
-            strict_weighted=known(overall.strict_weighted),
+            *(Estimate(getattr(model.overall, each.name), reason=COUNTS_ONLY) for each in fields(Scores)),
         ),
     )
 
