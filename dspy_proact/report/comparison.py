@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 
 from dspy_proact.errors import UsageError
 from dspy_proact.report.agreement import Agreement, agree_between
@@ -71,10 +72,15 @@ class Comparison:
     agreement: Agreement | None
     """Of the judges, where both graded the same responses."""
 
+    @property
+    def strata(self) -> tuple[str, ...]:
+        """In the order of reports."""
+        return self.a.strata
+
     @cached_property
     def by_stratum(self) -> dict[str, list[CasePair]]:
-        """The pairs of each stratum, in the order of reports."""
-        return {name: [pair for pair in self.pairs if pair.stratum == name] for name in self.a.strata}
+        """The pairs of each stratum."""
+        return {name: [pair for pair in self.pairs if pair.stratum == name] for name in self.strata}
 
     @cached_property
     def rows(self) -> dict[str, Difference]:
@@ -89,15 +95,15 @@ class Comparison:
     @cached_property
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
-        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.a.strata}
+        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
         return self._row(self.pairs, partial(macro_mean, **strata), partial(macro_paired_difference, **strata))
 
     @cached_property
     def controls(self) -> Difference | None:
         """Shares of the worst label at control cases that both have scored; None where there are none."""
-        ours, theirs = _by_key(self.a.controls.outcomes), _by_key(self.b.controls.outcomes)
-        alike = [key for key in ours if key in theirs and ours[key][0].view == theirs[key][0].view]
-        pairs = [pair for key in alike if (pair := _pair(ours[key], theirs[key], self.a.controls.worst))]
+        common = _common(self.a.controls.outcomes, self.b.controls.outcomes)
+        alike = [(ours, theirs) for ours, theirs in common if ours[0].view == theirs[0].view]
+        pairs = [pair for ours, theirs in alike if (pair := _pair(ours, theirs, self.a.controls.worst))]
         return self._row([replace(pair, score=pair.passed) for pair in pairs]) if pairs else None
 
     @cached_property
@@ -180,37 +186,28 @@ def compare(a: Summary, b: Summary) -> Comparison:
     """
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
-    ours, theirs = _by_key(a.outcomes), _by_key(b.outcomes)
-    common = [key for key in ours if key in theirs]
-    alike = [key for key in common if a.particulars.alike(ours[key][0].view, theirs[key][0].view)]
+    common = _common(a.outcomes, b.outcomes)
+    alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0].view, theirs[0].view)]
     if not alike:
         nouns = a.nouns
         otherwise = f"all {len(common)} {nouns.cases} of one name are worded otherwise"
         why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
-    pairs = tuple(pair for key in alike if (pair := _pair(ours[key], theirs[key], a.labels[0])))
-    return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, ours, theirs, alike))
+    pairs = tuple(pair for ours, theirs in alike if (pair := _pair(ours, theirs, a.labels[0])))
+    return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, alike))
 
 
-def _judges(
-    a: Summary,
-    b: Summary,
-    ours: Mapping[str, Sequence[Outcome]],
-    theirs: Mapping[str, Sequence[Outcome]],
-    keys: Iterable[str],
-) -> Agreement | None:
+def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]) -> Agreement | None:
     """How the judges agree, where all responses that both have are the same."""
     pairs = [
         (first, second)
-        for key in keys
-        for first in ours[key]
-        for second in theirs[key]
+        for ours, theirs in alike
+        for first, second in product(ours, theirs)
         if first.epoch == second.epoch and first.response is not None and second.response is not None
     ]
     if not a.judges or not b.judges or not pairs or any(first.response != second.response for first, second in pairs):
         return None
-    same = a.judge == b.judge
-    names = (f"{a.judge} (a)", f"{b.judge} (b)") if same else (a.judge, b.judge)
+    names = (f"{a.judge} (a)", f"{b.judge} (b)") if a.judge == b.judge else (a.judge, b.judge)
     return agree_between(pairs, *names, a)
 
 
@@ -227,11 +224,13 @@ def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> CaseP
     )
 
 
-def _by_key(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    by_key: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        by_key[outcome.key].append(outcome)
-    return by_key
+def _common(a: Iterable[Outcome], b: Iterable[Outcome]) -> list[tuple[list[Outcome], list[Outcome]]]:
+    """The outcomes of each case that both have, one an epoch."""
+    ours, theirs = defaultdict[str, list[Outcome]](list), defaultdict[str, list[Outcome]](list)
+    for by_key, outcomes in ((ours, a), (theirs, b)):
+        for outcome in outcomes:
+            by_key[outcome.key].append(outcome)
+    return [(ours[key], theirs[key]) for key in ours if key in theirs]
 
 
 def _short(value: str | None) -> str:

@@ -1,6 +1,5 @@
 """A comparison as a person reads it on a terminal."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
@@ -10,7 +9,7 @@ from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.comparison import Comparison, Difference
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL
-from dspy_proact.report.terminal import show, table
+from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import Discordant, Paired
 
 _SIGNIFICANT = 0.05
@@ -106,11 +105,8 @@ def _said(comparison: Comparison) -> Iterator[str]:
     )
     yield "seen from: the smallest true difference, in points, that such runs show in four cases of five."
     yield from _verdict(comparison)
-    concerned: defaultdict[str, list[str]] = defaultdict(list)
-    for name, row in {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items():
-        if reason := row.weighted.reason or row.weighted.difference.reason:
-            concerned[reason].append(name)
-    yield from (f"{', '.join(names)}: {reason}." for reason, names in concerned.items())
+    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
+    yield from each_reason((name, row.weighted.reason or row.weighted.difference.reason) for name, row in rows)
 
 
 def _verdict(comparison: Comparison) -> Iterator[str]:

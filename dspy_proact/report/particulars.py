@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from operator import eq
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal
@@ -28,10 +29,6 @@ class Column:
     kind: Literal["string", "int64", "float64", "bool"]
     of: Callable[[Outcome, GivenVerdict | None], Any]
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
-
-
-def _same(one: View, other: View) -> bool:
-    return one == other
 
 
 def _control_document(controls: Controls) -> dict[str, Any]:
@@ -60,7 +57,7 @@ class Particulars:
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
     """Keys of a case by which differences are broken down."""
-    alike: Callable[[View, View], bool] = _same
+    alike: Callable[[View, View], bool] = eq
     """Whether two views are of one case, asked in the same words."""
     control_rate: str = "rate of the worst label"
     """What the share of control cases with the worst label is called."""

@@ -57,8 +57,11 @@ class _Spot:
     point: ScatterPoint
     across: float
     down: float
-    text: str
-    """Its name, fit for the picture."""
+
+    @property
+    def text(self) -> str:
+        """Its name, fit for the picture."""
+        return _clipped(self.point.name, _LONGEST_NAME)
 
     @property
     def colour(self) -> str:
@@ -87,7 +90,8 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
         y: What the vertical axis shows.
         note: What a reader has to know, below the picture.
     """
-    spots = [spot for point in points if (spot := _spot(point))]
+    known = [(point, point.x.value, point.y.value) for point in points]
+    spots = [_Spot(each, _across(a), _down(b)) for each, a, b in known if a is not None and b is not None]
     names = list(zip(spots, placed([spot.named for spot in spots], _ROOM), strict=True))
     below = [*_broken(note), *(line for point in points for line in _broken(_absent(point, x, y)))]
     height = f"{_PLOT.bottom + 64 + (8 + _LINE * len(below) if below else 0):g}"
@@ -134,12 +138,6 @@ def _axes(x: str, y: str) -> list[str]:
         f'<text x="{middle:g}" y="{_PLOT.bottom + 44}" text-anchor="middle">{across}</text>',
         f'<text transform="translate(22 {centre:g}) rotate(-90)" text-anchor="middle">{up}</text>',
     ]
-
-
-def _spot(point: ScatterPoint) -> _Spot | None:
-    if point.x.value is None or point.y.value is None:
-        return None
-    return _Spot(point, _across(point.x.value), _down(point.y.value), _clipped(point.name, _LONGEST_NAME))
 
 
 def _bars(spot: _Spot) -> str:

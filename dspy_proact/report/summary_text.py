@@ -1,6 +1,5 @@
 """A summary as a person reads it on a terminal."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
@@ -12,7 +11,7 @@ from dspy_proact.report.agreement import agree_within, agreement_lines
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
-from dspy_proact.report.terminal import show, table
+from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 
@@ -74,41 +73,39 @@ def _numbers(scores: Scores) -> list[str]:
     return [percent(scores.pass_rate), percent(scores.weighted), share(scores.strict_weighted.value)]
 
 
-def _notes(summary: Summary, broken_down: bool) -> list[str]:
-    epochs, nouns = summary.manifest.epochs if summary.manifest else 1, summary.nouns
-    asked = counted(summary.case_count, nouns.case, nouns.cases)
-    times = f" x {epochs} epochs" if epochs > 1 else ""
-    notes = [
-        f"{asked}{times} in {counted(summary.group_count, nouns.group, nouns.groups)}; "
-        f"% with 95 % intervals, cluster-robust over {nouns.groups}."
-    ]
+def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
+    nouns, evidence = summary.nouns, summary.evidence
+    unscored, pending = summary.count("unscored"), summary.count("pending")
+    epochs = summary.manifest.epochs if summary.manifest else 1
+    yield (
+        f"{counted(summary.case_count, nouns.case, nouns.cases)}{f' x {epochs} epochs' if epochs > 1 else ''} in "
+        f"{counted(summary.group_count, nouns.group, nouns.groups)}; % with 95 % intervals, cluster-robust over "
+        f"{nouns.groups}."
+    )
     if summary.measures:
         titles = ", ".join(measure.title for measure in summary.measures)
-        notes.append(
-            f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
-        )
+        yield f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
     if broken_down:
-        notes.append(
+        yield (
             f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for there being many of them: "
             "a group that stands out may do so by chance."
         )
-    if summary.count("unscored"):
+    if unscored:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
-        notes.append(f"unscored {summary.count('unscored')}: {reasons}. Strict scores count them 0.")
-    if summary.count("pending"):
-        notes.append(f"pending {summary.count('pending')}: the run is not complete.")
+        yield f"unscored {unscored}: {reasons}. Strict scores count them 0."
+    if pending:
+        yield f"pending {pending}: the run is not complete."
     if summary.truncated:
-        notes.append(f"{summary.truncated} responses were cut at the token limit and judged as they are.")
+        yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if summary.tried_again:
-        notes.append(f"{counted(summary.tried_again, 'failure')} tried again.")
-    if summary.evidence.checked:
-        notes.append(
-            f"evidence: {summary.evidence.verified} of {summary.evidence.checked} verdicts quote the response."
-        )
-    notes += [*_warnings(summary), *_controls(summary), *_several(summary)]
-    notes += _variances(summary.repeats, nouns) if summary.repeats else []
-    notes += [f"{role}: {_usage(usage)}" for role, usage in summary.usage.items()]
-    return [*notes, *summary.particulars.notes]
+        yield f"{counted(summary.tried_again, 'failure')} tried again."
+    if evidence.checked:
+        yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
+    yield from (*_warnings(summary), *_controls(summary), *_several(summary))
+    if summary.repeats:
+        yield from _variances(summary.repeats, nouns)
+    yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
+    yield from summary.particulars.notes
 
 
 def _controls(summary: Summary) -> Iterable[str]:
@@ -172,18 +169,14 @@ def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
     return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
 
 
-def _warnings(summary: Summary) -> list[str]:
+def _warnings(summary: Summary) -> Iterator[str]:
     """What is to be said of estimates, each reason once with the rows that it concerns."""
     estimates = {name: summary.scores_of(outcomes).weighted for name, outcomes in _named(summary).items()}
     estimates["macro"] = summary.macro.weighted
     for name, outcomes in _named(summary).items():
         told = zip(summary.measures, summary.measured(outcomes).values(), strict=True)
         estimates |= {f"{measure.title} of {name}": estimate for measure, estimate in told}
-    rows: defaultdict[str, list[str]] = defaultdict(list)
-    for name, estimate in estimates.items():
-        if estimate.reason:
-            rows[estimate.reason].append(name)
-    return [f"{', '.join(names)}: {reason}." for reason, names in rows.items()]
+    yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
 
 
 def _usage(usage: Usage) -> str:

@@ -1,6 +1,7 @@
 """Lines and tables on a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -32,3 +33,12 @@ def show(console: Console, *told: str | Table) -> None:
     """Print lines, as they are, and tables."""
     for each in told:
         console.print(cell(each) if isinstance(each, str) else each)
+
+
+def each_reason(reasons: Iterable[tuple[str, str | None]]) -> Iterator[str]:
+    """Every reason once, after the names of all that it concerns; names without a reason are left out."""
+    concerned: defaultdict[str, list[str]] = defaultdict(list)
+    for name, reason in reasons:
+        if reason:
+            concerned[reason].append(name)
+    yield from (f"{', '.join(names)}: {reason}." for reason, names in concerned.items())

@@ -27,15 +27,14 @@ def print_assistant_card(artefact: AssistantArtefact) -> None:
     card, made = artefact.card, artefact.card.provenance
     heading = f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}"
     warnings = (f"warning: {warning}." for warning in card.warnings)
-    front = [_front(card)] if _looked_at(card) else []
+    front = [_front(card)] if _has_front(card) else []
     print_card(card, heading, *warnings, _changes(card), *front, *_notes(artefact))
 
 
-def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
+def pareto_front(card: AssistantCard) -> list[CandidateCard]:
     """Candidates that no other one beats in one direction without losing in the other; by falling score."""
-    looked = [each for each in candidates if each.offers is not None and each.share == 1]
     front: list[CandidateCard] = []
-    for each in sorted(looked, key=lambda each: (-each.score, each.offers or 0.0)):
+    for each in sorted(_looked_at(card).values(), key=lambda each: (-each.score, each.offers or 0.0)):
         if not front or (each.offers or 0.0) < (front[-1].offers or 0.0):
             front.append(each)
     return front
@@ -43,11 +42,10 @@ def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
 
 def front_svg(card: AssistantCard) -> str:
     """Score against unwanted offers, as SVG: the candidates that were looked at, those of the front marked."""
-    front = {(each.score, each.offers) for each in pareto_front(card.candidates)}
+    front = {(each.score, each.offers) for each in pareto_front(card)}
     places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
-    for number, each in enumerate(card.candidates, start=1):
-        if each.offers is not None and each.share == 1:
-            places.setdefault((each.score, each.offers), {})[number] = each
+    for number, each in _looked_at(card).items():
+        places.setdefault((each.score, each.offers or 0.0), {})[number] = each
     points = [
         ScatterPoint(_called(alike), _share(offers), _share(score), marked=(score, offers) in front)
         for (score, offers), alike in places.items()
@@ -73,15 +71,21 @@ def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
         UsageError: It cannot be written.
     """
     path = artefact.with_name("front.svg")
-    if not _looked_at(card):
+    if not _has_front(card):
         return None
     write_whole(path, front_svg(card))
     return path
 
 
-def _looked_at(card: AssistantCard) -> bool:
-    """Whether unwanted offers of other candidates than the start are known."""
-    return any(candidate.offers is not None and candidate.share == 1 for candidate in card.candidates[1:])
+def _looked_at(card: AssistantCard) -> dict[int, CandidateCard]:
+    """The candidates whose unwanted offers are known, by their numbers in the order of trying; 1 is the start."""
+    numbered = enumerate(card.candidates, start=1)
+    return {number: each for number, each in numbered if each.offers is not None and each.share == 1}
+
+
+def _has_front(card: AssistantCard) -> bool:
+    """Whether more than the start was looked at."""
+    return any(number > 1 for number in _looked_at(card))
 
 
 def _share(value: float) -> Estimate:
@@ -142,7 +146,7 @@ def _rounded(share: float) -> str:
 
 def _front(card: AssistantCard) -> Table:
     rows: list[list[str]] = []
-    for each in pareto_front(card.candidates):
+    for each in pareto_front(card):
         what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
         rows.append([f"{share(each.score, 0)} %", f"{share(each.offers or 0, 0)} %", what])
     front = table(("candidates: score", "unwanted offers", ""), rows, fold=False)
@@ -168,7 +172,7 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by "
         f"{made.models['report_judge'].model}, prompts by {made.models['proposer'].model}.",
     ]
-    if _looked_at(card):
+    if _has_front(card):
         notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
     return [
         *notes,
