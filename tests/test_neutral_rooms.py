@@ -16,7 +16,7 @@ ROOMS = {
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
 }
-DOORS = {"report/__init__.py", "report/rooms.py"}
+DOORS = {"report/__init__.py"}
 """Files that name the room of each benchmark, which is all that they do."""
 WORDS = re.compile(
     r"(?i:phase|rubric|trigger|scenario|dialogue|persona|blueprint|curated|emergent|recovery|proact_?bench)"

@@ -4,19 +4,19 @@ Each noun has a document, which is its JSON, and a text, which a terminal prints
 stands in a room of its own.
 """
 
-from dspy_proact.report.agreement import Agreement, agree_between, agree_within
-from dspy_proact.report.agreement_document import agreement_document
-from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.agreement import Agreement, agree_between, agree_within, agreement_document, agreement_lines
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
+from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, percent, points_of, probability
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
+from dspy_proact.report.terminal import cell, show, table
 
 __all__ = [
     "STAND_IN",
@@ -38,6 +38,7 @@ __all__ = [
     "compare",
     "comparison_document",
     "counted",
+    "document",
     "export_csv",
     "export_parquet",
     "percent",
@@ -46,6 +47,9 @@ __all__ = [
     "print_summary",
     "probability",
     "scatter_svg",
+    "share",
+    "show",
     "summarize",
     "summary_document",
+    "table",
 ]

@@ -1,12 +1,15 @@
-"""Two judges, or one judge at two times, on the same responses."""
+"""Two judges, or one judge at two times, on the same responses: how far they agree, as JSON and in sentences."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.document import document
+from dspy_proact.report.numbers import coefficient, counted, percent, points, seen_from
+from dspy_proact.report.outcome import Evidence, Outcome
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.words import worded, worded_pair
+from dspy_proact.report.words import worded
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 
@@ -33,52 +36,71 @@ class Agreement:
     """What the benchmark calls its things."""
 
 
-@dataclass(frozen=True)
-class _Graded:
-    """A response that both graded."""
-
-    group: str
-    labels: tuple[str, str]
-    scores: tuple[float, float]
-    verdicts: tuple[Sequence[GivenVerdict], Sequence[GivenVerdict]]
-
-
 def agree_within(summary: Summary, first: str, second: str) -> Agreement:
     """Two judges of one run, each by its own verdicts."""
-    graded: list[_Graded] = []
-    for outcome in summary.outcomes:
-        one, other = (outcome.grade_by(name, summary.labels) for name in (first, second))
-        if one and other:
-            own = tuple([verdict for verdict in outcome.verdicts if verdict.judge == name] for name in (first, second))
-            graded.append(_Graded(outcome.group, (one[0], other[0]), (one[1], other[1]), (own[0], own[1])))
-    return _agreement(graded, first, second, summary)
+    labels = summary.labels
+    pairs = [(outcome.by(first, labels), outcome.by(second, labels)) for outcome in summary.outcomes]
+    return agree_between(pairs, first, second, summary)
 
 
 def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary) -> Agreement:
     """The judges of two runs on pairs of outcomes with one response; labels and nouns are of the summary of either."""
-    graded = [
-        _Graded(a.group, (a.label, b.label), (a.score, b.score), (a.verdicts, b.verdicts))
-        for a, b in pairs
-        if a.label and b.label
-    ]
-    return _agreement(graded, first, second, summary)
-
-
-def _agreement(graded: Sequence[_Graded], first: str, second: str, summary: Summary) -> Agreement:
     labels, nouns = summary.labels, summary.nouns
-    groups = [each.group for each in graded]
-    ours, theirs = ([each.labels[which] for each in graded] for which in (0, 1))
-    before, after = ([each.scores[which] for each in graded] for which in (0, 1))
-    counts = Counter(each.labels for each in graded)
-    evidence = [Evidence.of([v for each in graded for v in each.verdicts[which]]) for which in (0, 1)]
-    return Agreement(
+    graded = [(a, b) for a, b in pairs if a.label and b.label]
+    groups, sides = [a.group for a, _ in graded], ([a for a, _ in graded], [b for _, b in graded])
+    ours, theirs = ([each.label for each in side] for side in sides)
+    before, after = ([each.score for each in side] for side in sides)
+    counts = Counter(zip(ours, theirs, strict=True))
+    evidence = [Evidence.of(verdict for each in side for verdict in each.verdicts) for side in sides]
+    found = Agreement(
         first=first,
         second=second,
         responses=len(graded),
-        exact=worded(cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups), nouns),
-        kappa=worded(kappa_estimate(ours, theirs, labels, groups, "quadratic"), nouns),
+        exact=cluster_mean([float(a == b) for a, b in zip(ours, theirs, strict=True)], groups),
+        kappa=kappa_estimate(ours, theirs, labels, groups, "quadratic"),
         table={a: {b: counts[a, b] for b in labels} for a in labels},
-        shift=worded_pair(paired_difference(before, after, groups), nouns),
+        shift=paired_difference(before, after, groups),
         evidence=(evidence[0], evidence[1]),
         nouns=nouns,
     )
+    return worded(found, nouns)
+
+
+def agreement_document(agreement: Agreement) -> dict[str, Any]:
+    """Two gradings of the same responses; rows of the table are the first's grades, columns the second's."""
+    return {
+        "first": agreement.first,
+        "second": agreement.second,
+        "responses": agreement.responses,
+        "exact": agreement.exact.for_json(),
+        "kappa_quadratic": agreement.kappa.for_json(),
+        "table": agreement.table,
+        "score_difference": paired_document(agreement.shift, agreement.nouns),
+        "evidence": {"first": document(agreement.evidence[0]), "second": document(agreement.evidence[1])},
+    }
+
+
+def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
+    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`."""
+    reason = {"p_reason": paired.reason} if paired.reason else {}
+    seen = seen_from(paired)
+    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p, "detectable_points": seen}
+    return {**paired.difference.for_json(), **numbers, **reason}
+
+
+def agreement_lines(agreement: Agreement) -> list[str]:
+    """Two gradings of the same responses, in sentences; neither is the truth."""
+    first, second = agreement.first, agreement.second
+    if not agreement.responses:
+        return [f"{first} and {second}: no response was graded by both."]
+    labels = list(agreement.table)
+    flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
+    flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
+    quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence]
+    return [
+        f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
+        f"quadratic kappa {coefficient(agreement.kappa)}.",
+        f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
+        f"{points(agreement.shift)} points.",
+        f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",
+    ]

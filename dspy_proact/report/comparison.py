@@ -3,14 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import product
 
 from dspy_proact.errors import UsageError
 from dspy_proact.report.agreement import Agreement, agree_between
 from dspy_proact.report.measured import Compared, compared, is_share
-from dspy_proact.report.outcome import Outcome
+from dspy_proact.report.outcome import Outcome, grouped
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.words import worded, worded_pair
+from dspy_proact.report.words import worded
 from dspy_proact.stats import (
     Discordant,
     Estimate,
@@ -77,9 +78,14 @@ class Comparison:
         return self.a.strata
 
     @cached_property
+    def by_stratum(self) -> dict[str, list[CasePair]]:
+        """The pairs of each stratum."""
+        return {name: [pair for pair in self.pairs if pair.stratum == name] for name in self.strata}
+
+    @cached_property
     def rows(self) -> dict[str, Difference]:
         """By stratum."""
-        return {name: self._row([pair for pair in self.pairs if pair.stratum == name]) for name in self.strata}
+        return {name: self._row(pairs) for name, pairs in self.by_stratum.items()}
 
     @cached_property
     def micro(self) -> Difference:
@@ -89,22 +95,15 @@ class Comparison:
     @cached_property
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
-        strata, order = [pair.stratum for pair in self.pairs], self.strata
-
-        def mean(scores: list[float], groups: list[str]) -> Estimate:
-            return worded(macro_mean(scores, groups, strata, order), self.a.nouns)
-
-        def difference(a: list[float], b: list[float], groups: list[str]) -> Paired:
-            return worded_pair(macro_paired_difference(a, b, groups, strata, order), self.a.nouns)
-
-        return _row(self.pairs, mean, difference)
+        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
+        return self._row(self.pairs, partial(macro_mean, **strata), partial(macro_paired_difference, **strata))
 
     @cached_property
     def controls(self) -> Difference | None:
         """Shares of the worst label at control cases that both have scored; None where there are none."""
-        ours, theirs = _by_key(self.a.controls.outcomes), _by_key(self.b.controls.outcomes)
-        alike = [key for key in ours if key in theirs and ours[key][0].view == theirs[key][0].view]
-        pairs = [pair for key in alike if (pair := _pair(ours[key], theirs[key], self.a.controls.worst))]
+        common = _common(self.a.controls.outcomes, self.b.controls.outcomes)
+        alike = [(ours, theirs) for ours, theirs in common if ours[0].view == theirs[0].view]
+        pairs = [pair for ours, theirs in alike if (pair := _pair(ours, theirs, self.a.controls.worst))]
         return self._row([replace(pair, score=pair.passed) for pair in pairs]) if pairs else None
 
     @cached_property
@@ -137,25 +136,21 @@ class Comparison:
 
     def breakdown(self, key: str) -> dict[str, Difference]:
         """Rows by a grouping key of the cases; groups in order."""
-        groups = _grouped(self.pairs, lambda pair: pair.meta.get(key, ""))
-        return {str(group): self._row(pairs) for group, pairs in groups.items()}
+        groups = grouped(self.pairs, lambda pair: pair.meta.get(key, ""))
+        return {group: self._row(pairs) for group, pairs in groups.items()}
 
     @cached_property
     def farthest(self) -> list[tuple[str, int, float]]:
         """Groups that move the difference most: name, pairs, and sum of b minus a."""
-        groups = _grouped(self.pairs, lambda pair: pair.group)
-        sums = {group: sum(pair.score[1] - pair.score[0] for pair in pairs) for group, pairs in groups.items()}
-        moved = sorted((group for group in groups if sums[group]), key=lambda group: -abs(sums[group]))
-        return [(str(group), len(groups[group]), sums[group]) for group in moved[:_MOST_GROUPS]]
+        groups = grouped(self.pairs, lambda pair: pair.group)
+        moved = ((name, len(of), sum(pair.score[1] - pair.score[0] for pair in of)) for name, of in groups.items())
+        return sorted((each for each in moved if each[2]), key=lambda each: -abs(each[2]))[:_MOST_GROUPS]
 
     def measured(self, pairs: Sequence[CasePair]) -> dict[str, Compared]:
         """The measures of some of the pairs, by name."""
         told = [(pair.group, *pair.outcomes) for pair in pairs]
-        nouns = self.a.nouns
-        found = {each.name: compared(each, told, self._shares[each.name]) for each in self.a.measures}
         return {
-            name: Compared(*(worded(number, nouns) for number in (each.a, each.b, each.difference)))
-            for name, each in found.items()
+            each.name: worded(compared(each, told, self._shares[each.name]), self.a.nouns) for each in self.a.measures
         }
 
     @cached_property
@@ -164,14 +159,23 @@ class Comparison:
         outcomes = [*self.a.outcomes, *self.b.outcomes]
         return {measure.name: is_share(measure, outcomes) for measure in self.a.measures}
 
-    def _row(self, pairs: Sequence[CasePair]) -> Difference:
-        def mean(scores: list[float], groups: list[str]) -> Estimate:
-            return worded(cluster_mean(scores, groups), self.a.nouns)
-
-        def difference(a: list[float], b: list[float], groups: list[str]) -> Paired:
-            return worded_pair(paired_difference(a, b, groups), self.a.nouns)
-
-        return _row(pairs, mean, difference)
+    def _row(
+        self,
+        pairs: Sequence[CasePair],
+        mean: Callable[[list[float], list[str]], Estimate] = cluster_mean,
+        difference: Callable[[list[float], list[float], list[str]], Paired] = paired_difference,
+    ) -> Difference:
+        groups = [pair.group for pair in pairs]
+        a, b = ([pair.score[side] for pair in pairs] for side in (0, 1))
+        passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
+        found = Difference(
+            pairs=len(pairs),
+            scores=(worded(mean(a, groups), self.a.nouns), worded(mean(b, groups), self.a.nouns)),
+            weighted=difference(a, b, groups),
+            passes=difference(passed_a, passed_b, groups),
+            discordant=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),
+        )
+        return worded(found, self.a.nouns)
 
 
 def compare(a: Summary, b: Summary) -> Comparison:
@@ -182,37 +186,28 @@ def compare(a: Summary, b: Summary) -> Comparison:
     """
     if a.benchmark != b.benchmark or a.strata != b.strata or a.labels != b.labels:
         raise UsageError(f"{a.path} is a run of {a.benchmark}, {b.path} of {b.benchmark}: nothing to compare")
-    ours, theirs = _by_key(a.outcomes), _by_key(b.outcomes)
-    common = [key for key in ours if key in theirs]
-    alike = [key for key in common if a.particulars.alike(ours[key][0].view, theirs[key][0].view)]
+    common = _common(a.outcomes, b.outcomes)
+    alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0].view, theirs[0].view)]
     if not alike:
         nouns = a.nouns
         otherwise = f"all {len(common)} {nouns.cases} of one name are worded otherwise"
         why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
-    pairs = tuple(pair for key in alike if (pair := _pair(ours[key], theirs[key], a.labels[0])))
-    return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, ours, theirs, alike))
+    pairs = tuple(pair for ours, theirs in alike if (pair := _pair(ours, theirs, a.labels[0])))
+    return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, alike))
 
 
-def _judges(
-    a: Summary,
-    b: Summary,
-    ours: Mapping[str, Sequence[Outcome]],
-    theirs: Mapping[str, Sequence[Outcome]],
-    keys: Iterable[str],
-) -> Agreement | None:
+def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]) -> Agreement | None:
     """How the judges agree, where all responses that both have are the same."""
     pairs = [
         (first, second)
-        for key in keys
-        for first in ours[key]
-        for second in theirs[key]
+        for ours, theirs in alike
+        for first, second in product(ours, theirs)
         if first.epoch == second.epoch and first.response is not None and second.response is not None
     ]
     if not a.judges or not b.judges or not pairs or any(first.response != second.response for first, second in pairs):
         return None
-    same = a.judge == b.judge
-    names = (f"{a.judge} (a)", f"{b.judge} (b)") if same else (a.judge, b.judge)
+    names = (f"{a.judge} (a)", f"{b.judge} (b)") if a.judge == b.judge else (a.judge, b.judge)
     return agree_between(pairs, *names, a)
 
 
@@ -222,49 +217,20 @@ def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> CaseP
     if not all(scored):
         return None
     first = ours[0]
-    scores = [sum(outcome.score for outcome in side) / len(side) for side in scored]
-    passed = [sum(outcome.label == top for outcome in side) / len(side) for side in scored]
+    a, b = (sum(outcome.score for outcome in side) / len(side) for side in scored)
+    passed_a, passed_b = (sum(outcome.label == top for outcome in side) / len(side) for side in scored)
     return CasePair(
-        first.key,
-        first.stratum,
-        first.group,
-        first.meta,
-        (scores[0], scores[1]),
-        (passed[0], passed[1]),
-        (scored[0], scored[1]),
+        first.key, first.stratum, first.group, first.meta, (a, b), (passed_a, passed_b), (scored[0], scored[1])
     )
 
 
-def _row(
-    pairs: Sequence[CasePair],
-    mean: Callable[[list[float], list[str]], Estimate],
-    difference: Callable[[list[float], list[float], list[str]], Paired],
-) -> Difference:
-    groups = [pair.group for pair in pairs]
-    scores = [[pair.score[side] for pair in pairs] for side in (0, 1)]
-    passed = [[pair.passed[side] for pair in pairs] for side in (0, 1)]
-    half = [[share > 0.5 for share in side] for side in passed]
-    return Difference(
-        pairs=len(pairs),
-        scores=(mean(scores[0], groups), mean(scores[1], groups)),
-        weighted=difference(scores[0], scores[1], groups),
-        passes=difference(passed[0], passed[1], groups),
-        discordant=discordant(half[0], half[1]),
-    )
-
-
-def _by_key(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
-    by_key: defaultdict[str, list[Outcome]] = defaultdict(list)
-    for outcome in outcomes:
-        by_key[outcome.key].append(outcome)
-    return by_key
-
-
-def _grouped(pairs: Iterable[CasePair], name: Callable[[CasePair], str | int]) -> dict[str | int, list[CasePair]]:
-    groups: defaultdict[str | int, list[CasePair]] = defaultdict(list)
-    for pair in pairs:
-        groups[name(pair)].append(pair)
-    return {group: groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
+def _common(a: Iterable[Outcome], b: Iterable[Outcome]) -> list[tuple[list[Outcome], list[Outcome]]]:
+    """The outcomes of each case that both have, one an epoch."""
+    ours, theirs = defaultdict[str, list[Outcome]](list), defaultdict[str, list[Outcome]](list)
+    for by_key, outcomes in ((ours, a), (theirs, b)):
+        for outcome in outcomes:
+            by_key[outcome.key].append(outcome)
+    return [(ours[key], theirs[key]) for key in ours if key in theirs]
 
 
 def _short(value: str | None) -> str:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from dspy_proact.report.agreement_document import agreement_document, paired_document
+from dspy_proact.report.agreement import agreement_document, paired_document
 from dspy_proact.report.comparison import CasePair, Comparison, Difference
+from dspy_proact.report.document import document
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Nouns
 
@@ -14,8 +15,8 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
     nouns = comparison.a.nouns
     strata = {
         name: _row(row, nouns)
-        | _adjusted(*comparison.adjusted[name])
-        | _measures(comparison, [pair for pair in comparison.pairs if pair.stratum == name])
+        | {"p_holm": dict(zip(("weighted", "pass_rate"), comparison.adjusted[name], strict=True))}
+        | _measures(comparison, comparison.by_stratum[name])
         for name, row in comparison.rows.items()
     }
     return {
@@ -50,37 +51,33 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
 
 def _controls(row: Difference, nouns: Nouns) -> dict[str, Any]:
     """Shares of the worst label at the control cases of both."""
-    a, b = (rate.for_json() for rate in row.scores)
-    return {"a": a, "b": b, "difference": paired_document(row.weighted, nouns)}
+    return {
+        "a": row.scores[0].for_json(),
+        "b": row.scores[1].for_json(),
+        "difference": paired_document(row.weighted, nouns),
+    }
 
 
 def _row(row: Difference, nouns: Nouns, describe: bool = True) -> dict[str, Any]:
-    found = row.discordant
-    discordant = {"both": found.both, "only_a": found.only_a, "only_b": found.only_b, "neither": found.neither}
     return {
         "pairs": row.pairs,
         "a": row.scores[0].for_json(),
         "b": row.scores[1].for_json(),
         "weighted": paired_document(row.weighted, nouns),
         "pass_rate": paired_document(row.passes, nouns),
-        **({"passes": discordant} if describe else {}),
+        **({"passes": document(row.discordant)} if describe else {}),
     }
 
 
 def _measures(comparison: Comparison, pairs: Sequence[CasePair]) -> dict[str, Any]:
     """The measures of some pairs; nothing where the benchmark declares none."""
-    found = {
-        name: {"a": each.a.for_json(), "b": each.b.for_json(), "difference": each.difference.for_json()}
-        for name, each in comparison.measured(pairs).items()
-    }
+    found = {name: document(each) for name, each in comparison.measured(pairs).items()}
     return {"measures": found} if found else {}
 
 
-def _adjusted(weighted: float | None, passes: float | None) -> dict[str, Any]:
-    return {"p_holm": {"weighted": weighted, "pass_rate": passes}}
-
-
 def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
-    asked = len({outcome.key for outcome in summary.outcomes})
     named = {"path": summary.path, "model": summary.model, "judge": summary.judge or None, "embedded": summary.embedded}
-    return named | {comparison.a.nouns.cases: asked, "left_out": asked - len(comparison.pairs)}
+    return named | {
+        comparison.a.nouns.cases: summary.case_count,
+        "left_out": summary.case_count - len(comparison.pairs),
+    }

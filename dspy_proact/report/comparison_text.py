@@ -1,35 +1,26 @@
 """A comparison as a person reads it on a terminal."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.report.agreement_text import agreement_lines
+from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.comparison import Comparison, Difference
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, points, probability, seen_from
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL
-from dspy_proact.stats import Paired
+from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.stats import Discordant, Paired
 
 _SIGNIFICANT = 0.05
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
     """Print differences with intervals, tests and the smallest that could have been seen."""
-    for line in _heading(comparison):
-        console.print(cell(line))
-    console.print(_weighted(comparison))
-    console.print(_passes(comparison))
-    if comparison.a.measures:
-        console.print(_measures(comparison))
-    for line in _said(comparison):
-        console.print(cell(line))
-    for key in comparison.breakdowns:
-        if len(groups := comparison.breakdown(key)) > 1:
-            console.print(_groups(key, groups))
-    for line in _where(comparison):
-        console.print(cell(line))
+    groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
+    tables = [_weighted(comparison), _passes(comparison), *([_measures(comparison)] if comparison.a.measures else [])]
+    show(console, *_heading(comparison), *tables, *_said(comparison))
+    show(console, *(_groups(key, rows) for key, rows in groups.items()), *_where(comparison))
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -47,40 +38,42 @@ def _heading(comparison: Comparison) -> Iterator[str]:
 
 
 def _weighted(comparison: Comparison) -> Table:
-    table = headed("weighted", "pairs", "a", "b", "b - a", "p", "Holm", "seen from")
-    for name, row in {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items():
-        means = [_share(row.scores[side].value) for side in (0, 1)]
-        adjusted = comparison.adjusted.get(name, (None, None))[0]
-        table.add_row(*map(cell, [name, str(row.pairs), *means, *_tested(row.weighted, adjusted)]))
-    return table
+    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
+    adjusted = {name: weighted for name, (weighted, _) in comparison.adjusted.items()}
+    told = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
+    return table(("weighted", "pairs", "a", "b", "b - a", "p", "Holm", "seen from"), told)
 
 
 def _passes(comparison: Comparison) -> Table:
-    table = headed("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", "seen from")
-    for name, row in {**comparison.rows, "micro": comparison.micro}.items():
-        found, adjusted = row.discordant, comparison.adjusted.get(name, (None, None))[1]
-        counts = [str(count) for count in (found.only_a, found.only_b, found.both)]
-        table.add_row(*map(cell, [name, *counts, *_tested(row.passes, adjusted)]))
-    return table
+    rows = {**comparison.rows, "micro": comparison.micro}.items()
+    adjusted = {name: passes for name, (_, passes) in comparison.adjusted.items()}
+    told = ([name, *_passing(row.discordant), *_tested(row.passes, adjusted.get(name))] for name, row in rows)
+    return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", "seen from"), told)
 
 
 def _groups(key: str, groups: Mapping[str, Difference]) -> Table:
-    table = headed(key.replace("_", " "), "pairs", "a", "b", "b - a, weighted")
-    for group, row in groups.items():
-        means = [_share(row.scores[side].value) for side in (0, 1)]
-        small = "*" if row.pairs < SMALL else ""
-        table.add_row(*map(cell, [f"{group}{small}", str(row.pairs), *means, points(row.weighted)]))
-    return table
+    marked = {f"{group}{'*' if row.pairs < SMALL else ''}": row for group, row in groups.items()}
+    told = ([name, *_means(row), points(row.weighted)] for name, row in marked.items())
+    return table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
 
 
 def _measures(comparison: Comparison) -> Table:
     """A line a measure and stratum, and one over all of them."""
-    table = headed("measure", comparison.a.nouns.stratum, "a", "b", "b - a")
-    chosen = {name: [pair for pair in comparison.pairs if pair.stratum == name] for name in comparison.strata}
-    for name, pairs in {**chosen, "micro": comparison.pairs}.items():
-        for measure, found in zip(comparison.a.measures, comparison.measured(pairs).values(), strict=True):
-            table.add_row(*map(cell, [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]))
-    return table
+    told = (
+        [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]
+        for name, pairs in {**comparison.by_stratum, "micro": comparison.pairs}.items()
+        for measure, found in zip(comparison.a.measures, comparison.measured(pairs).values(), strict=True)
+    )
+    return table(("measure", comparison.a.nouns.stratum, "a", "b", "b - a"), told)
+
+
+def _means(row: Difference) -> list[str]:
+    """Pairs, and the mean score of each."""
+    return [str(row.pairs), *(share(mean.value) for mean in row.scores)]
+
+
+def _passing(found: Discordant) -> list[str]:
+    return [str(count) for count in (found.only_a, found.only_b, found.both)]
 
 
 def _tested(paired: Paired, adjusted: float | None) -> list[str]:
@@ -90,17 +83,17 @@ def _tested(paired: Paired, adjusted: float | None) -> list[str]:
 
 def _said(comparison: Comparison) -> Iterator[str]:
     nouns = comparison.a.nouns
-    unscored = [len({o.key for o in side.outcomes}) - len(comparison.pairs) for side in (comparison.a, comparison.b)]
+    unscored = [side.case_count - len(comparison.pairs) for side in (comparison.a, comparison.b)]
     yield (
         f"{counted(len(comparison.pairs), nouns.case, nouns.cases)} scored in both, of {comparison.shared} shared; "
         f"left out: {unscored[0]} of a, {unscored[1]} of b."
     )
     if controls := comparison.controls:
-        rates = [_share(rate.value) for rate in controls.scores]
+        rates = [share(rate.value) for rate in controls.scores]
         yield (
             f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
-            f"both: a {rates[0]}, b {rates[1]} %, b - a {points(controls.weighted)} points, "
-            f"p {probability(controls.weighted.p)}; in no score above."
+            f"both: a {rates[0]}, b {rates[1]} %, "
+            f"b - a {points(controls.weighted)} points, p {probability(controls.weighted.p)}; in no score above."
         )
     if comparison.otherwise:
         otherwise = counted(comparison.otherwise, nouns.case, nouns.cases)
@@ -112,11 +105,8 @@ def _said(comparison: Comparison) -> Iterator[str]:
     )
     yield "seen from: the smallest true difference, in points, that such runs show in four cases of five."
     yield from _verdict(comparison)
-    concerned: defaultdict[str, list[str]] = defaultdict(list)
-    for name, row in {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items():
-        if reason := row.weighted.reason or row.weighted.difference.reason:
-            concerned[reason].append(name)
-    yield from (f"{', '.join(names)}: {reason}." for reason, names in concerned.items())
+    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
+    yield from each_reason((name, row.weighted.reason or row.weighted.difference.reason) for name, row in rows)
 
 
 def _verdict(comparison: Comparison) -> Iterator[str]:
@@ -151,7 +141,3 @@ def _where(comparison: Comparison) -> Iterator[str]:
     if comparison.agreement:
         yield "The responses are the same, so what differs is the judging:"
         yield from agreement_lines(comparison.agreement)
-
-
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{100 * value:.1f}"

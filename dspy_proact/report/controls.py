@@ -1,18 +1,16 @@
 """What happened at control cases, where nothing was to be gained: how often the worst label was given."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State
+from dspy_proact.report.outcome import Outcome, Outcomes
 from dspy_proact.report.words import worded
 from dspy_proact.runs import Manifest, Nouns
 from dspy_proact.stats import Estimate, cluster_mean
 
 
 @dataclass(frozen=True)
-class Controls:
+class Controls(Outcomes):
     """The control cases of a run."""
 
     outcomes: tuple[Outcome, ...] = ()
@@ -40,35 +38,5 @@ class Controls:
         """Share of the scored control cases with the worst label; lower is better."""
         if self.reason:
             return Estimate(None, reason=self.reason)
-        scored = [outcome for outcome in self.outcomes if outcome.state == "scored"]
-        rate = cluster_mean([float(o.label == self.worst) for o in scored], [o.group for o in scored])
-        return worded(rate, self.nouns)
-
-    @property
-    def awaited(self) -> int:
-        """Further verdicts that were asked for and not tried yet."""
-        return sum(outcome.awaited for outcome in self.outcomes)
-
-    @property
-    def verdicts(self) -> list[GivenVerdict]:
-        """Every verdict that was read."""
-        return [verdict for outcome in self.outcomes for verdict in outcome.verdicts]
-
-    @property
-    def evidence(self) -> Evidence:
-        """Verdicts that quote, and those of them whose every quote stands in the response."""
-        return Evidence.of(self.verdicts)
-
-    def count(self, state: State) -> int:
-        """Outcomes in a state."""
-        return sum(outcome.state == state for outcome in self.outcomes)
-
-    def counts(self) -> dict[str, Any]:
-        """Counts by state, and the reasons of what is unscored, as JSON."""
-        reasons = Counter(outcome.reason for outcome in self.outcomes if outcome.reason)
-        states: tuple[State, ...] = ("scored", "unscored", "pending")
-        return {
-            "total": len(self.outcomes),
-            **{state: self.count(state) for state in states},
-            "unscored_reasons": dict(reasons.most_common()),
-        }
+        worst, groups = [float(o.label == self.worst) for o in self.scored], [o.group for o in self.scored]
+        return worded(cluster_mean(worst, groups), self.nouns)

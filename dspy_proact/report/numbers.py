@@ -2,24 +2,19 @@
 
 from collections.abc import Callable
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
-
-from dspy_proact.plain_text import printable
 from dspy_proact.stats import Estimate, Paired, whole_points
 
 STAND_IN = "embedded stand-in: shows how this works, measures no real model"
 
 
-def cell(text: str) -> Text:
-    """Text of a file as it is: one line, no markup, nothing that a terminal obeys."""
-    return Text(printable(text).replace("\n", "\\n"))
-
-
 def percent(estimate: Estimate) -> str:
     """A share with its interval, in percent."""
-    return _told(estimate, lambda share: f"{100 * share:.1f}", to="–")
+    return _told(estimate, share, to="–")
+
+
+def share(value: float | None, digits: int = 1) -> str:
+    """A share alone, in percent."""
+    return "-" if value is None else f"{100 * value:.{digits}f}"
 
 
 def points(paired: Paired) -> str:
@@ -57,15 +52,6 @@ def probability(p: float | None) -> str:
 def counted(count: int, noun: str, plural: str | None = None) -> str:
     """A count with its noun; the plural where it takes more than an s."""
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
-def headed(first: str, *others: str) -> Table:
-    """A table without rows: a column of names, and one of numbers under each other heading."""
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    table.add_column(cell(first), overflow="fold")
-    for heading in others:
-        table.add_column(cell(heading), justify="right", no_wrap=True)
-    return table
 
 
 def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:

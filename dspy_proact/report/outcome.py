@@ -1,9 +1,11 @@
 """What became of one case in one epoch, read from a run: the row that every report is made of."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, TypeVar, get_args
 
 from dspy_proact.runs import CONTROL, CaseRecord, Event, Grading, Manifest, StageKey, consensus, latest
 
@@ -98,18 +100,66 @@ class Outcome:
         label, score = _joined(given, labels)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
-    def grade_by(self, judge: str, labels: Sequence[str]) -> tuple[str, float] | None:
-        """Label and score by the verdicts of one judge alone; None where there are none."""
-        own = [verdict for verdict in self.verdicts if verdict.judge == judge]
-        if not own:
-            return None
-        if judge in self.cuts:
-            return _cut(own, labels, self.cuts[judge])
-        return _joined([(each.label, each.score) for each in own], labels)
+    def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
+        """The same as one judge alone graded it; without a label where it gave no verdict."""
+        own = tuple(verdict for verdict in self.verdicts if verdict.judge == judge)
+        return self.graded(own, labels, self.cuts) if own else replace(self, label=None, verdicts=())
 
     def unscored(self, reason: str) -> "Outcome":
         """The same, tried and without a grade."""
         return replace(self, state="unscored", reason=reason)
+
+
+class Outcomes:
+    """What is counted of several."""
+
+    outcomes: tuple[Outcome, ...]
+    """One a case and epoch."""
+
+    @cached_property
+    def scored(self) -> list[Outcome]:
+        """Those with a grade."""
+        return [outcome for outcome in self.outcomes if outcome.state == "scored"]
+
+    @cached_property
+    def verdicts(self) -> tuple[GivenVerdict, ...]:
+        """Every verdict that was read."""
+        return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
+
+    @property
+    def evidence(self) -> Evidence:
+        """How well the verdicts quote."""
+        return Evidence.of(self.verdicts)
+
+    @property
+    def awaited(self) -> int:
+        """Further verdicts that were asked for and not tried yet."""
+        return sum(outcome.awaited for outcome in self.outcomes)
+
+    @cached_property
+    def unscored_reasons(self) -> dict[str, int]:
+        """How often each reason left a case unscored, the commonest first."""
+        return dict(Counter(outcome.reason for outcome in self.outcomes if outcome.reason).most_common())
+
+    def count(self, state: State) -> int:
+        """Outcomes in a state."""
+        return sum(outcome.state == state for outcome in self.outcomes)
+
+    def counts(self) -> dict[str, Any]:
+        """Counts by state, and the reasons of what is unscored, as JSON."""
+        states = {state: self.count(state) for state in get_args(State)}
+        return {"total": len(self.outcomes), **states, "unscored_reasons": self.unscored_reasons}
+
+
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[str, list[Item]]:
+    """Items by what each is named: numbers first and in their order, then texts."""
+    groups: defaultdict[str | int, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[name(item)].append(item)
+    return {str(group): groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
 
 
 def _joined(given: Sequence[tuple[str, float]], labels: Sequence[str]) -> tuple[str, float]:

@@ -3,12 +3,20 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from operator import eq
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any, Literal
 
 from dspy_proact.report.controls import Controls
+from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 
+_ROOMS = {each.name for each in iter_modules([str(Path(__file__).parent)]) if each.ispkg}
+"""Of benchmarks that have something to say."""
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""
 
@@ -23,13 +31,8 @@ class Column:
     """Its value for an outcome and one of its verdicts; None where there is nothing."""
 
 
-def _same(one: View, other: View) -> bool:
-    return one == other
-
-
 def _control_document(controls: Controls) -> dict[str, Any]:
-    evidence = {"checked": controls.evidence.checked, "verified": controls.evidence.verified}
-    return controls.counts() | {"rate": controls.rate.for_json(), "evidence": evidence}
+    return controls.counts() | {"rate": controls.rate.for_json(), "evidence": document(controls.evidence)}
 
 
 def _control_lines(controls: Controls) -> Iterator[str]:
@@ -54,7 +57,7 @@ class Particulars:
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
     """Keys of a case by which differences are broken down."""
-    alike: Callable[[View, View], bool] = _same
+    alike: Callable[[View, View], bool] = eq
     """Whether two views are of one case, asked in the same words."""
     control_rate: str = "rate of the worst label"
     """What the share of control cases with the worst label is called."""
@@ -65,3 +68,11 @@ class Particulars:
     """Columns that tell of a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
     """Columns that tell of a verdict."""
+
+
+@cache
+def particulars_of(benchmark: str) -> Particulars:
+    """What a benchmark says of its own in reports: the `PARTICULARS` of the room of its name, where there is one."""
+    if benchmark not in _ROOMS:
+        return Particulars()
+    return import_module(f"dspy_proact.report.{benchmark}.particulars").PARTICULARS

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import wrap
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import percent
@@ -56,8 +57,11 @@ class _Spot:
     point: ScatterPoint
     across: float
     down: float
-    text: str
-    """Its name, fit for the picture."""
+
+    @property
+    def text(self) -> str:
+        """Its name, fit for the picture."""
+        return _clipped(self.point.name, _LONGEST_NAME)
 
     @property
     def colour(self) -> str:
@@ -86,7 +90,8 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
         y: What the vertical axis shows.
         note: What a reader has to know, below the picture.
     """
-    spots = [spot for point in points if (spot := _spot(point))]
+    known = [(point, point.x.value, point.y.value) for point in points]
+    spots = [_Spot(each, _across(a), _down(b)) for each, a, b in known if a is not None and b is not None]
     names = list(zip(spots, placed([spot.named for spot in spots], _ROOM), strict=True))
     below = [*_broken(note), *(line for point in points for line in _broken(_absent(point, x, y)))]
     height = f"{_PLOT.bottom + 64 + (8 + _LINE * len(below) if below else 0):g}"
@@ -105,7 +110,11 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
             *(_leader(spot, place) for spot, place in names if place.steps),
             *(_marker(spot, spots, x, y) for spot in reversed(spots)),
             *(_name(spot, place) for spot, place in names),
-            *_notes(below),
+            *(
+                f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" fill="{_MUTED}">'
+                f"{_safe(line)}</text>"
+                for number, line in enumerate(below)
+            ),
             "</svg>\n",
         ]
     )
@@ -129,12 +138,6 @@ def _axes(x: str, y: str) -> list[str]:
         f'<text x="{middle:g}" y="{_PLOT.bottom + 44}" text-anchor="middle">{across}</text>',
         f'<text transform="translate(22 {centre:g}) rotate(-90)" text-anchor="middle">{up}</text>',
     ]
-
-
-def _spot(point: ScatterPoint) -> _Spot | None:
-    if point.x.value is None or point.y.value is None:
-        return None
-    return _Spot(point, _across(point.x.value), _down(point.y.value), _clipped(point.name, _LONGEST_NAME))
 
 
 def _bars(spot: _Spot) -> str:
@@ -182,21 +185,10 @@ def _absent(point: ScatterPoint, x: str, y: str) -> str:
     return f"Not drawn: {point.name} ({'; '.join(reasons)})" if reasons else ""
 
 
-def _notes(lines: Sequence[str]) -> list[str]:
-    return [
-        f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" fill="{_MUTED}">'
-        f"{_safe(line)}</text>"
-        for number, line in enumerate(lines)
-    ]
-
-
 def _broken(text: str) -> list[str]:
     """Lines of a text that fit below the picture; the middle of a word that is longer than a line is left out."""
-    lines = [""]
-    for word in (_clipped(word, _LONGEST_LINE) for word in text.split()):
-        longer = f"{lines[-1]} {word}".strip()
-        lines = [*lines[:-1], longer] if len(longer) <= _LONGEST_LINE else [*lines, word]
-    return lines if lines[0] else []
+    words = " ".join(_clipped(word, _LONGEST_LINE) for word in text.split())
+    return wrap(words, _LONGEST_LINE, break_long_words=False, break_on_hyphens=False)
 
 
 def _clipped(text: str, most: int) -> str:

@@ -9,10 +9,9 @@ from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.measured import is_share, measured
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome, State, outcomes_of
-from dspy_proact.report.particulars import Particulars
-from dspy_proact.report.rooms import particulars_of
-from dspy_proact.report.words import worded, worded_repeats
+from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
+from dspy_proact.report.particulars import Particulars, particulars_of
+from dspy_proact.report.words import worded
 from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
@@ -50,7 +49,7 @@ class Grader:
 
 
 @dataclass(frozen=True)
-class Summary:
+class Summary(Outcomes):
     """Everything that a run's files say, aggregated; likewise for a results file, as far as it says it."""
 
     path: str
@@ -110,29 +109,10 @@ class Summary:
         """Groups among them."""
         return len({outcome.group for outcome in self.outcomes})
 
-    @cached_property
-    def verdicts(self) -> tuple[GivenVerdict, ...]:
-        """Every verdict that was read."""
-        return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
-
-    @property
-    def evidence(self) -> Evidence:
-        """How well the verdicts quote."""
-        return Evidence.of(self.verdicts)
-
     @property
     def truncated(self) -> int:
         """Responses that were cut at the token limit; they are judged."""
         return sum(outcome.truncated for outcome in self.outcomes)
-
-    def count(self, state: State) -> int:
-        """Outcomes in a state."""
-        return sum(outcome.state == state for outcome in self.outcomes)
-
-    @cached_property
-    def unscored_reasons(self) -> dict[str, int]:
-        """How often each reason left a case unscored, the commonest first."""
-        return dict(Counter(outcome.reason for outcome in self.outcomes if outcome.reason).most_common())
 
     def of_stratum(self, stratum: str) -> list[Outcome]:
         """The outcomes of one stratum."""
@@ -144,7 +124,7 @@ class Summary:
 
     def scores_of(self, outcomes: Sequence[Outcome]) -> Scores:
         """The scores of some of the outcomes, every one weighted equally."""
-        return self._scores(outcomes, self._mean)
+        return self._scores(outcomes)
 
     def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name."""
@@ -160,13 +140,7 @@ class Summary:
     @cached_property
     def macro(self) -> Scores:
         """Every stratum weighted equally."""
-        order = self.strata
-
-        def mean(scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
-            groups, strata = [o.group for o in outcomes], [o.stratum for o in outcomes]
-            return worded(macro_mean(scores, groups, strata, order), self.nouns)
-
-        return self._scores(self.outcomes, mean)
+        return self._scores(self.outcomes, by_stratum=True)
 
     def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
         """Outcomes and scores by a grouping key of the cases, whose values are in order.
@@ -177,11 +151,8 @@ class Summary:
         known = sorted({name for outcome in self.outcomes for name in outcome.meta} - self.particulars.ungrouped)
         if key not in known:
             raise UsageError(f"nothing to group by {key!r}; the keys are {', '.join(known) or 'none'}")
-        groups: dict[str | int, list[Outcome]] = {}
-        for outcome in self.outcomes:
-            groups.setdefault(outcome.meta.get(key, ""), []).append(outcome)
-        ordered = sorted(groups, key=lambda group: (isinstance(group, str), group))
-        return {str(group): (groups[group], self.scores_of(groups[group])) for group in ordered}
+        groups = grouped(self.outcomes, lambda outcome: outcome.meta.get(key, ""))
+        return {group: (outcomes, self.scores_of(outcomes)) for group, outcomes in groups.items()}
 
     @cached_property
     def graders(self) -> tuple[Grader, ...]:
@@ -193,11 +164,6 @@ class Summary:
         """Whether more than one verdict on a response was asked for."""
         return len(self.judges) > 1 or (self.manifest is not None and self.manifest.judge_epochs > 1)
 
-    @property
-    def awaited(self) -> int:
-        """Further verdicts that were asked for and not tried yet."""
-        return sum(outcome.awaited for outcome in self.outcomes)
-
     @cached_property
     def judged_again(self) -> tuple[int, int]:
         """Responses with several verdicts, and those of them whose verdicts agree."""
@@ -207,48 +173,46 @@ class Summary:
     @cached_property
     def repeats(self) -> Repeats | None:
         """Where the scores vary, when anything was asked more than once."""
-        scored = [outcome for outcome in self.outcomes if outcome.state == "scored"]
-        if not self.judged_again[0] and len({outcome.key for outcome in scored}) == len(scored):
+        if not self.judged_again[0] and len({outcome.key for outcome in self.scored}) == len(self.scored):
             return None
-        rows = [(outcome, verdict.score) for outcome in scored for verdict in outcome.verdicts]
+        rows = [(outcome, verdict.score) for outcome in self.scored for verdict in outcome.verdicts]
         found = repeats(
             [score for _, score in rows],
             [outcome.key for outcome, _ in rows],
             [outcome.epoch for outcome, _ in rows],
             [outcome.group for outcome, _ in rows],
         )
-        return worded_repeats(found, self.nouns)
+        return worded(found, self.nouns)
 
     @cached_property
     def _shares(self) -> dict[str, bool]:
         """Of each measure, whether its parts are all in [0, 1]."""
         return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
 
-    def _mean(self, scores: list[float], outcomes: Sequence[Outcome]) -> Estimate:
-        return worded(cluster_mean(scores, [outcome.group for outcome in outcomes]), self.nouns)
-
     def _grader(self, name: str) -> Grader:
-        by_outcome = [(outcome, [v for v in outcome.verdicts if v.judge == name]) for outcome in self.outcomes]
-        given = [(outcome, verdicts) for outcome, verdicts in by_outcome if verdicts]
-        grades = [outcome.grade_by(name, self.labels) for outcome, _ in given]
-        weighted = self._mean([grade[1] for grade in grades if grade], [outcome for outcome, _ in given])
-        all_given = [verdict for _, verdicts in given for verdict in verdicts]
+        own = [each for outcome in self.outcomes if (each := outcome.by(name, self.labels)).label]
+        verdicts = [verdict for each in own for verdict in each.verdicts]
         unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
-        evidence = Evidence.of(all_given)
-        return Grader(name, len(all_given), dict(unread), weighted, evidence, self.judge_usage.get(name))
+        weighted = worded(cluster_mean([each.score for each in own], [each.group for each in own]), self.nouns)
+        usage = self.judge_usage.get(name)
+        return Grader(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 
-    def _scores(
-        self, outcomes: Sequence[Outcome], mean: Callable[[list[float], Sequence[Outcome]], Estimate]
-    ) -> Scores:
-        top = self.labels[0]
+    def _scores(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]
         scored = [outcome for outcome in tried if outcome.state == "scored"]
-        return Scores(
-            pass_rate=mean([float(outcome.label == top) for outcome in scored], scored),
-            weighted=mean([outcome.score for outcome in scored], scored),
-            strict_pass_rate=mean([float(outcome.label == top) for outcome in tried], tried),
-            strict_weighted=mean([outcome.score for outcome in tried], tried),
-        )
+
+        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
+            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
+            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
+
+        def passed(outcome: Outcome) -> float:
+            return float(outcome.label == self.labels[0])
+
+        def score(outcome: Outcome) -> float:
+            return outcome.score
+
+        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
+        return worded(found, self.nouns)
 
 
 def is_small(outcomes: Iterable[Outcome]) -> bool:

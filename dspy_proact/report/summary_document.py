@@ -4,17 +4,14 @@ A value that cannot be given is null, with a `reason` beside it.
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
 from itertools import combinations
 from typing import Any
 
-from dspy_proact.calls import Usage
-from dspy_proact.report.agreement import agree_within
-from dspy_proact.report.agreement_document import agreement_document, evidence_document
+from dspy_proact.report.agreement import agree_within, agreement_document
+from dspy_proact.report.document import document
 from dspy_proact.report.outcome import Outcome
-from dspy_proact.report.summary import Grader, Scores, Summary, is_small
-from dspy_proact.runs import Manifest, Nouns
-from dspy_proact.stats import Figure, Repeats
+from dspy_proact.report.summary import Summary, is_small
+from dspy_proact.runs import Manifest
 
 
 def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:
@@ -32,23 +29,17 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
         "run": _run(summary),
         "complete": summary.complete,
         nouns.groups: summary.group_count,
-        nouns.cases: {
-            "total": len(summary.outcomes),
-            "scored": summary.count("scored"),
-            "unscored": summary.count("unscored"),
-            "pending": summary.count("pending"),
-            "unscored_reasons": summary.unscored_reasons,
-        },
+        nouns.cases: summary.counts(),
         nouns.strata: {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
         "overall": {
-            "micro": _scores(summary.micro),
-            "macro": _scores(summary.macro),
+            "micro": document(summary.micro),
+            "macro": document(summary.macro),
             **_measures(summary, summary.outcomes),
         },
         "controls": None if controls.reason else summary.particulars.control_document(controls),
         **({"controls_reason": controls.reason} if controls.reason else {}),
-        "evidence": evidence_document(summary.evidence),
-        "usage": {role: _usage(usage) for role, usage in summary.usage.items()},
+        "evidence": document(summary.evidence),
+        "usage": {role: document(usage) for role, usage in summary.usage.items()},
     }
     return whole | _repeated(summary) | ({"breakdowns": _breakdowns(summary, by)} if by else {})
 
@@ -57,7 +48,7 @@ def counts_and_scores(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str
     """Counts by grade and state, and the scores, of some outcomes of a summary."""
     labels = {label.lower(): sum(o.label == label for o in outcomes) for label in summary.labels}
     states = {state: sum(o.state == state for o in outcomes) for state in ("unscored", "pending")}
-    scores = _scores(summary.scores_of(outcomes))
+    scores = document(summary.scores_of(outcomes))
     return {"total": len(outcomes), **labels, **states, **scores, **_measures(summary, outcomes)}
 
 
@@ -108,33 +99,24 @@ def _measures(summary: Summary, outcomes: Sequence[Outcome]) -> dict[str, Any]:
 
 def _repeated(summary: Summary) -> dict[str, Any]:
     """What several verdicts and several epochs tell; nothing where everything was asked once."""
-    several, unanimous = summary.judged_again
-    judged = {"responses": several, "unanimous": unanimous, "awaited": summary.awaited, **_jury(summary)}
-    document = {"several_verdicts": judged} if summary.judged_severally else {}
-    return document | ({"repeats": _variances(summary.repeats, summary.nouns)} if summary.repeats else {})
+    told: dict[str, Any] = {}
+    if summary.judged_severally:
+        several, unanimous = summary.judged_again
+        counts = {"responses": several, "unanimous": unanimous, "awaited": summary.awaited}
+        told["several_verdicts"] = counts | _jury(summary)
+    if summary.repeats:
+        case = summary.nouns.case
+        told["repeats"] = {name.replace("case", case): each for name, each in document(summary.repeats).items()}
+    return told
 
 
 def _jury(summary: Summary) -> dict[str, Any]:
-    pairs = combinations(summary.judges, 2)
-    agreements = [agree_within(summary, first, second) for first, second in pairs]
-    return {
-        "judges": {grader.name: _grader(grader) for grader in summary.graders},
-        "agreement": [agreement_document(agreement) for agreement in agreements],
+    graders = {
+        grader.name: {name: each for name, each in document(grader).items() if name != "name" and each is not None}
+        for grader in summary.graders
     }
-
-
-def _grader(grader: Grader) -> dict[str, Any]:
-    return {
-        "verdicts": grader.verdicts,
-        "unread": dict(grader.unread),
-        "weighted": grader.weighted.for_json(),
-        "evidence": evidence_document(grader.evidence),
-        **({"usage": _usage(grader.usage)} if grader.usage else {}),
-    }
-
-
-def _variances(repeats: Repeats, nouns: Nouns) -> dict[str, Any]:
-    return {each.name.replace("case", nouns.case): _figure(getattr(repeats, each.name)) for each in fields(repeats)}
+    agreements = (agree_within(summary, first, second) for first, second in combinations(summary.judges, 2))
+    return {"judges": graders, "agreement": [agreement_document(agreement) for agreement in agreements]}
 
 
 def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
@@ -145,27 +127,3 @@ def _breakdowns(summary: Summary, by: Sequence[str]) -> dict[str, Any]:
         }
         for key in by
     }
-
-
-def _figure(figure: Figure[Any]) -> dict[str, Any]:
-    return {"value": figure.value, **({"reason": figure.reason} if figure.reason else {})}
-
-
-def _scores(scores: Scores) -> dict[str, Any]:
-    return {
-        "pass_rate": scores.pass_rate.for_json(),
-        "weighted": scores.weighted.for_json(),
-        "strict_pass_rate": scores.strict_pass_rate.for_json(),
-        "strict_weighted": scores.strict_weighted.for_json(),
-    }
-
-
-def _usage(usage: Usage) -> dict[str, Any]:
-    numbers = {
-        "calls": usage.calls,
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "cached_tokens": usage.cached_tokens,
-        "usd": usage.usd,
-    }
-    return numbers | ({"reason": usage.reason} if usage.reason else {})

@@ -1,6 +1,5 @@
 """A summary as a person reads it on a terminal."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
@@ -8,11 +7,11 @@ from rich.console import Console
 from rich.table import Table
 
 from dspy_proact.calls import Usage
-from dspy_proact.report.agreement import agree_within
-from dspy_proact.report.agreement_text import agreement_lines
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, percent
+from dspy_proact.report.agreement import agree_within, agreement_lines
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
+from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 
@@ -23,63 +22,45 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = ()) ->
     Raises:
         UsageError: The cases have no such key to break down by.
     """
-    breakdowns = [_breakdown(summary, key) for key in by]
-    for line in _heading(summary):
-        console.print(cell(line))
-    console.print(_table(summary))
-    if summary.measures:
-        console.print(_measures(summary))
-    for table in breakdowns:
-        console.print(table)
-    for line in _notes(summary, bool(by)):
-        console.print(cell(line))
+    tables = [_table(summary), *([_measures(summary)] if summary.measures else [])]
+    breakdowns = (_breakdown(summary, key) for key in by)
+    show(console, *_heading(summary), *tables, *breakdowns, *_notes(summary, bool(by)))
 
 
 def _heading(summary: Summary) -> list[str]:
     manifest = summary.manifest
     program = manifest.identity.assistant.program if manifest else "unknown"
     told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
-    heading = f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"
-    learned = manifest.learned_on if manifest else 0
-    rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows) if manifest else ""
-    return [
-        heading,
-        *([STAND_IN] if summary.embedded else []),
-        *(
-            [f"compiled on {learned} of these {rows}: on them this is no test of it; its card has one, out of fold"]
-            if learned
-            else []
-        ),
-    ]
+    heading = [f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"]
+    if summary.embedded:
+        heading.append(STAND_IN)
+    if manifest and manifest.learned_on:
+        rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows)
+        never = "on them this is no test of it; its card has one, out of fold"
+        heading.append(f"compiled on {manifest.learned_on} of these {rows}: {never}")
+    return heading
 
 
 def _table(summary: Summary) -> Table:
-    table = _empty_table(summary, summary.nouns.stratum)
-    for stratum in summary.strata:
-        table.add_row(*map(cell, _row(summary, stratum, summary.of_stratum(stratum))))
-    table.add_section()
-    table.add_row(*map(cell, _row(summary, "micro", summary.outcomes)))
-    table.add_row("macro", *[""] * (1 + len(summary.labels)), *map(cell, _numbers(summary.macro)))
-    return table
+    strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
+    macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary.macro)]
+    return table(_headings(summary, summary.nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro])
 
 
 def _breakdown(summary: Summary, key: str) -> Table:
-    table = _empty_table(summary, key)
-    for group, (outcomes, _) in summary.breakdown(key).items():
-        small = "*" if is_small(outcomes) else ""
-        table.add_row(*map(cell, _row(summary, f"{group}{small}", outcomes)))
-    return table
+    groups = {name: outcomes for name, (outcomes, _) in summary.breakdown(key).items()}
+    marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
+    return table(_headings(summary, key), (_row(summary, name, outcomes) for name, outcomes in marked.items()))
 
 
-def _empty_table(summary: Summary, first: str) -> Table:
-    return headed(first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict")
+def _headings(summary: Summary, first: str) -> list[str]:
+    return [first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict"]
 
 
 def _measures(summary: Summary) -> Table:
-    table = headed(summary.nouns.stratum, *(measure.title for measure in summary.measures))
-    for name, outcomes in _named(summary).items():
-        table.add_row(*map(cell, [name, *map(coefficient, summary.measured(outcomes).values())]))
-    return table
+    measured = {name: summary.measured(outcomes).values() for name, outcomes in _named(summary).items()}
+    headings = (summary.nouns.stratum, *(measure.title for measure in summary.measures))
+    return table(headings, ([name, *map(coefficient, estimates)] for name, estimates in measured.items()))
 
 
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -89,45 +70,42 @@ def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def _numbers(scores: Scores) -> list[str]:
-    strict = scores.strict_weighted.value
-    return [percent(scores.pass_rate), percent(scores.weighted), "-" if strict is None else f"{100 * strict:.1f}"]
+    return [percent(scores.pass_rate), percent(scores.weighted), share(scores.strict_weighted.value)]
 
 
-def _notes(summary: Summary, broken_down: bool) -> list[str]:
-    epochs, nouns = summary.manifest.epochs if summary.manifest else 1, summary.nouns
-    asked = counted(summary.case_count, nouns.case, nouns.cases)
-    times = f" x {epochs} epochs" if epochs > 1 else ""
-    notes = [
-        f"{asked}{times} in {counted(summary.group_count, nouns.group, nouns.groups)}; "
-        f"% with 95 % intervals, cluster-robust over {nouns.groups}."
-    ]
+def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
+    nouns, evidence = summary.nouns, summary.evidence
+    unscored, pending = summary.count("unscored"), summary.count("pending")
+    epochs = summary.manifest.epochs if summary.manifest else 1
+    yield (
+        f"{counted(summary.case_count, nouns.case, nouns.cases)}{f' x {epochs} epochs' if epochs > 1 else ''} in "
+        f"{counted(summary.group_count, nouns.group, nouns.groups)}; % with 95 % intervals, cluster-robust over "
+        f"{nouns.groups}."
+    )
     if summary.measures:
         titles = ", ".join(measure.title for measure in summary.measures)
-        notes.append(
-            f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
-        )
+        yield f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
     if broken_down:
-        notes.append(
+        yield (
             f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for there being many of them: "
             "a group that stands out may do so by chance."
         )
-    if summary.count("unscored"):
+    if unscored:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
-        notes.append(f"unscored {summary.count('unscored')}: {reasons}. Strict scores count them 0.")
-    if summary.count("pending"):
-        notes.append(f"pending {summary.count('pending')}: the run is not complete.")
+        yield f"unscored {unscored}: {reasons}. Strict scores count them 0."
+    if pending:
+        yield f"pending {pending}: the run is not complete."
     if summary.truncated:
-        notes.append(f"{summary.truncated} responses were cut at the token limit and judged as they are.")
+        yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if summary.tried_again:
-        notes.append(f"{counted(summary.tried_again, 'failure')} tried again.")
-    if summary.evidence.checked:
-        notes.append(
-            f"evidence: {summary.evidence.verified} of {summary.evidence.checked} verdicts quote the response."
-        )
-    notes += [*_warnings(summary), *_controls(summary), *_several(summary)]
-    notes += _variances(summary.repeats, nouns) if summary.repeats else []
-    notes += [f"{role}: {_usage(usage)}" for role, usage in summary.usage.items()]
-    return [*notes, *summary.particulars.notes]
+        yield f"{counted(summary.tried_again, 'failure')} tried again."
+    if evidence.checked:
+        yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
+    yield from (*_warnings(summary), *_controls(summary), *_several(summary))
+    if summary.repeats:
+        yield from _variances(summary.repeats, nouns)
+    yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
+    yield from summary.particulars.notes
 
 
 def _controls(summary: Summary) -> Iterable[str]:
@@ -191,18 +169,14 @@ def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
     return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
 
 
-def _warnings(summary: Summary) -> list[str]:
+def _warnings(summary: Summary) -> Iterator[str]:
     """What is to be said of estimates, each reason once with the rows that it concerns."""
     estimates = {name: summary.scores_of(outcomes).weighted for name, outcomes in _named(summary).items()}
     estimates["macro"] = summary.macro.weighted
     for name, outcomes in _named(summary).items():
         told = zip(summary.measures, summary.measured(outcomes).values(), strict=True)
         estimates |= {f"{measure.title} of {name}": estimate for measure, estimate in told}
-    rows: defaultdict[str, list[str]] = defaultdict(list)
-    for name, estimate in estimates.items():
-        if estimate.reason:
-            rows[estimate.reason].append(name)
-    return [f"{', '.join(names)}: {reason}." for reason, names in rows.items()]
+    yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
 
 
 def _usage(usage: Usage) -> str:

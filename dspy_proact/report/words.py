@@ -1,23 +1,17 @@
-from dataclasses import fields, replace
-from typing import TypeVar
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
 
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import Estimate, Figure, Paired, Repeats
 
-Number = TypeVar("Number", Estimate, Figure[int], Figure[float])
-
-
-def worded(number: Number, nouns: Nouns) -> Number:
-    """A number whose reason speaks of a benchmark's own things, where `stats` says cases, strata and groups."""
-    return replace(number, reason=nouns.worded(number.reason)) if number.reason else number
+Told = TypeVar("Told")
 
 
-def worded_pair(paired: Paired, nouns: Nouns) -> Paired:
-    """Likewise of a difference and of its p value."""
-    reason = nouns.worded(paired.reason) if paired.reason else None
-    return replace(paired, difference=worded(paired.difference, nouns), reason=reason)
+def worded(told: Told, nouns: Nouns) -> Told:
+    """A frozen value whose reasons, and those of its fields, speak of a benchmark's own things.
 
-
-def worded_repeats(repeats: Repeats, nouns: Nouns) -> Repeats:
-    """Likewise of the variances, and of what repeating is worth."""
-    return replace(repeats, **{each.name: worded(getattr(repeats, each.name), nouns) for each in fields(repeats)})
+    What is told by `stats` speaks of cases, strata and groups.
+    """
+    value: Any = told
+    own = {each.name: getattr(value, each.name) for each in fields(value)}
+    inner = {name: worded(each, nouns) for name, each in own.items() if is_dataclass(each)}
+    return replace(value, **inner, **({"reason": nouns.worded(own["reason"])} if own.get("reason") else {}))

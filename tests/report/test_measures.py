@@ -26,8 +26,8 @@ from dspy_proact.report import (
     summarize,
     summary_document,
 )
+from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.proactbench.particulars import NOUNS
-from dspy_proact.report.rooms import particulars_of
 from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Manifest, Measure, Nouns
 from dspy_proact.stats import cluster_mean, part_mean
 

@@ -2,51 +2,39 @@
 
 from pathlib import Path
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.views.card_text import recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, usage_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
 from dspy_proact.report import (
     STAND_IN,
     ScatterPoint,
-    cell,
     coefficient,
     counted,
     percent,
     probability,
     scatter_svg,
+    share,
+    table,
 )
 from dspy_proact.stats import Estimate
 
 
 def print_assistant_card(artefact: AssistantArtefact) -> None:
     """Print what a compile bought and what it cost, out of fold, with what it was made."""
-    console, card = Console(soft_wrap=False), artefact.card
-    made = card.provenance
-    console.print(
-        cell(f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}")
-    )
-    if made.embedded:
-        console.print(cell(STAND_IN))
-    console.print(cell(f"{card.statement}."))
-    for warning in card.warnings:
-        console.print(cell(f"warning: {warning}."))
-    console.print(_changes(card))
-    if _looked_at(card):
-        console.print(_front(card))
-    for line in _notes(artefact):
-        console.print(cell(line))
+    card, made = artefact.card, artefact.card.provenance
+    heading = f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}"
+    warnings = (f"warning: {warning}." for warning in card.warnings)
+    front = [_front(card)] if _has_front(card) else []
+    print_card(card, heading, *warnings, _changes(card), *front, *_notes(artefact))
 
 
-def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
+def pareto_front(card: AssistantCard) -> list[CandidateCard]:
     """Candidates that no other one beats in one direction without losing in the other; by falling score."""
-    looked = [each for each in candidates if each.offers is not None and each.share == 1]
     front: list[CandidateCard] = []
-    for each in sorted(looked, key=lambda each: (-each.score, each.offers or 0.0)):
+    for each in sorted(_looked_at(card).values(), key=lambda each: (-each.score, each.offers or 0.0)):
         if not front or (each.offers or 0.0) < (front[-1].offers or 0.0):
             front.append(each)
     return front
@@ -54,11 +42,10 @@ def pareto_front(candidates: tuple[CandidateCard, ...]) -> list[CandidateCard]:
 
 def front_svg(card: AssistantCard) -> str:
     """Score against unwanted offers, as SVG: the candidates that were looked at, those of the front marked."""
-    front = {(each.score, each.offers) for each in pareto_front(card.candidates)}
+    front = {(each.score, each.offers) for each in pareto_front(card)}
     places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
-    for number, each in enumerate(card.candidates, start=1):
-        if each.offers is not None and each.share == 1:
-            places.setdefault((each.score, each.offers), {})[number] = each
+    for number, each in _looked_at(card).items():
+        places.setdefault((each.score, each.offers or 0.0), {})[number] = each
     points = [
         ScatterPoint(_called(alike), _share(offers), _share(score), marked=(score, offers) in front)
         for (score, offers), alike in places.items()
@@ -84,15 +71,21 @@ def draw_front(artefact: Path, card: AssistantCard) -> Path | None:
         UsageError: It cannot be written.
     """
     path = artefact.with_name("front.svg")
-    if not _looked_at(card):
+    if not _has_front(card):
         return None
     write_whole(path, front_svg(card))
     return path
 
 
-def _looked_at(card: AssistantCard) -> bool:
-    """Whether unwanted offers of other candidates than the start are known."""
-    return any(candidate.offers is not None and candidate.share == 1 for candidate in card.candidates[1:])
+def _looked_at(card: AssistantCard) -> dict[int, CandidateCard]:
+    """The candidates whose unwanted offers are known, by their numbers in the order of trying; 1 is the start."""
+    numbered = enumerate(card.candidates, start=1)
+    return {number: each for number, each in numbered if each.offers is not None and each.share == 1}
+
+
+def _has_front(card: AssistantCard) -> bool:
+    """Whether more than the start was looked at."""
+    return any(number > 1 for number in _looked_at(card))
 
 
 def _share(value: float) -> Estimate:
@@ -114,21 +107,16 @@ def _called(alike: dict[int, CandidateCard]) -> str:
 
 
 def _changes(card: AssistantCard) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    table.add_column("out of fold", no_wrap=True)
-    for heading in ("n", "before", "after", "change", "p"):
-        table.add_column(cell(heading), justify="right", no_wrap=True)
-    if len(card.chosen) > 1:
-        table.add_row(*map(cell, ["tuned for", *_shares(card.target)]))
-    for phase, change in card.phases.items():
-        mark = "*" if phase in card.chosen else ""
-        table.add_row(*map(cell, [f"{phase}{mark}", *_shares(change)]))
-    table.add_row(*map(cell, ["unwanted offers", *_shares(card.offers)]))
     length = card.length
-    means = ["-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after)]
     times = "-" if length.difference.value is None else f"x {coefficient(length.difference.estimate)}"
-    table.add_row(*map(cell, ["words", _counted(length), *means, times, ""]))
-    return table
+    means = ("-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after))
+    rows = [
+        *([["tuned for", *_shares(card.target)]] if len(card.chosen) > 1 else []),
+        *([f"{phase}{'*' if phase in card.chosen else ''}", *_shares(change)] for phase, change in card.phases.items()),
+        ["unwanted offers", *_shares(card.offers)],
+        ["words", _counted(length), *means, times, ""],
+    ]
+    return table(("out of fold", "n", "before", "after", "change", "p"), rows, fold=False)
 
 
 def _shares(change: Change) -> list[str]:
@@ -157,13 +145,13 @@ def _rounded(share: float) -> str:
 
 
 def _front(card: AssistantCard) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    for heading in ("candidates: score", "unwanted offers", ""):
-        table.add_column(cell(heading), justify="right", no_wrap=True)
-    for each in pareto_front(card.candidates):
+    rows: list[list[str]] = []
+    for each in pareto_front(card):
         what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
-        table.add_row(*map(cell, [f"{100 * each.score:.0f} %", f"{100 * (each.offers or 0):.0f} %", what]))
-    return table
+        rows.append([f"{share(each.score, 0)} %", f"{share(each.offers or 0, 0)} %", what])
+    front = table(("candidates: score", "unwanted offers", ""), rows, fold=False)
+    front.columns[0].justify = "right"
+    return front
 
 
 def _notes(artefact: AssistantArtefact) -> list[str]:
@@ -184,7 +172,7 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by "
         f"{made.models['report_judge'].model}, prompts by {made.models['proposer'].model}.",
     ]
-    if _looked_at(card):
+    if _has_front(card):
         notes.append("candidates: none beats another in both; by the tuning judge, where they were chosen, not tested.")
     return [
         *notes,

@@ -1,6 +1,16 @@
 """What both cards say alike."""
 
-from dspy_proact.programs import CardUsage, Recipe
+from rich.console import Console
+from rich.table import Table
+
+from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe
+from dspy_proact.report import STAND_IN, show
+
+
+def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:
+    """Print a heading, what the compile claims, and lines and tables."""
+    stand_in = [STAND_IN] if card.provenance.embedded else []
+    show(Console(soft_wrap=False), heading, *stand_in, f"{card.statement}.", *told)
 
 
 def usage_text(usage: CardUsage) -> str:

@@ -12,7 +12,7 @@ from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say
 from dspy_proact.compile import AssistantCompile, JudgeCompile
 from dspy_proact.errors import Halt
-from dspy_proact.programs import AssistantArtefact, JudgeArtefact
+from dspy_proact.programs import AssistantArtefact, JudgeArtefact, JudgeCard
 
 
 def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, use: str) -> int:
@@ -43,7 +43,8 @@ def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, us
     if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
         say(f"The candidates are drawn in {picture}.")
     say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
-    return 3 if _unscored(artefact) else 0
+    card = artefact.card
+    return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
 
 
 def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool) -> None:
@@ -63,7 +64,3 @@ def _print_forecast(compiling: JudgeCompile | AssistantCompile, as_json: bool) -
         return
     for line in [*forecast_text(forecast), "None is made now."]:
         click.echo(line)
-
-
-def _unscored(artefact: JudgeArtefact | AssistantArtefact) -> int:
-    return artefact.card.unread if isinstance(artefact, JudgeArtefact) else artefact.card.unscored

@@ -1,17 +1,12 @@
 """How far a compile is: a bar on a terminal, a line a minute elsewhere."""
 
-import sys
 import time
-from types import TracebackType
-from typing import Self
 
-import click
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 
 from dspy_proact.cli.views.forecast import duration, forecast_text
+from dspy_proact.cli.views.progress import ProgressOnStderr
 from dspy_proact.compile import CompileObserver, Forecast, Stand
-from dspy_proact.plain_text import printable
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -19,24 +14,13 @@ _FEWEST = 20
 """Calls from which on the time that is left is worth telling."""
 
 
-class CompileProgress(CompileObserver):
-    """Shows calls, candidates, cost and time on standard error, as it was before the compile silenced it."""
+class CompileProgress(ProgressOnStderr, CompileObserver):
+    """Shows calls, candidates, cost and time, also while the compile silences standard error."""
 
     def __init__(self) -> None:
-        self._stream = sys.stderr
-        console = Console(file=self._stream)
-        columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
-        self._bar = Progress(*columns, console=console) if console.is_terminal else None
+        told = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
+        super().__init__(*told)
         self._said = time.monotonic()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar:
-            self._bar.stop()
 
     def started(self, forecast: Forecast, stand: Stand) -> None:
         """Say what it will take."""
@@ -55,13 +39,6 @@ class CompileProgress(CompileObserver):
         elif time.monotonic() - self._said >= _SECONDS:
             self._said = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
-
-    def interrupted(self) -> None:
-        """Say what happens now."""
-        self._say("Stopping: what is in flight is awaited and kept. Press Ctrl-C again to drop it.")
-
-    def _say(self, text: str) -> None:
-        click.echo(printable(text), file=self._stream)
 
 
 def stand_text(stand: Stand) -> str:

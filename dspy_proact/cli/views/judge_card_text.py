@@ -1,12 +1,10 @@
 """The card of a compiled judge, as a person reads it."""
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.cli.views.card_text import recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, usage_text, versions_text
 from dspy_proact.programs import CardNumber, JudgeArtefact
-from dspy_proact.report import STAND_IN, cell, coefficient, probability
+from dspy_proact.report import coefficient, probability, share, table
 
 _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""
@@ -14,43 +12,34 @@ _PLAIN = (0.5, 1.5)
 
 def print_judge_card(artefact: JudgeArtefact) -> None:
     """Print what a compile showed, out of fold, with what it was made."""
-    console, card = Console(soft_wrap=False), artefact.card
-    made = card.provenance
-    recipe = f"{recipe_text(made.recipe)}, {artefact.votes} vote{'s' if artefact.votes > 1 else ''}"
-    console.print(cell(f"judge {made.models['judge'].model} tuned to {made.data.name}: {recipe}"))
-    if made.embedded:
-        console.print(cell(STAND_IN))
-    console.print(cell(f"{card.statement}."))
-    console.print(_gains(artefact))
-    console.print(_beside(artefact))
-    for line in _notes(artefact):
-        console.print(cell(line))
+    made, votes = artefact.card.provenance, f"{artefact.votes} vote{'s' if artefact.votes > 1 else ''}"
+    heading = f"judge {made.models['judge'].model} tuned to {made.data.name}: {recipe_text(made.recipe)}, {votes}"
+    print_card(artefact.card, heading, _gains(artefact), _beside(artefact), *_notes(artefact))
 
 
 def _gains(artefact: JudgeArtefact) -> Table:
-    card = artefact.card
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    table.add_column("kappa", no_wrap=True)
-    for heading in ("n", "before", "after", "gain", "p"):
-        table.add_column(cell(heading), justify="right", no_wrap=True)
-    rows = {"average": card.overall, **{str(phase): gain for phase, gain in card.phases.items()}}
-    for name, gain in rows.items():
-        numbers = [_number(gain.before), _number(gain.after), _number(gain.difference)]
-        table.add_row(*map(cell, [name, str(gain.labels), *numbers, probability(gain.p)]))
-    return table
+    rows = {"average": artefact.card.overall, **artefact.card.phases}
+    told = (
+        [
+            name,
+            str(gain.labels),
+            *(coefficient(number.estimate) for number in (gain.before, gain.after, gain.difference)),
+            probability(gain.p),
+        ]
+        for name, gain in rows.items()
+    )
+    return table(("kappa", "n", "before", "after", "gain", "p"), told, fold=False)
 
 
 def _beside(artefact: JudgeArtefact) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    table.add_column("exact, in %", no_wrap=True)
-    for heading in ("before", "after", "commonest", "one human", "best", "bias before", "after"):
-        table.add_column(cell(heading), justify="right", no_wrap=True)
+    told: list[list[str]] = []
     for phase, gain in artefact.card.phases.items():
-        exact = [_share(number) for number in (gain.exact_before, gain.exact_after, gain.exact_commonest)]
-        kappas = [_value(number) for number in (gain.one_human, gain.best_attainable)]
-        bias = [_value(number) for number in (gain.bias_before, gain.bias_after)]
-        table.add_row(*map(cell, [str(phase), *exact, *kappas, *bias]))
-    return table
+        exact = [share(number.value, 0) for number in (gain.exact_before, gain.exact_after, gain.exact_commonest)]
+        kappas = map(_value, (gain.one_human, gain.best_attainable, gain.bias_before, gain.bias_after))
+        told.append([phase, *exact, *kappas])
+    return table(
+        ("exact, in %", "before", "after", "commonest", "one human", "best", "bias before", "after"), told, fold=False
+    )
 
 
 def _notes(artefact: JudgeArtefact) -> list[str]:
@@ -60,7 +49,7 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
     cuts = ", ".join(
         f"{phase} {cut.partial:g}/{cut.full:g}"
         for phase, cut in artefact.cuts.items()
-        if (cut.partial, cut.full) != (0.5, 1.5)
+        if (cut.partial, cut.full) != _PLAIN
     )
     before, after = card.evidence_before, card.evidence_after
     return [
@@ -81,14 +70,6 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         f"made {made.created} with {versions_text(made.versions)}; "
         f"proposer {made.models['proposer'].model}; ratings {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
     ]
-
-
-def _number(number: CardNumber) -> str:
-    return coefficient(number.estimate)
-
-
-def _share(number: CardNumber) -> str:
-    return "-" if number.value is None else f"{100 * number.value:.0f}"
 
 
 def _value(number: CardNumber) -> str:

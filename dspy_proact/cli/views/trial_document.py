@@ -1,12 +1,12 @@
 """A trial as JSON, and what it has used. The document's shape is a promise: scripts read it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
 from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
+from dspy_proact.report import document
 
 
 class Spending:
@@ -45,7 +45,7 @@ def pair_document(pair: Pair, spending: Spending) -> dict[str, Any]:
         "user_message": user_message(pair.case),
         "with": None if pair.prompted is None else _side(pair.prompted),
         "without": _side(pair.bare),
-        "usage": {role: _usage_document(usage) for role, usage in spending.of(pair.calls).items()},
+        "usage": {role: document(usage) for role, usage in spending.of(pair.calls).items()},
     }
 
 
@@ -59,8 +59,3 @@ def _side(side: Side) -> dict[str, Any]:
         "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],
         "error": side.error,
     }
-
-
-def _usage_document(usage: Usage) -> dict[str, Any]:
-    known = asdict(usage)
-    return known if usage.reason else {name: value for name, value in known.items() if name != "reason"}

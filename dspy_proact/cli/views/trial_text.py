@@ -1,7 +1,6 @@
 """Responses with a prompt beside those without it, as a person reads them, the judge's quotes marked inside."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import click
 from rich.console import Console
@@ -19,16 +18,6 @@ _INDENT = 2
 _GRADE_STYLES = {"PASS": "bold green", "PARTIAL": "bold yellow", "FAIL": "bold red"}
 _QUOTE_STYLE = "bold underline"
 _QUOTE_MARKS = "»", "«"
-
-
-@dataclass(frozen=True)
-class _Column:
-    """One side, in parts."""
-
-    heading: Text
-    response: Text
-    notes: Text
-    """Verdict, quotes that are not found, and what is missing; may be empty."""
 
 
 class SideBySide:
@@ -57,11 +46,11 @@ class SideBySide:
             self._beside(columns)
             self._line(Text())
             return
-        for column in columns:
-            self._line(column.heading)
-            self._text(column.response)
-            if column.notes:
-                self._text(column.notes, indent=0)
+        for heading, response, notes in columns:
+            self._line(heading)
+            self._text(response)
+            if notes:
+                self._line(notes)
             self._line(Text())
 
     def _named(self, pair: Pair) -> Iterator[tuple[Side, str]]:
@@ -71,13 +60,12 @@ class SideBySide:
             yield pair.prompted, f"with {self._prompted}"
             yield pair.bare, "without it"
 
-    def _beside(self, columns: Sequence[_Column]) -> None:
+    def _beside(self, columns: Sequence[tuple[Text, Text, Text]]) -> None:
         table = Table.grid(padding=(0, 2), expand=True)
         for _ in columns:
             table.add_column(ratio=1, overflow="fold")
-        table.add_row(*(column.heading for column in columns))
-        table.add_row(*(column.response for column in columns))
-        table.add_row(*(column.notes for column in columns))
+        for parts in zip(*columns, strict=True):
+            table.add_row(*parts)
         self._console.print(table)
 
     def _line(self, text: Text) -> None:
@@ -90,14 +78,15 @@ class SideBySide:
             click.echo("\n".join(f"{' ' * indent}{line}".rstrip() for line in text.plain.split("\n")))
 
 
-def _column(side: Side, name: str, styled: bool) -> _Column:
+def _column(side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
+    """Heading, response, and notes, which may be empty: verdict, quotes that are not found, and what is missing."""
     heading, verdict = Text(name, style="bold"), side.verdict
     if verdict:
         heading.append(": ").append(str(verdict.grade), style=_GRADE_STYLES[verdict.grade])
     if side.response is None:
-        return _Column(heading, Text(f"no response: {_in_a_line(side.error or '')}", style="red"), Text())
+        return heading, Text(f"no response: {_in_a_line(side.error or '')}", style="red"), Text()
     response = _marked(side.response, verdict.evidence if verdict else (), styled)
-    return _Column(heading, response, Text("\n").join(_notes(side, side.response)))
+    return heading, response, Text("\n").join(_notes(side, side.response))
 
 
 def _notes(side: Side, response: Response) -> Iterator[Text]:

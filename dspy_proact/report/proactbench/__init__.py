@@ -1,10 +1,7 @@
 """What is ProactBench's own in reports: leaderboard, results files of the official evaluator, human study, offers."""
 
-from dspy_proact.report.proactbench.check import Check, check_results
-from dspy_proact.report.proactbench.check_document import check_document
-from dspy_proact.report.proactbench.check_text import check_lines
-from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard
-from dspy_proact.report.proactbench.leaderboard_document import leaderboard_document
+from dspy_proact.report.proactbench.check import Check, check_document, check_lines, check_results
+from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard, leaderboard_document
 from dspy_proact.report.proactbench.leaderboard_text import print_leaderboard
 from dspy_proact.report.proactbench.results import summarize_results
 from dspy_proact.report.proactbench.results_export import export_results

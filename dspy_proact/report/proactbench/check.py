@@ -1,12 +1,14 @@
-"""What is wrong with a results file, as far as it shows without a call."""
+"""What is wrong with a results file, as far as it shows without a call; as JSON and in sentences."""
 
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE, Corpus, Results, ResultTrigger, trigger_key
 from dspy_proact.evidence import locate_quotes
+from dspy_proact.report.numbers import share
 from dspy_proact.types import Grade, Phase
 
 PUBLISHED_DIALOGUES = 198
@@ -98,6 +100,67 @@ def check_results(results: Results, corpus: Corpus | None = None) -> Check:
         recomputed=_recomputed(results),
         ignored_fields=results.ignored_fields,
     )
+
+
+def check_document(check: Check) -> dict[str, Any]:
+    """The faults as JSON; lists hold keys of triggers."""
+    return {
+        "dropped": {"total": check.dropped.total, **asdict(check.dropped)},
+        "stray_labels": check.stray,
+        "evidence_not_in_response": list(check.unfound),
+        "no_evidence": list(check.unquoted),
+        "missing_responses": list(check.missing),
+        "empty_responses": list(check.empty),
+        "responses_that_end_within_a_sentence": list(check.cut),
+        "responses_without_a_trigger": list(check.orphans),
+        "counts_stated": check.stated,
+        "counts_from_labels": check.counted,
+        "triggers_stated": check.stated_triggers,
+        "weighted_stated": {phase: weighted(counts) for phase, counts in check.stated.items()},
+        "weighted_recomputed": check.recomputed,
+        "ignored_fields": check.ignored_fields,
+    }
+
+
+def check_lines(check: Check) -> list[str]:
+    """The faults in sentences, the gravest first."""
+    dropped = check.dropped
+    if dropped.by_phase is None:
+        lines = [f"dropped triggers: cannot be known ({dropped.reason})."]
+    else:
+        phases = ", ".join(f"{phase} {count}" for phase, count in dropped.by_phase.items() if count)
+        lines = [f"dropped triggers: {dropped.total}{f' ({phases})' if phases else ''}, {dropped.reason}."]
+    strays = ", ".join(f"{label!r} {count}" for label, count in check.stray.items())
+    keys = {
+        "PASS or PARTIAL whose evidence is not in the response": check.unfound,
+        "PASS or PARTIAL without evidence": check.unquoted,
+        "no response": check.missing,
+        "empty response": check.empty,
+        "response that ends within a sentence, so perhaps cut": check.cut,
+        "response without a trigger": check.orphans,
+    }
+    faults = {"labels that the official evaluator loses": (sum(check.stray.values()), strays)}
+    faults |= {what: (len(of), _first(of)) for what, of in keys.items()}
+    lines += [f"{what}: {count}{f' ({which})' if which else ''}." for what, (count, which) in faults.items()]
+    if check.misstated:
+        lines.append(f"counts stated in the rows: {_told(check.stated)}; by their own labels: {_told(check.counted)}.")
+    else:
+        lines.append("counts stated in the rows agree with their labels.")
+    if check.stated_triggers != check.triggers:
+        lines.append(f"triggers stated in the rows: {check.stated_triggers}; there are {check.triggers}.")
+    stated = ", ".join(f"{phase} {share(weighted(counts))}" for phase, counts in check.stated.items())
+    recomputed = ", ".join(f"{phase} {share(score)}" for phase, score in check.recomputed.items())
+    return [*lines, f"weighted score by the stated counts: {stated or 'none'}; recomputed: {recomputed}."]
+
+
+def _told(counts: Mapping[str, Mapping[str, int]]) -> str:
+    nonzero = {phase: [f"{label} {n}" for label, n in of.items() if n] for phase, of in counts.items()}
+    return ", ".join(f"{phase} {'/'.join(told)}" for phase, told in nonzero.items() if told) or "none"
+
+
+def _first(keys: tuple[str, ...]) -> str:
+    """The first of some keys, and how many more there are."""
+    return f"{keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}" if keys else ""
 
 
 def weighted(counts: Mapping[str, int]) -> float | None:

@@ -5,18 +5,17 @@ from rich.console import Console
 from rich.table import Table
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE
-from dspy_proact.report.numbers import cell, counted, percent
+from dspy_proact.report.numbers import counted, percent, share
 from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT, Entry, Leaderboard, own_name
+from dspy_proact.report.terminal import cell, show
 
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
     """Print the order, what each run is and how it differs, and what the ranks rest on; fits in 80 columns."""
     runs = f", and {counted(len(board.runs), 'run')}" if board.runs else ""
-    console.print(cell(f"proactbench: {len(board.entries) - len(board.runs)} published models{runs}"))
-    console.print(_table(board))
-    about = [line for number, entry in enumerate(board.runs, start=1) for line in _about(number, entry)]
-    for line in (*about, *_notes(board)):
-        console.print(cell(line))
+    heading = f"proactbench: {len(board.entries) - len(board.runs)} published models{runs}"
+    about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(number, entry))
+    show(console, heading, _table(board), *about, *_notes(board))
 
 
 def _table(board: Leaderboard) -> Table:
@@ -81,4 +80,4 @@ def _rank(rank: int | tuple[int, int] | None) -> str:
 
 def _share(value: float | None) -> str:
     # No room for a full 100.0, which would take a column's width from the names.
-    return "-" if value is None else f"{100 * value:.1f}".replace("100.0", "100")
+    return share(value).replace("100.0", "100")

@@ -1,15 +1,24 @@
 """What ProactBench says in reports beside what is said of every benchmark."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
-from dspy_proact.corpus import CONTROL_RULE, HUMAN_ALPHA
+from dspy_proact.corpus import (
+    CONTROL_RULE,
+    HUMAN_ALPHA,
+    load_corpus,
+    sample_control_responses,
+    sample_offer_ratings,
+)
 from dspy_proact.report.controls import Controls
+from dspy_proact.report.document import document
 from dspy_proact.report.numbers import coefficient, counted, percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.proactbench.author_agreement import author_agreement
 from dspy_proact.runs import Nouns
+from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.types import Offers
 
 NOUNS = Nouns(
@@ -27,6 +36,18 @@ NOUNS = Nouns(
 """Of a results file, which has no manifest to name them."""
 
 
+@cache
+def author_agreement() -> Estimate:
+    """Nominal alpha of the author ratings of offers in the sample, with its jackknife interval."""
+    given: defaultdict[str, list[bool]] = defaultdict(list)
+    for rating in sample_offer_ratings():
+        given[rating.item].append(rating.unwanted)
+    responses = sample_control_responses()
+    scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
+    scenarios = [scenario_of[response.dialogue] for response in responses]
+    return alpha_estimate([given[response.item] for response in responses], [False, True], "nominal", scenarios)
+
+
 def grounded(controls: Controls) -> tuple[int, int]:
     """Unwanted offers that hang on a detail of the conversation, and all of them, over all verdicts."""
     told = [offer for verdict in controls.verdicts for offer in Offers.model_validate(verdict.detail).unwanted]
@@ -39,7 +60,7 @@ def control_document(controls: Controls) -> dict[str, Any]:
     return controls.counts() | {
         "unwanted_offers": controls.rate.for_json(),
         "offers": {"unwanted": unwanted, "grounded": hang},
-        "evidence": {"checked": controls.evidence.checked, "verified": controls.evidence.verified},
+        "evidence": document(controls.evidence),
         "rule": CONTROL_RULE,
     }
 

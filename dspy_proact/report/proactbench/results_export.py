@@ -4,10 +4,9 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from dspy_proact.calls import Call
 from dspy_proact.corpus import ResultTrigger, TokenUsage, write_results
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report.outcome import GivenVerdict, Outcome
+from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import RunFolder
 from dspy_proact.types import Grade, Origin, Verdict
@@ -55,7 +54,8 @@ def _trigger(outcome: Outcome) -> ResultTrigger:
     view, meta = JudgeView.model_validate(outcome.view), dict(outcome.meta)
     turn, curated = int(meta.pop("turn")), str(meta.pop("curated_response"))
     graded = Grade(outcome.label) if outcome.label else None
-    given = min(outcome.verdicts, key=lambda verdict: _distance(verdict, graded), default=None) if graded else None
+    score = graded.score if graded else 0.0
+    given = min(outcome.verdicts, key=lambda verdict: abs(verdict.score - score), default=None) if graded else None
     verdict = Verdict.model_validate(given.detail) if given else None
     return ResultTrigger(
         key=outcome.key,
@@ -72,11 +72,6 @@ def _trigger(outcome: Outcome) -> ResultTrigger:
     )
 
 
-def _distance(verdict: GivenVerdict, grade: Grade | None) -> float:
-    """How far a verdict's score lies from a grade's."""
-    return abs(verdict.score - grade.score) if grade else 0.0
-
-
 def _usage(folder: RunFolder, tried: Sequence[Outcome]) -> dict[str, dict[str, TokenUsage]]:
     """What each role used for each dialogue, in the first epoch."""
     dialogues = {outcome.key: str(outcome.meta["dialogue"]) for outcome in tried}
@@ -84,9 +79,7 @@ def _usage(folder: RunFolder, tried: Sequence[Outcome]) -> dict[str, dict[str, T
     for event in folder.events():
         if event.key.epoch == 1 and event.key.case in dialogues:
             for call in event.calls:
-                used[dialogues[event.key.case]][call.role] += _tokens(call)
+                prompt, completion = call.prompt_tokens or 0, call.completion_tokens or 0
+                tokens = TokenUsage(prompt_tokens=prompt, completion_tokens=completion, calls=1)
+                used[dialogues[event.key.case]][call.role] += tokens
     return {dialogue: dict(roles) for dialogue, roles in used.items()}
-
-
-def _tokens(call: Call) -> TokenUsage:
-    return TokenUsage(prompt_tokens=call.prompt_tokens or 0, completion_tokens=call.completion_tokens or 0, calls=1)

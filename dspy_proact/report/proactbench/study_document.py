@@ -1,5 +1,6 @@
 """A study of raters and a judge as a JSON document."""
 
+from dataclasses import asdict
 from typing import Any
 
 from dspy_proact.report.proactbench.findings import findings
@@ -7,8 +8,11 @@ from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.published_rule import PublishedRule
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_part import Part
+from dspy_proact.report.words import worded
 from dspy_proact.stats import Estimate, Standing
 from dspy_proact.types import Grade
+
+_NO_INTERVAL = "the share of raters over whom the judge wins: it has no interval"
 
 
 def study_document(study: Study) -> dict[str, Any]:
@@ -59,7 +63,7 @@ def _part(part: Part) -> dict[str, Any]:
         "judge_minus_human": reference.difference,
         "best_attainable": reference.best_attainable,
         "bias": part.bias,
-        "alt_test": _winning(rate.value, rate.reason) if rate else missing,
+        "alt_test": Estimate(rate.value, reason=rate.reason or _NO_INTERVAL) if rate else missing,
         "alt_test_advantage": alternative.advantage if alternative else missing,
     }
     return {
@@ -71,13 +75,8 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def _winning(rate: float | None, reason: str | None) -> Estimate:
-    return Estimate(rate, reason=reason or "the share of raters over whom the judge wins: it has no interval")
-
-
 def _estimate(estimate: Estimate) -> dict[str, Any]:
-    reason = NOUNS.worded(estimate.reason) if estimate.reason else None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high, "reason": reason}
+    return asdict(worded(estimate, NOUNS))
 
 
 def _published(rule: PublishedRule, part: Part) -> dict[str, Any]:

@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.report.numbers import STAND_IN, cell, coefficient, counted, headed, plain, points_of
+from dspy_proact.report.numbers import STAND_IN, coefficient, counted, plain, points_of, share
 from dspy_proact.report.proactbench.findings import findings
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_part import LABELS
+from dspy_proact.report.terminal import cell, show, table
 
 _WIDTHS = (5, 8, 5)
 """Of a count under FAIL, PARTIAL and PASS."""
@@ -16,59 +17,63 @@ _WIDTHS = (5, 8, 5)
 
 def print_study(study: Study, console: Console) -> None:
     """Print agreement with its references, where the judge differs, who stands apart, and what it can show."""
-    ratings = study.ratings
-    if study.embedded:
-        console.print(cell(STAND_IN))
-    raters, items = counted(len(ratings.annotators), "rater"), counted(len(study.pooled.rated), "item")
-    console.print(cell(f"{ratings.name}: {counted(len(ratings.ratings), 'rating')} of {items} by {raters}"))
-    console.print("\nAgreement with one person (quadratic kappa): another person's, and the judge's")
-    console.print(_with_one(study))
+    ratings, pooled = study.ratings, study.pooled
+    raters, items = counted(len(ratings.annotators), "rater"), counted(len(pooled.rated), "item")
     how = "commonest grade" if study.choices.consensus == "published" else "shares of grades"
-    console.print(f"\nPeople among themselves (ordinal alpha); the judge with their {how}")
-    console.print(_with_people(study))
-    if study.pooled.compared:
-        console.print("\nItems by people's grade (rows) and the judge's (columns)")
-        console.print(_confusion(study))
-    console.print()
-    for line in (*_words(study), *findings(study)):
-        console.print(cell(line))
+    show(
+        console,
+        *([STAND_IN] if study.embedded else []),
+        f"{ratings.name}: {counted(len(ratings.ratings), 'rating')} of {items} by {raters}",
+        "",
+        "Agreement with one person (quadratic kappa): another person's, and the judge's",
+        _with_one(study),
+        "",
+        f"People among themselves (ordinal alpha); the judge with their {how}",
+        _with_people(study),
+        *(
+            ["", "Items by people's grade (rows) and the judge's (columns)", _confusion(study)]
+            if pooled.compared
+            else []
+        ),
+        "",
+        *_words(study),
+        *findings(study),
+    )
 
 
 def _with_one(study: Study) -> Table:
-    table = headed("", "items", "person", "judge", "judge - person", "best")
-    for name, part in study.parts.items():
-        found = part.reference
-        shown = (coefficient(found.one_human), coefficient(found.judge), coefficient(found.difference))
-        table.add_row(*map(cell, (name, str(found.items), *shown, plain(found.best_attainable))))
-    return table
+    found = {name: part.reference for name, part in study.parts.items()}
+    told = (
+        [name, str(of.items), *map(coefficient, (of.one_human, of.judge, of.difference)), plain(of.best_attainable)]
+        for name, of in found.items()
+    )
+    return table(("", "items", "person", "judge", "judge - person", "best"), told)
 
 
 def _with_people(study: Study) -> Table:
-    quadratic = study.choices.consensus == "soft"
-    headings = ("quadratic kappa",) if quadratic else ("kappa", "quadratic")
-    table = headed("", "ratings", "alpha", "items", "exact", *headings)
+    soft = study.choices.consensus == "soft"
+    told: list[list[str]] = []
     for name, part in study.parts.items():
-        shares = "-" if part.exact.value is None else f"{100 * part.exact.value:.0f} %"
+        exact = "-" if part.exact.value is None else f"{share(part.exact.value, 0)} %"
         weighted = part.kappa("quadratic")
-        kappas = [coefficient(weighted)] if quadratic else [coefficient(part.kappa("none")), plain(weighted)]
+        kappas = [coefficient(weighted)] if soft else [coefficient(part.kappa("none")), plain(weighted)]
         alpha = coefficient(part.alpha("ordinal"))
-        table.add_row(*map(cell, (name, str(part.ratings), alpha, str(len(part.compared)), shares, *kappas)))
-    return table
+        told.append([name, str(part.ratings), alpha, str(len(part.compared)), exact, *kappas])
+    kappas = ("quadratic kappa",) if soft else ("kappa", "quadratic")
+    return table(("", "ratings", "alpha", "items", "exact", *kappas), told)
 
 
 def _confusion(study: Study) -> Table:
     """A block of columns a phase, and below it the judge's mean score less that of people."""
-    table = headed("")
+    shown, parts = table(("",)), study.phases.values()
     heads = "".join(f"{grade.lower():>{width}}" for grade, width in zip(LABELS, _WIDTHS, strict=True))
     for phase in study.phases:
-        table.add_column(f"{phase}\n{heads}", justify="right", overflow="fold")
-    parts = list(study.phases.values())
+        shown.add_column(f"{phase}\n{heads}", justify="right", overflow="fold")
     for place, grade in enumerate(LABELS):
-        table.add_row(*map(cell, (str(grade), *(_counted(part.counts[place]) for part in parts))))
-    table.add_section()
-    leaning = (points_of(part.bias) for part in parts)
-    table.add_row(*map(cell, ("judge - people", *leaning)))
-    return table
+        shown.add_row(*map(cell, (grade, *(_counted(part.counts[place]) for part in parts))))
+    shown.add_section()
+    shown.add_row(*map(cell, ("judge - people", *(points_of(part.bias) for part in parts))))
+    return shown
 
 
 def _counted(row: Sequence[float]) -> str:

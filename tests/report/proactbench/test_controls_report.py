@@ -26,7 +26,7 @@ from dspy_proact.report import (
     summary_document,
 )
 from dspy_proact.report.proactbench import export_results, leaderboard, leaderboard_document, summarize_results
-from dspy_proact.report.proactbench.author_agreement import author_agreement
+from dspy_proact.report.proactbench.particulars import author_agreement
 from dspy_proact.runs import CONTROL, Case, Event, Failure, GradeRecord, Manifest, RoleIdentity, RunFolder, StageKey
 from dspy_proact.stats import cluster_mean
 from dspy_proact.types import Offer, Offers, Quote, Turn
