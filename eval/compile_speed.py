@@ -3,7 +3,8 @@
     python eval/compile_speed.py
 
 Every optimizer of judge and assistant compiles on the bundled sample against a server on this machine, a process of its
-own, that answers each call after half a second as the embedded stand-in would. `ratio` is the time with one call in
+own, that answers each call after half a second as the embedded stand-in would: first all of them at full width, then
+one call at a time. `ratio` is the time with one call in
 flight by that with 32; `ideal` the share of the least time that so many calls could take (calls x latency / width)
 that was reached; `in flight` their mean. Exits 1 when a ratio is below what is promised.
 """
@@ -17,6 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.compile import AssistantCompile, Compile, JudgeCompile
@@ -44,7 +46,9 @@ def serve(latency: float) -> None:
             provider.most_in_flight = 0
 
 
-def compiling(program: str, recipe: Recipe, bases: dict[str, str], width: int) -> Compile:
+def compiling(name: str, size: dict[str, int], bases: dict[str, str], width: int) -> Compile:
+    program, _, optimizer = name.partition(" ")
+    recipe = Recipe.model_validate({"optimizer": optimizer} | size)
     specs = {role: ModelSpec(name="openai/any", api_base=base) for role, base in bases.items()}
     gate = Gate(concurrency=width, retries=0)
     if program == "judge":
@@ -53,11 +57,14 @@ def compiling(program: str, recipe: Recipe, bases: dict[str, str], width: int) -
     return AssistantCompile(load_corpus("sample"), *models, recipe=recipe, gate=gate)
 
 
-def timed(make: Callable[[int], Compile], width: int) -> tuple[float, bytes]:
+def measured(server: Any, make: Callable[[int], Compile], width: int) -> tuple[float, bytes, int, int]:
+    """Seconds, digest, calls and the most of them at once, of a compile at a server."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.monotonic()
         finished = make(width).run(Path(folder, "compile"))
-        return time.monotonic() - begun, finished.artefact.digest
+        seconds = time.monotonic() - begun
+    print(file=server.stdin, flush=True)
+    return seconds, finished.artefact.digest, *json.loads(server.stdout.readline())
 
 
 def main() -> None:
@@ -70,29 +77,22 @@ def main() -> None:
         return serve(asked.serve)
     latency, width, size = (0.0, 8, {"trials": 2, "folds": 2}) if asked.quick else (0.5, 32, {"trials": 20})
     every = [f"judge {name}" for name in OPTIMIZERS] + [f"assistant {name}" for name in OPTIMIZERS if name != "labeled"]
-    chosen, missed = asked.only or (["assistant search"] if asked.quick else every), False
+    every, missed = ["assistant search"] if asked.quick else every, False
     command = [sys.executable, __file__, "--serve", str(latency)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin
         assert server.stdout
         bases = json.loads(server.stdout.readline())
+        makers = {name: partial(compiling, name, size, bases) for name in asked.only or every}
+        wide = {name: measured(server, make, width) for name, make in makers.items()}
         print("| compile | calls | alone | wide | ratio | at least | in flight | ideal | same |\n|" + " --- |" * 9)
-        for name in chosen:
-            program, _, wanted = name.partition(" ")
-            recipe = Recipe.model_validate({"optimizer": wanted} | size)
-            made, rows = partial(compiling, program, recipe, bases), []
-            for each in (1, width):
-                seconds, digest = timed(lambda width, made=made: made(width=width), each)
-                print(file=server.stdin, flush=True)
-                rows.append((seconds, digest, *json.loads(server.stdout.readline())))
-            (alone, first, _, most_alone), (wide, second, calls, most) = rows
-            assert most_alone == 1, "one call in flight was asked for"
-            assert 1 < most <= width, "as many calls in flight as asked for"
-            promised, ratio = PROMISED.get(name, 4), alone / wide
-            missed = missed or first != second or (ratio < promised and not asked.quick)
-            numbers = f"{alone:.0f} s | {wide:.0f} s | {ratio:.1f} | {promised}"
-            shares = f"{calls * latency / wide:.1f} | {calls * latency / width / wide:.0%}"
-            print(f"| {name} | {calls:,} | {numbers} | {shares} | {'yes' if first == second else 'NO'} |", flush=True)
+        for name, (fast, second, calls, most) in wide.items():
+            slow, first, _, single = measured(server, makers[name], 1)
+            assert single == 1 < most <= width, "as many calls in flight as asked for"
+            promised, ratio = PROMISED.get(name, 4), slow / fast
+            missed |= first != second or (ratio < promised and not asked.quick)
+            times = f"{slow:.0f} s | {fast:.0f} s | {ratio:.1f} | {promised} | {calls * latency / fast:.1f}"
+            told = f"{calls * latency / width / fast:.0%} | {'yes' if first == second else 'NO'}"
+            print(f"| {name} | {calls:,} | {times} | {told} |", flush=True)
     sys.exit(int(missed))
 
 
