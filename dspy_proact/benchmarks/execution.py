@@ -11,11 +11,12 @@ from typing import Any
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import Interrupted, UsageError
+from dspy_proact.errors import Halt, Interrupted, ProviderDown, UsageError
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.provenance import now, versions
 from dspy_proact.runs import (
     CONTROL,
+    MOST_EPOCHS,
     Benchmark,
     Case,
     Event,
@@ -93,9 +94,10 @@ class Execution:
         return Path("runs", f"{named}--{identity.digest()[:8]}")
 
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
-        """Raise a `UsageError` where nothing is asked for, or a folder holds something else; nothing is written."""
-        self._selected(scope)
-        RunFolder(out or self.default_folder).check(self._asked(scope))
+        """Raise a `UsageError` where `run` could not begin; nothing is written."""
+        self._check(out, scope)
+        for participant in self._participants:
+            participant.model.require_key()
 
     def run(
         self,
@@ -113,21 +115,23 @@ class Execution:
             spent: What counts against the limits already, such as by another run of the same command.
 
         Raises:
-            UsageError: There is nothing to do in this scope.
+            UsageError: There is nothing to do in this scope, or a key is missing.
             RunError: The folder cannot be used.
-            Halt: The run ended early; what is on disk is kept, and the same call goes on.
+            Halt: The run ended early; what is on disk is kept, and the same call goes on. Where nothing was answered at
+                all, the folder is left as it was found.
         """
-        cases, switch = self._selected(scope), Switch()
-        self._gate.open(switch, spent)
+        folder = Path(out or self.default_folder)
+        self.check(folder, scope)
+        cases, switch, observer = self._selected(scope), Switch(), observer or Observer()
+        self._gate.open(switch, spent, observer)
         try:
-            folder = Path(out or self.default_folder)
-            return asyncio.run(self._run(folder, cases, scope, observer or Observer(), switch))
+            return asyncio.run(self._run(folder, cases, scope, observer, switch))
         except asyncio.CancelledError:
             raise Interrupted("interrupted twice: what was in flight is dropped") from None
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
-        """What `run` would do with the same arguments; no call is made and nothing is written."""
-        self.check(out, scope)
+        """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""
+        self._check(out, scope)
         folder = RunFolder(out or self.default_folder)
         ledger = self._ledger(chain(folder.events(), self._to_copy(folder.events())), scope)
         epochs = self._asked(scope).epochs
@@ -151,6 +155,15 @@ class Execution:
             self._gate.concurrency,
             self._benchmark.assumption,
         )
+
+    @property
+    def _participants(self) -> list[Participant]:
+        return [*filter(None, [self._assistant]), *self._judges]
+
+    def _check(self, out: str | Path | None, scope: Scope) -> None:
+        """Raise a `UsageError` where nothing is asked for, or the folder holds something else."""
+        self._selected(scope)
+        RunFolder(out or self.default_folder).check(self._asked(scope))
 
     def _grade_calls(self, ledger: Ledger, work: Work) -> Sequence[ExpectedCall] | None:
         kept = ledger.answer(work)
@@ -207,9 +220,10 @@ class Execution:
         """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""
         benchmark, asked = self._benchmark, self._asked(scope)
         wrong = [stratum for stratum in scope.strata if stratum not in benchmark.strata]
-        if wrong or min(asked.epochs, asked.judge_epochs) < 1 or (scope.limit is not None and scope.limit < 1):
+        times = {asked.epochs, asked.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
+        if wrong or not times or (scope.limit is not None and scope.limit < 1):
             known = f"{benchmark.nouns.strata} among {', '.join(benchmark.strata)}"
-            raise UsageError(f"nothing to do: limit and epochs must be 1 or more, and {known}")
+            raise UsageError(f"nothing to do: limit must be 1 or more, epochs 1 to {MOST_EPOCHS}, and {known}")
         cases = benchmark.case_set.cases
         chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, scope.strata)
         return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
@@ -238,8 +252,13 @@ class Execution:
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
                 await runner.run(cases, asked.epochs, self._gate.concurrency)
+                if silent := self._gate.silent():
+                    raise ProviderDown(silent)
+            except Halt:
+                folder.leave_nothing_unanswered()
+                raise
             finally:
-                for participant in filter(None, (self._assistant, *self._judges)):
+                for participant in self._participants:
                     await participant.model.aclose()
             return Completed(out, runner.stages, ledger.unscored(cases, asked.epochs))
 

@@ -93,7 +93,7 @@ def evaluate(
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
-    print_summaries([summary_of(run.path) for run in ending.finished], output.as_json, alone)
+    print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
     return ending.close()
 
 

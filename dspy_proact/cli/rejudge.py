@@ -66,8 +66,8 @@ def rejudge(
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
-    for child in ending.finished:
-        _show(run, summary_of(child.path), child.path, output.as_json)
+    for path in ending.begun:
+        _show(run, summary_of(path), path, output.as_json)
     return ending.close()
 
 

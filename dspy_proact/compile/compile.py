@@ -15,7 +15,7 @@ from dspy_proact.compile.forecast import Forecast
 from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.compile.task import Task
-from dspy_proact.errors import Interrupted, UsageError
+from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import Claim, Claimed, Identified
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
 from dspy_proact.models.blocking import wait_for
@@ -135,17 +135,27 @@ class Compile(ABC, Generic[A]):
 
         Raises:
             RunError: The folder holds another compile, is in use, or cannot be written.
-            Halt: It ended early; what was answered is kept, and the same call goes on.
+            UsageError: A key is missing.
+            Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
+                all, the folder is left as it was found.
         """
+        for model in self.models.values():
+            model.require_key()
         folder, observer, switch = Path(out or self.default_folder), observer or CompileObserver(), Switch()
         claim = Claim(folder, CLAIM, CompileClaim, "compile")
-        self._gate.open(switch)
+        self._gate.open(switch, observer=observer)
         with claim.held(self.identity) as claimed:
             if claimed is None:
                 claim.write(CompileClaim(identity=self.identity, data=self.data))
-            with Record(folder / _RECORD) as record, self._interruptible(switch, observer), silenced():
-                task, compiled = self._compiled(record, folder, observer)
-                switch.check()
+            record = Record(folder / _RECORD)
+            try:
+                with record, self._interruptible(switch, observer), silenced():
+                    task, compiled = self._compiled(record, folder, observer)
+                    switch.check()
+            except Halt:
+                if claimed is None and not record.answers:
+                    claim.leave(*folder.iterdir())
+                raise
             artefact = self.artefact(task, compiled, self._provenance())
             path = folder / f"{self.program}.json"
             write_artefact(path, artefact)

@@ -4,6 +4,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
+from dspy_proact.calls import CallObserver
 from dspy_proact.compile.forecast import Forecast
 
 
@@ -32,7 +33,7 @@ class Stand:
         return self.paid + self.kept
 
 
-class CompileObserver:
+class CompileObserver(CallObserver):
     """Is told what happens in a compile; this one keeps it to itself. It may be told by several threads, in turn."""
 
     def started(self, forecast: Forecast, stand: Stand) -> None:

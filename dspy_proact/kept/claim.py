@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -105,6 +105,13 @@ class Claim(Generic[C]):
     def write(self, claimed: C) -> None:
         """Put the file in its place; raises `UsageError` when it cannot be written."""
         write_whole(self.file, claimed.model_dump_json(indent=2) + "\n")
+
+    def leave(self, *others: Path) -> None:
+        """Take the file, the lock and others of the same owner's away, and the folder if nothing else is in it."""
+        for path in (*others, self.file, self.folder / _LOCK):
+            path.unlink(missing_ok=True)
+        with suppress(OSError):
+            self.folder.rmdir()
 
     def _require_free(self) -> None:
         """Raise a `RunError` where there is more than what one leaves that is killed while it claims the folder."""

@@ -116,29 +116,26 @@ class Gate:
         Then the switch is pulled where the failure ends the run.
         """
         who = _who(caller)
-        detail = getattr(fault.error, "detail", "") or str(fault.error)
-        self.observer.failed(FailedCall(who, fault.word, detail, attempt + 1, self.retries + 1, wait))
-        if wait is not None:
-            return
-        standing = self._standing[who]
-        if isinstance(fault.error, Halt):
-            self.switch.pull(fault.error)
-        elif isinstance(fault.error, ProviderError):
-            standing.failures, standing.last = standing.failures + 1, f"{fault.word}: {detail}"
-            if fault.unreached and not standing.answered:
-                self.switch.pull(ProviderDown(f"{who}: cannot be reached. {standing.last}"))
-            elif standing.failures >= self.patience:
-                many = f"{self.patience} calls in a row failed for good"
-                self.switch.pull(ProviderDown(f"{who}: down. {many}, the last: {fault.error}"))
-        else:
+        standing, error = self._standing[who], fault.error
+        if isinstance(error, Halt):
+            self.switch.pull(error)
+        elif not isinstance(error, ProviderError):
             standing.answered = True  # with a refusal of this request only
+        else:
+            self.observer.failed(FailedCall(who, fault.word, error.detail, attempt + 1, self.retries + 1, wait))
+            if wait is None:
+                standing.failures, standing.last = standing.failures + 1, str(error)
+                if fault.unreached and not standing.answered:
+                    self.switch.pull(ProviderDown(f"{who}: cannot be reached, {error}"))
+                elif standing.failures >= self.patience:
+                    many = f"{self.patience} calls in a row failed for good"
+                    self.switch.pull(ProviderDown(f"{who}: down. {many}, the last: {error}"))
 
     def silent(self) -> str | None:
-        """A model that was asked and has answered nothing, with what it failed with last; None where there is none."""
-        told = (
-            f"{who}: no answer. {each.last}" for who, each in self._standing.items() if each.last and not each.answered
-        )
-        return next(told, None)
+        """What the models failed with last where calls were made and none of any model's was answered; else None."""
+        if any(each.answered for each in self._standing.values()):
+            return None
+        return "; ".join(f"{who}: no answer. {each.last}" for who, each in self._standing.items() if each.last) or None
 
 
 @dataclass

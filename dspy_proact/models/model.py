@@ -44,6 +44,13 @@ class Model:
     endpoint: str | None
     """Where; None for the provider's own."""
     price: Price
+    route: Route | None = None
+    """Which way its calls go; None for the stand-in's, which go nowhere."""
+
+    def require_key(self) -> None:
+        """Raise a `UsageError` that names the variable where a key is needed and not there."""
+        if self.route:
+            self.route.require_key(self.role.flag)
 
     @property
     def embedded(self) -> bool:
@@ -72,7 +79,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
             remembered.
 
     Raises:
-        UsageError: No such provider, no key where one is needed, or parameters that cannot go together.
+        UsageError: No such provider, or parameters that cannot go together. A key is asked for by `require_key`.
     """
     spec, flag = ModelSpec.of(named), role.flag
     if spec.name == EMBEDDED:
@@ -82,7 +89,6 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     name, given = spec.name, spec.params
     require_parameters(f"{flag}-param", given)
     route = find_route(name, spec.api_base, gate.backend)
-    route.require_key(flag)
     free = given.get(SCHEMA, ...) is None
     sent = decoding(name, role.writes, {key: value for key, value in given.items() if not (free and key == SCHEMA)})
     canonical = {key: value for key, value in sent.items() if key in _CANONICAL}
@@ -111,7 +117,7 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     except (LMConfigurationError, ValueError) as error:
         raise UsageError(f"{flag} {name}: {error}") from error
     decided = {**sent, SCHEMA: None} if free else sent
-    return Model(name, role, lm, shown(decided), route.api_base, price)
+    return Model(name, role, lm, shown(decided), route.api_base, price, route)
 
 
 def _extensions(route: Route, sent: Decoding) -> dict[str, Any]:

@@ -136,8 +136,11 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     """
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
-    if api_base is not None and not re.match(r"https?://[^/]", api_base):
-        raise UsageError(f"the endpoint of {model} must begin with http:// or https:// and name a host")
+    if api_base is not None and not _is_address(api_base):
+        raise UsageError(
+            f"the endpoint of {model} must begin with http:// or https:// and name a host, "
+            "with a port from 1 to 65535 if any"
+        )
     if api_base is not None and (re.search(r"[?#]", api_base) or "@" in urlsplit(api_base).netloc):
         raise UsageError(
             f"the endpoint of {model} has a query, or a user or password, which would not be sent: "
@@ -163,6 +166,16 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
         has_key=any(os.environ.get(name) for name in variables),
         api_base=api_base,
     )
+
+
+def _is_address(url: str) -> bool:
+    """Whether a URL names a host, and a port that there can be if it names one."""
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.netloc[-1] != ":" and parts.port != 0
+        return named and parts.scheme in ("http", "https")
+    except ValueError:
+        return False
 
 
 def _native_provider(model: str) -> str | None:

@@ -10,11 +10,12 @@ from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIden
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.runner import Observer, Runner, attempted
-from dspy_proact.runs.scope import Scope
+from dspy_proact.runs.scope import MOST_EPOCHS, Scope
 from dspy_proact.runs.selection import select_cases
 
 __all__ = [
     "CONTROL",
+    "MOST_EPOCHS",
     "Benchmark",
     "Case",
     "CaseRecord",

@@ -78,12 +78,19 @@ class RunWriter(RunFolder):
             self._case_log = stack.enter_context(Log(self._cases, CaseRecord))
             self._event_log = stack.enter_context(Log(self._events, Event))
             self._held = stack.pop_all()
+        self._new, self._empty = before is None, False
 
     def __enter__(self) -> "RunWriter":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._held.close()
+        if self._empty:
+            self._claim.leave(self._cases, self._events)
+
+    def leave_nothing_unanswered(self) -> None:
+        """Have the folder be as it was found, once it is closed, where it was new and holds no answer and no grade."""
+        self._empty = self._new and not any(event.answer is not None or event.grade for event in self.events())
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""

@@ -8,6 +8,7 @@ from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
 from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
+from dspy_proact.runs.scope import MOST_EPOCHS
 from dspy_proact.types import Frozen
 
 
@@ -23,7 +24,7 @@ class RoleIdentity(Frozen):
     decoding: dict[str, Any]
     """The parameters that are sent."""
     endpoint: str | None = None
-    """Without user, password or query; None for the provider's own."""
+    """None for the provider's own."""
     cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
     """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
     ...) the second worst label begins, and the best; empty where the commonest label decides."""
@@ -87,9 +88,9 @@ class Manifest(Claimed[Identity]):
     """Rows of the corpus that the assistant's program was compiled on: on them it is not tested."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
-    epochs: int
+    epochs: int = Field(ge=1, le=MOST_EPOCHS)
     """The most that were asked for."""
-    judge_epochs: int = 1
+    judge_epochs: int = Field(1, ge=1, le=MOST_EPOCHS)
     """Verdicts of each judge on a response; the most that were asked for."""
     corpus: CorpusRecord
     assistant_price: Price

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from dspy_proact.calls import Call, collect_calls
+from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
@@ -28,7 +28,7 @@ _THRESHOLDS = (50_000, 20, 100)
 """Of the garbage collector in a process that makes many values and few circles of them."""
 
 
-class Observer:
+class Observer(CallObserver):
     """Is told what happens in a run; this one keeps it to itself."""
 
     def started(self, todo: int, asked: int) -> None:
@@ -61,6 +61,7 @@ class Runner:
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
         self.switch, self.observer = switch, observer
         self.stages = 0
+        self._cut_short = False
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
         """Do the open work, in the order of the cases.
@@ -68,13 +69,14 @@ class Runner:
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
 
         Raises:
-            Halt: The switch was pulled.
+            Halt: The switch was pulled, and something is left to do.
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
         with _rare_collections():
             await self._work(queue, concurrency)
-        self.switch.check()
+        if self._cut_short or self.ledger.open_work(cases, epochs):
+            self.switch.check()
 
     async def _work(self, queue: deque[Work], concurrency: int) -> None:
         workers = [asyncio.create_task(self._work_off(queue)) for _ in range(min(concurrency, len(queue)))]
@@ -100,6 +102,7 @@ class Runner:
             try:
                 outcome = await self._outcome(work, key)
             except Halt:
+                self._cut_short = True
                 if calls:
                     self._keep(key, calls, {})
                 raise

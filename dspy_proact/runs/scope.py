@@ -1,5 +1,8 @@
 from dspy_proact.types import Frozen
 
+MOST_EPOCHS = 1000
+"""Answers to a case, or verdicts on an answer: more are a mistake, be it in a command or in a file."""
+
 
 class Scope(Frozen):
     """How much of a benchmark a command asks for: no part of a run's identity, so that a run can be widened."""

@@ -307,8 +307,10 @@ def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path:
 def test_a_fault_of_any_judge_is_found_when_the_jury_is_made(server: Server, tmp_path: Path):
     with pytest.raises(UsageError, match="'nonsense/judge'"):
         evaluation(server, corpus(tmp_path), (KIND, "nonsense/judge"))
+    keyless = evaluation(server, corpus(tmp_path), ("embedded", STRICT), api_base=None)
+    assert keyless.forecast(tmp_path / "run").calls
     with pytest.raises(UsageError, match="--judge openai/strict: no key"):
-        evaluation(server, corpus(tmp_path), ("embedded", STRICT), api_base=None)
+        keyless.run(tmp_path / "run")
     assert server.sent == []
 
 

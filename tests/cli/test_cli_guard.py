@@ -2,13 +2,17 @@
 
 import json
 import os
+import re
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
 import sys
 import threading
 from base64 import b64encode
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -58,8 +62,12 @@ def run(monkeypatch, tmp_path):
     [(400, "auto"), (401, "auto"), (500, "auto"), (401, "litellm"), (500, "litellm")],
 )
 def test_a_key_that_the_provider_repeats_is_nowhere(provider, tmp_path, backend, status, run):
-    provider.script = lambda received: refusal(status, f"you sent {received.headers['authorization']}, top secret")
-    done = run(command(tmp_path, bases(provider), "--backend", backend, dialogues=1))
+    def script(received):
+        told = f"you sent {received.headers['authorization']}, top secret"
+        return healthy(received) if received.number < 2 else refusal(status, told)
+
+    provider.script = script
+    done = run(command(tmp_path, bases(provider), "--backend", backend, "--concurrency", 1, dialogues=1))
     assert done.returncode in (2, 3)
     texts = [path.read_text(encoding="utf-8") for path in (tmp_path / "run").iterdir()]
     assert texts
@@ -192,11 +200,10 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
     }
     unreachable = (endpoints[kind], provider.base("judge"))
     done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
-    assert done.returncode == 3
-    assert "response: network 3" in done.stdout
-    if kind == "refused":  # ten in a row, and the provider is down
-        (tmp_path / "more").mkdir()
-        assert run(command(tmp_path / "more", unreachable, "--backend", backend, dialogues=5)).returncode == 5
+    assert done.returncode == 5
+    assert "--model openai/any: cannot be reached, network: " in done.stderr
+    assert "Nothing was answered, and no folder is left." in done.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_full_disk_is_named_and_the_run_goes_on_when_there_is_room(provider, tmp_path, run):
@@ -284,3 +291,105 @@ def test_a_fault_of_ours_is_a_sentence_and_shows_where_with_nothing_that_a_termi
     assert "in broken" in err
     assert "This is a fault of dspy-proact" in err
     assert "\x1b" not in err
+
+
+# What a first user does
+
+
+def test_a_server_that_answers_nothing_is_down_and_leaves_nothing(provider, tmp_path, run):
+    provider.script = lambda received: refusal(503, "still loading")
+    done = run(command(tmp_path, bases(provider), "--limit", 2))
+    assert done.returncode == 5
+    assert "--model openai/any: attempt 1 of 1 failed: server: 'still loading'" in done.stderr
+    assert "--model openai/any: no answer. server: 'still loading'" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
+    """Each of the three different questions is refused twice; one line tells of each time."""
+    refused = Counter()
+
+    def script(received):
+        refused[received.digest] += 1
+        again = received.role == "assistant" and refused[received.digest] <= 2
+        return refusal(429, "slow down", Retry_After="0") if again else healthy(received)
+
+    provider.script = script
+    done = run([*command(tmp_path, bases(provider)), "--retries", "2"])
+    assert done.returncode == 0
+    assert provider.received["assistant"] == 30 + 3 * 2
+    assert [line for line in done.stderr.splitlines() if "slow down" in line] == [
+        f"--model openai/any: attempt {number} of 3 failed: rate_limit: 'slow down'. The next is made in 0 s."
+        for number in (1, 2)
+    ]
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:99999/v1", "http://127.0.0.1:/v1", "http://:8000/v1", "http://[::1/v1"]
+)
+def test_an_endpoint_that_is_no_address_is_refused(provider, tmp_path, run, url):
+    done = run(command(tmp_path, (url, provider.base("judge"))))
+    assert done.returncode == 2
+    assert "the endpoint of openai/any" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_limit_shows_how_far_it_got_and_what_was_measured(provider, tmp_path, run):
+    done = run(command(tmp_path, bases(provider), "--max-calls", "20"))
+    assert done.returncode == 4
+    assert "the run is not complete" in done.stdout
+    assert re.search(r"EMERGENT +\d+/10 ", done.stdout)
+    assert "Its limits count anew" in done.stderr
+
+
+def test_the_last_answers_come_in_after_ctrl_c_and_the_scores_are_shown(provider, tmp_path, run):
+    def script(received):
+        if provider.received.total() == 60:
+            os.kill(os.getpid(), signal.SIGINT)
+        return replace(healthy(received), delay=0.05)
+
+    provider.script = script
+    done = run(command(tmp_path, bases(provider)))
+    assert (done.returncode, provider.received.total()) == (0, 60)
+    assert "30 of 30 turns" in done.stderr
+    assert re.search(r"EMERGENT +10/10 ", done.stdout)
+
+
+TUNED = ["optimize", "assistant", "--corpus", "sample"]
+KEYLESS = {
+    "eval": ["eval", "--model", "openai/gpt-4o", "--corpus", "sample"],
+    "rejudge": ["rejudge", "first", "--judge", "openai/gpt-4o"],
+    "judge": ["optimize", "judge", "--judge", "openai/gpt-4o"],
+    "assistant": [*TUNED, "--model", "openai/gpt-4o", "--judge", "openai/gpt-4o", "--report-judge", "openai/gpt-4o"],
+}
+
+
+@pytest.mark.parametrize("verb", KEYLESS.values(), ids=KEYLESS)
+def test_a_dry_run_needs_no_key_and_the_command_does(tmp_path, monkeypatch, verb):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def call(*arguments):
+        return ended(cli.main, Path("dspy-proact"), *arguments, folder=tmp_path)
+
+    assert call("eval", "--limit", "2", "--out", "first").returncode == 0
+    dry = call(*verb, "--dry-run")
+    assert (dry.returncode, dry.stderr) == (0, "")
+    assert "calls" in dry.stdout
+    before = sorted(tmp_path.rglob("*"))
+    done = call(*verb)
+    assert done.returncode == 2
+    assert "no key. Set OPENAI_API_KEY" in done.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("program", ["judge", "assistant"])
+def test_a_compile_that_gets_no_answer_leaves_nothing(tmp_path, run, program):
+    base = f"http://127.0.0.1:{closed_port()}/v1"
+    asked = ["optimize", program, f"--{'judge' if program == 'judge' else 'model'}", "openai/any", "--retries", "0"]
+    endpoint = [f"--{'judge' if program == 'judge' else 'model'}-api-base", base]
+    judges = ["--judge", "openai/any", "--judge-api-base", base, "--report-judge", "openai/any"]
+    more = [] if program == "judge" else [*judges, "--report-judge-api-base", base, "--corpus", "sample"]
+    done = run([*asked, *endpoint, *more, "--out", str(tmp_path / "out")])
+    assert done.returncode == 5
+    assert "cannot be reached" in done.stderr
+    assert not (tmp_path / "out").exists()

@@ -290,7 +290,7 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     server.script = models
     status, out, err = optimize(*command_at(server), "--max-calls", 15)
     assert (status, out, len(server.sent)) == (4, "", 15)
-    assert "What was answered is kept in out. The same command goes on." in err
+    assert "What is done is kept in out. The same command goes on." in err
     assert not Path("out", "assistant.json").exists()
     assert optimize(*command_at(server))[0] == 0
     assert set(Counter(json.dumps([sent.role, sent.body]) for sent in server.sent).values()) == {1}
@@ -347,7 +347,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-2:] == [
         "interrupted",
-        "What was answered is kept in out. The same command goes on.",
+        "What is done is kept in out. The same command goes on.",
     ]
     assert len(server.sent) == 20
     assert not (tmp_path / "out" / f"{program}.json").exists()

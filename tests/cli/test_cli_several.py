@@ -103,10 +103,12 @@ def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server)
     # A run takes 3 responses and 3 verdicts: the first model leaves 2 of the 8.
     status, out, err = proact(*two(server, "--max-calls", 8, "--json"))
     assert (status, len(server.sent)) == (4, 8)
-    assert [report["run"]["model"] for report in json.loads(out)] == [ANN]
+    told = {report["run"]["model"]: report for report in json.loads(out)}
+    assert (told[ANN]["complete"], told[ANN]["triggers"]["scored"]) == (True, 3)
+    assert (told[BEN]["complete"], told[BEN]["triggers"]["pending"] > 0) == (False, True)
     assert "--max-calls 8 is reached" in err
     assert f"The run is in {run_of(ANN)}." in err
-    assert f"What is done is kept in {run_of(BEN)}. The same command goes on." in err
+    assert f"What is done is kept in {run_of(BEN)}. The same command goes on. Its limits count anew." in err
     status, out, _ = proact(*two(server, "--json"))
     assert (status, len(server.sent)) == (0, 12)
     assert [report["triggers"]["scored"] for report in json.loads(out)] == [3, 3]
@@ -115,8 +117,8 @@ def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server)
 def test_a_limit_that_the_first_model_uses_up_lets_the_second_make_no_call(proact, server):
     status, _, err = proact(*two(server, "--max-calls", 6))
     assert (status, asked(server)) == (4, {"ann": 3})
-    assert f"What is done is kept in {run_of(BEN)}. The same command goes on." in err
-    assert (scored(run_of(ANN)), scored(run_of(BEN))) == (3, 0)
+    assert "Nothing was answered, and no folder is left." in err
+    assert [path.name for path in Path("both").iterdir()] == [run_of(ANN).name]
 
 
 def test_what_the_first_model_spent_counts_in_tokens_too(proact, server):
@@ -136,7 +138,8 @@ def test_what_the_first_model_spent_counts_in_tokens_too(proact, server):
 
 def test_a_limit_in_the_first_keeps_it_and_does_not_begin_the_second(proact, server):
     status, out, err = proact(*two(server, "--max-calls", 3, "--json"))
-    assert (status, json.loads(out), len(server.sent)) == (4, [], 3)
+    (told,) = json.loads(out)
+    assert (status, told["run"]["model"], told["complete"], len(server.sent)) == (4, ANN, False, 3)
     assert f"What is done is kept in {run_of(ANN)}. The same command goes on." in err
     assert [path.name for path in Path("both").iterdir()] == [run_of(ANN).name]
     assert proact(*two(server))[0] == 0
@@ -153,7 +156,8 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
 
     server.script = interrupting
     status, out, err = proact(*two(server, "--concurrency", 2, "--json", dialogues=4))
-    assert (status, json.loads(out), "ben" in asked(server)) == (130, [], False)
+    (told,) = json.loads(out)
+    assert (status, told["complete"], "ben" in asked(server)) == (130, False, False)
     assert "Stopping: what is in flight is awaited and kept" in err
     assert f"What is done is kept in {run_of(ANN)}. The same command goes on." in err
     assert len(list(RunFolder(run_of(ANN)).events())) == len(server.sent) < 24
@@ -195,7 +199,7 @@ def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result
     assert status == 2
     assert [report["run"]["model"] for report in json.loads(out)] == [ANN]
     assert f"--model {BEN}: the key was refused" in err
-    assert f"What is done is kept in {run_of(BEN)}." in err
+    assert "Nothing was answered, and no folder is left." in err
     server.script = healthy
     server.sent.clear()
     assert proact(*two(server))[0] == 0

@@ -482,7 +482,7 @@ def test_where_nothing_listens_the_model_is_down_at_once_and_says_where_and_why(
         outcome = ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, through))
     assert isinstance(outcome.error, ProviderError)
     assert isinstance(through.switch.halt, ProviderDown)
-    assert str(through.switch.halt).startswith(f"--model {name}: cannot be reached. network: ")
+    assert str(through.switch.halt).startswith(f"--model {name}: cannot be reached, network: ")
     assert [(call.who, call.word, call.number, call.attempts) for call in seen.calls] == [
         (f"--model {name}", "network", 1, 2),
         (f"--model {name}", "network", 2, 2),

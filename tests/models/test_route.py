@@ -205,7 +205,7 @@ def test_a_server_of_ones_own_needs_no_key(backend):
 def test_the_flag_of_a_role_is_named_before_any_call():
     for role in (ASSISTANT, JUDGE, REPORT_JUDGE, PROPOSER):
         with pytest.raises(UsageError, match=rf"^{role.flag} openai/gpt-5\.4: no key"):
-            open_model("openai/gpt-5.4", role, Gate())
+            open_model("openai/gpt-5.4", role, Gate()).require_key()
 
 
 @pytest.mark.parametrize("url", ["https://host/v1", "https://host/v1/", "https://host/v1//"])

@@ -1,5 +1,6 @@
 """Control cases in a run: labels of their own, paid for once, and the manifest that says how they are graded."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -122,7 +123,7 @@ def test_a_resumed_run_with_control_cases_equals_an_uninterrupted_one(kinds: lis
         run(riddles(*asked), whole, controls=WORDS)
         switch = Switch()
         first = Stopping(asked, at, switch)
-        with pytest.raises(Interrupted):
+        with pytest.raises(Interrupted) if at < 2 * len(asked) else nullcontext():  # then nothing is left to do
             run(first, stopped, switch=switch, controls=WORDS)
         rest = riddles(*asked)
         run(rest, stopped, controls=WORDS)

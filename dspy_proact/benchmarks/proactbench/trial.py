@@ -105,7 +105,12 @@ class Trial:
 
         A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
         Ctrl-C drops it. What came until then is in the result.
+
+        Raises:
+            UsageError: A key is missing.
         """
+        for model in (self._model, *(self._jury.models if self._jury else ())):
+            model.require_key()
         try:
             return asyncio.run(self._run(cases))
         except asyncio.CancelledError:

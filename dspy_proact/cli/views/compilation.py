@@ -9,7 +9,7 @@ from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistan
 from dspy_proact.cli.views.compile_progress import CompileProgress
 from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
-from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.compile import AssistantCompile, JudgeCompile
 from dspy_proact.errors import Halt
 from dspy_proact.programs import AssistantArtefact, JudgeArtefact, JudgeCard
@@ -34,7 +34,7 @@ def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, us
         with CompileProgress() as progress:
             finished = compiling.run(folder, progress)
     except Halt as halt:
-        say(f"{halt}\nWhat was answered is kept in {folder}. The same command goes on.")
+        say_stopped(halt, folder)
         return halt.exit_status
     artefact = finished.artefact
     print_card(artefact, output.as_json)

@@ -2,10 +2,12 @@
 
 import logging
 import traceback
+from pathlib import Path
 from typing import Any
 
 import click
 
+from dspy_proact.errors import Halt, LimitReached
 from dspy_proact.plain_text import printable
 
 
@@ -17,6 +19,16 @@ def say(text: str) -> None:
 def complain(text: str) -> None:
     """Tell the person what went wrong."""
     say(f"Error: {text}")
+
+
+def say_stopped(halt: Halt, folder: Path) -> None:
+    """Tell the person what stopped a command, what is left of it, and how it goes on."""
+    say(str(halt))
+    if not folder.exists():
+        say("Nothing was answered, and no folder is left.")
+        return
+    again = " Its limits count anew." if isinstance(halt, LimitReached) else ""
+    say(f"What is done is kept in {folder}. The same command goes on.{again}")
 
 
 class SafeRecord(logging.LogRecord):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dspy_proact.benchmarks import Completed, Execution
-from dspy_proact.cli.views.message import say
+from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.run_progress import RunProgress
 from dspy_proact.errors import Halt
-from dspy_proact.runs import Scope
+from dspy_proact.runs import RunFolder, Scope
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,16 @@ class Ending:
             say("Nothing was left to do: every result was on disk, and no call was made.")
         for run in self.finished:
             say(f"The run is in {run.path}. Next: dspy-proact report {run.path} --json")
-        if self.halt:
-            say(f"{self.halt}\nWhat is done is kept in {self.halted}. The same command goes on.")
+        if self.halt and self.halted:
+            say_stopped(self.halt, self.halted)
             return self.halt.exit_status
         return 3 if any(run.unscored for run in self.finished) else 0
+
+    @property
+    def begun(self) -> list[Path]:
+        """The folders of those that came to their end, and of the one that was stopped if something is in it."""
+        stopped = [self.halted] if self.halted and RunFolder(self.halted).exists else []
+        return [*(run.path for run in self.finished), *stopped]
 
 
 def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
