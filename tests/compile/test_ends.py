@@ -255,4 +255,5 @@ def test_a_body_that_nobody_can_read_ends_the_compile(tmp_path, server, optimize
     with pytest.raises(Halt) as caught:
         compiling(server, optimizer).run(tmp_path / "out")
     assert caught.value.exit_status == 5
-    assert lines(tmp_path / "out") + 32 >= len(server.sent)
+    kept = lines(tmp_path / "out") if (tmp_path / "out").exists() else 0
+    assert len(server.sent) <= kept + 32
