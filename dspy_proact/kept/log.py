@@ -2,7 +2,7 @@
 
 A line is on its way to the disk when `append` returns, so that no kill of the process loses it, and on the disk within
 a second of the next one. A kill in the middle of a line leaves a torn last one, which reading passes over and the next
-writer cuts off. A disk without room cuts a line short, which is taken back at once, so that no two lines ever run into
+writer cuts off; one that only lacks its newline counts. A disk without room cuts a line short, which is taken back at once, so that no two lines ever run into
 one another.
 """
 
@@ -47,6 +47,9 @@ class Log(Generic[M]):
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._end = _whole_lines(self._file)
+            if last := self._unended():
+                self._write(b"\n")
+                self._end += len(last) + 1
             self._file.truncate(self._end)
         except BlockingIOError:
             self._file.close()
@@ -85,6 +88,12 @@ class Log(Generic[M]):
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
 
+    def _unended(self) -> bytes:
+        """A last line that is whole and lacks its newline, which an editor took away; empty where there is none."""
+        self._file.seek(self._end)
+        last = self._file.read()
+        return last if _is_whole(self._form, last) else b""
+
     def _require_untouched(self) -> None:
         status = os.fstat(self._file.fileno())
         if not status.st_nlink:
@@ -122,7 +131,7 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
-                if line.endswith(b"\n"):
+                if line.endswith(b"\n") or _is_whole(form, line):
                     yield _record(path, form, number, line)
     except FileNotFoundError:
         return
@@ -136,6 +145,15 @@ def _record(path: Path, form: type[M], number: int, line: bytes) -> M:
     except ValidationError as error:
         mend = "take this line out, and what it held is done again"
         raise RunError(f"{path}, line {number}: {first_fault(error)}; {mend}") from error
+
+
+def _is_whole(form: type[BaseModel], line: bytes) -> bool:
+    """Whether a line that does not end is a record all the same: the beginning of one is no JSON."""
+    try:
+        form.model_validate_json(line)
+    except ValidationError:
+        return False
+    return True
 
 
 def _line(record: BaseModel) -> bytes:

@@ -127,6 +127,15 @@ def test_any_prefix_loses_no_more_than_its_partial_last_line(written: list[str],
         assert texts(kept(path, more)) == [*whole, more]
 
 
+def test_a_last_line_that_only_lacks_its_newline_counts_for_readers_and_for_the_writer(path: Path):
+    """An editor took it away: what the line holds was paid for."""
+    whole = kept(path, "a", "b").read_bytes()
+    path.write_bytes(whole.removesuffix(b"\n"))
+    assert texts(path) == ["a", "b"]
+    assert texts(kept(path, "c")) == ["a", "b", "c"]
+    assert path.read_bytes().startswith(whole)
+
+
 @pytest.mark.parametrize("torn", [b"{", b'{"text": "c"', b"\xf0\x9f", b"null", b"\0" * 70_000, b"x" * 200_000])
 def test_a_torn_last_line_is_passed_over_by_readers_and_cut_by_the_writer(path: Path, torn: bytes):
     whole = kept(path, "a", "b").read_bytes()
