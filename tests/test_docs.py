@@ -1,0 +1,69 @@
+"""Everything in docs/ that can run is run, in the order in which it stands there, and shows what is shown."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from script import ROOT, ended
+
+from dspy_proact import cli
+
+DOCS = sorted(ROOT.glob("docs/*.md"))
+_FENCE = re.compile(r"(?:<!-- (?P<marker>[^\n]*?) -->\n)?```(?P<language>\w*)\n(?P<text>.*?)```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A fenced block, with what the comment above it says of it."""
+
+    marker: str
+    language: str
+    text: str
+
+    @property
+    def commands(self) -> list[list[str]]:
+        """Its lines of `dspy-proact`, as arguments."""
+        lines = self.text.replace("\\\n", " ").splitlines()
+        parsed = [shlex.split(line, comments=True) for line in lines]
+        assert all(words[0] == "dspy-proact" for words in parsed if words), self.text
+        return [words[1:] for words in parsed if words]
+
+
+def fences(path: Path) -> Iterator[Fence]:
+    for found in _FENCE.finditer(path.read_text(encoding="utf-8")):
+        yield Fence(found["marker"] or "", found["language"], found["text"])
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch):
+    """A page is one session in one folder; without a key what would ask a real model is asked what it would take."""
+    monkeypatch.setenv("COLUMNS", "80")
+    said = ""
+    for fence in fences(path):
+        kind, _, more = fence.marker.partition(":")
+        if kind == "shown":
+            assert more.strip(), f"{path.name}: say why this is not run: {fence.text}"
+        elif kind == "output":
+            assert [line.rstrip() for line in said.splitlines()] == [line.rstrip() for line in fence.text.splitlines()]
+        elif kind == "file":
+            (tmp_path / more.strip()).write_text(fence.text, encoding="utf-8")
+        elif kind == "python":
+            done = ended(lambda text=fence.text: exec(text, {}), path, folder=tmp_path)
+            assert done.returncode == 0, done.stderr
+            said = done.stdout
+        else:
+            assert kind in ("run", "dry run"), f"{path.name}: mark this block: {fence.text}"
+            for words in fence.commands:
+                told = [*words, "--dry-run"] if kind == "dry run" else words
+                done = ended(cli.main, Path("dspy-proact"), *told, folder=tmp_path)
+                assert done.returncode == int(more or 0), f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
+                said = done.stdout
+
+
+@pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(((?!http)[^)#]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
