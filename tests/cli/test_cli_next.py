@@ -271,6 +271,7 @@ def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_pat
     assert told[0] == 0, told[2]
     words = pasted(proact, told)
     assert words[0] == "eval"
+    assert ("Name a model of your own in place of the stand-in. Next: " in told[2]) == named
     assert flags_of(words) == flags_of(
         ["--model", "embedded", "--corpus", "sample", *judge, *CALLS, "--judge-program", at("out/judge.json")]
     )

@@ -138,11 +138,12 @@ def test_tokens_beyond_the_usual_margin_are_said_to_be_what_it_cost(server, tmp_
     assert made.card.statement.endswith(f", {times:.1f} times the tokens")
 
 
-def test_tokens_that_nobody_counted_break_no_guard(server, tmp_path):
+def test_tokens_that_nobody_counted_break_no_guard_and_the_card_warns_of_it(server, tmp_path):
     uncounted = obedient(PUSHY)
     made = compiled(server, tmp_path, lambda sent: replace(uncounted(sent), usage=None), guards={"tokens": 0.0})
     assert made.state.signature.instructions == PUSHY
     assert (made.card.usage_before.tokens, made.card.usage_after.usd) == (None, None)
+    assert made.card.warnings == ("nobody counted tokens, so that --guard tokens kept nothing out",)
 
 
 @pytest.mark.parametrize(("margin", "kept"), [(0.99, False), (1, True)])

@@ -60,7 +60,9 @@ def judge(
     compiling = JudgeCompile(
         labels.load(), tuned, proposer.spec(tuned), recipe=recipe, votes=votes, start=start, gate=gate
     )
-    return compile_shown(compiling, output, _use(labels))
+    bare = labels.run is None and tuned.name != EMBEDDED
+    told = "Name a model of your own in place of the stand-in." if bare else ""
+    return compile_shown(compiling, output, _use(labels), told)
 
 
 def _use(labels: Labels) -> "list[str | Path]":

@@ -19,13 +19,16 @@ from dspy_proact.errors import Halt
 from dspy_proact.programs import AssistantArtefact, JudgeArtefact, JudgeCard
 
 
-def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, use: Sequence[str | Path]) -> int:
+def compile_shown(
+    compiling: JudgeCompile | AssistantCompile, output: Output, use: Sequence[str | Path], told: str = ""
+) -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
         compiling: Checked already.
         output: Where it is done, and what is printed.
         use: The command to type next, to the option that takes the file of the program.
+        told: What is said of it.
 
     Returns:
         The exit status.
@@ -46,7 +49,7 @@ def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, us
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
     if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
         say(f"The candidates are drawn in {picture}.")
-    say_next(*use, finished.path, before=f"The program is in {finished.path}.")
+    say_next(*use, finished.path, before=f"The program is in {finished.path}. {told}".rstrip())
     card = artefact.card
     return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
 

@@ -27,13 +27,14 @@ from dspy_proact.views import JudgeView
 SAME_JUDGE = (
     "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
 )
+UNCOUNTED = "nobody counted tokens, so that --guard tokens kept nothing out"
 CompiledAssistant = Compiled[Assistant, Assistant, Examined]
 NO_CONTROLS = "the corpus has no control turns"
 
 
 def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Provenance, price: Price) -> AssistantCard:
     """The card of a compile, at the price of the assistant; numbers are out of fold, by the reporting judge."""
-    probes, seed, models = task.items, provenance.recipe.seed, provenance.models
+    probes, seed = task.items, provenance.recipe.seed
     chosen, controls = of_phases(probes, task.phases), controls_among(probes)
     target = _compared(chosen, compiled, lambda examined: examined.score, seed)
     phases = {
@@ -51,7 +52,7 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
     return AssistantCard(
         statement=_statement(target, task.phases, cost, offers.count > 0),
         shown=target.shown,
-        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        warnings=_warnings(task, provenance, usages[0]),
         chosen=tuple(task.phases),
         target=_change(target, len(chosen), target.p),
         phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
@@ -71,6 +72,13 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         usage_after=usages[1],
         provenance=provenance,
     )
+
+
+def _warnings(task: AssistantTask, provenance: Provenance, usage: CardUsage) -> tuple[str, ...]:
+    models = provenance.models
+    same = [SAME_JUDGE] if models["judge"].model == models["report_judge"].model else []
+    uncounted = [UNCOUNTED] if "tokens" in task.margins and usage.tokens is None else []
+    return (*same, *uncounted)
 
 
 def costs(
