@@ -62,11 +62,13 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
     from rich.console import Console
 
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import Typed, say_next
     from dspy_proact.report.proactbench import Choices, print_study, study_document
 
     if template:
         click.echo(_template(labels), nl=False)
-        say("Next: fill in annotator and grade, a copy for each rater; then dspy-proact agree with --ratings FILE")
+        told = "Fill in annotator and grade in FILE, a copy for each rater."
+        say_next("agree", *Typed().options("--run", "--items"), "--ratings", "FILE", before=told)
         return
     found = _study(labels, Choices(consensus, min_ratings, exclude is not None))
     if as_json:
@@ -74,9 +76,8 @@ def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None,
         return
     print_study(found, Console(soft_wrap=False))
     if labels.run is None and labels.items is None:
-        say("Next: dspy-proact agree --template --run RUN, a sheet for raters of your own")
-    else:
-        say("Next: the same with --json")
+        say("A sheet for raters of your own: --template with --run RUN.")
+    say_next("agree", *Typed().options(), "--json")
 
 
 def _study(labels: Labels, choices: "Choices") -> "Study":

@@ -17,7 +17,7 @@ def compare(run_a: Path, run_b: Path, as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import compare, comparison_document, print_comparison
 
@@ -26,4 +26,4 @@ def compare(run_a: Path, run_b: Path, as_json: bool) -> None:
         click.echo(json.dumps(comparison_document(comparison), indent=2, allow_nan=False))
         return
     print_comparison(comparison, Console(soft_wrap=False))
-    say(f"Next: dspy-proact compare {run_a} {run_b} --json")
+    say_next("compare", run_a, run_b, "--json")

@@ -27,6 +27,7 @@ def _beside(run: Path, ending: str) -> Path:
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.report.proactbench import export_results
     from dspy_proact.runs import RunFolder
@@ -42,4 +43,7 @@ def export(run: Path, form: str, out: Path | None) -> None:
         for lost in export_results(folder, summary, path):
             say(f"not in it: {lost}")
     click.echo(str(path))
-    say(f"Next: dspy-proact report {path}" if form == "proactbench" else f"The table is in {path}.")
+    if form == "proactbench":
+        say_next("report", path)
+    else:
+        say(f"The table is in {path}.")

@@ -18,7 +18,7 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
 
@@ -28,6 +28,7 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
         return
     print_leaderboard(board, Console(soft_wrap=False))
     if runs:
-        say(f"Next: dspy-proact report {runs[0]}")
+        say_next("report", runs[0])
     else:
-        say("Next: dspy-proact eval --model MODEL --judge-prompt official, then dspy-proact leaderboard RUN")
+        told = "A run that is made as they were is ranked among them: leaderboard RUN."
+        say_next("eval", "--model", "openai/gpt-4o", "--judge-prompt", "official", before=told)

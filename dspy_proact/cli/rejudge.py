@@ -66,16 +66,14 @@ def rejudge(
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
-    for path in ending.begun:
-        _show(run, summary_of(path), path, output.as_json)
-    return ending.close()
+    compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]
+    return ending.close(beside=run if any(compared) else None)
 
 
-def _show(run: Path, child: "Summary", path: Path, as_json: bool) -> None:
-    """Print the new gradings, and how they agree with those of the run."""
+def _show(run: Path, child: "Summary", as_json: bool) -> bool:
+    """Print the new gradings, and how they agree with those of the run; whether they can be compared."""
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.summary import print_summaries, summary_of
     from dspy_proact.report import agreement_document, agreement_lines, cell, summary_document
 
@@ -83,12 +81,12 @@ def _show(run: Path, child: "Summary", path: Path, as_json: bool) -> None:
     if as_json:
         judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
         click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
-        return
+        return agreement is not None
     print_summaries([child], as_json=False)
     console = Console(soft_wrap=False)
     for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
         console.print(cell(line))
-    say(f"Next: dspy-proact compare {run} {path}")
+    return agreement is not None
 
 
 def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":

@@ -19,6 +19,7 @@ def report(run: Path, by: tuple[str, ...], corpus: str | None, as_json: bool) ->
     --corpus that it answers, which triggers were dropped.
     """
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import print_summaries
     from dspy_proact.errors import UsageError
     from dspy_proact.report import summarize
@@ -34,14 +35,14 @@ def report(run: Path, by: tuple[str, ...], corpus: str | None, as_json: bool) ->
     if not summary.complete:
         say("The run is not complete; the command that began it goes on.")
     elif not as_json:
-        say(f"Next: dspy-proact report {run} --json")
+        say_next("report", run, "--json")
 
 
 def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: bool) -> None:
     from rich.console import Console
 
-    from dspy_proact.cli.options.corpus import answered_corpus
-    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.options.corpus import HUB, answered_corpus
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import print_summaries
     from dspy_proact.corpus import read_results
     from dspy_proact.report import cell, summary_document
@@ -49,7 +50,8 @@ def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: 
 
     results = read_results(path)
     summary = summarize_results(results)
-    check = check_results(results, answered_corpus(results, corpus))
+    answered = answered_corpus(results, corpus)
+    check = check_results(results, answered)
     if as_json:
         whole = summary_document(summary, by) | {"results": check_document(check)}
         click.echo(json.dumps(whole, indent=2, allow_nan=False))
@@ -58,4 +60,4 @@ def _report_results(path: Path, by: Sequence[str], corpus: str | None, as_json: 
     console = Console(soft_wrap=False)
     for line in check_lines(check):
         console.print(cell(line))
-    say(f"Next: dspy-proact rejudge {path} --corpus CORPUS --judge MODEL")
+    say_next("rejudge", path, "--corpus", corpus or (HUB if answered is None else answered.name))

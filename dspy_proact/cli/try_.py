@@ -2,9 +2,7 @@
 
 import json
 import logging
-import shlex
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -155,15 +153,16 @@ def try_(
     A --conversation is JSON (a list of chat messages, or of turns with user and assistant) or a text in which `User:`
     and `Assistant:` begin a message; it ends with the user, and nobody grades it. Nothing is written to disk.
     """
-    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.triggers_text import print_triggers
 
     trial = _Trial(text, program, model, judge)
     place.require_one_kind()
     if not place.listed:
         return _try(trial, place, gate, as_json)
-    print_triggers(place.cases(trial.embedded), as_json)
-    say("Next: dspy-proact try TEXT --trigger KEY")
+    listed = place.cases(trial.embedded)
+    print_triggers(listed, as_json)
+    say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
     return 0
 
 
@@ -187,7 +186,10 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
     tried = Trial(assistant, model, jury, gate).run(cases)
     if tried.begun:
         _show(tried, model, jury, "the program" if trial.program else "the prompt", as_json)
-    say(f"Stopped: {tried.halt}" if tried.halt else _next(trial, place, model, jury))
+    if tried.halt:
+        say(f"Stopped: {tried.halt}")
+    else:
+        _say_next(trial, place, graded)
     return tried.exit_status
 
 
@@ -217,27 +219,20 @@ def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, as
         click.echo(printable(line))
 
 
-def _next(trial: _Trial, place: _Place, model: "Model", jury: "Jury | None") -> str:
+def _say_next(trial: _Trial, place: _Place, graded: bool) -> None:
     """What to type next: with an assistant a whole evaluation, which is what shows anything; without one a prompt."""
-    again = list(_again(trial, place, model, jury))
+    from dspy_proact.cli.views.next import Typed, say_next
+
+    typed = Typed()
+    again = [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
+    again += typed.calls()
     if trial.assistant is None:
-        return f"Next: {' '.join(['dspy-proact try @FILE', *again])}, with a prompt in FILE"
-    shown = "" if place.conversation else "A few triggers show how it reads and no more. "
-    return f"{shown}Next: {' '.join(['dspy-proact eval', _prompt(trial), *again])}"
-
-
-def _prompt(trial: _Trial) -> str:
-    if trial.program:
-        return f"--program {shlex.quote(str(trial.program))}"
-    text = trial.text or ""
-    short = len(text) <= _LONGEST_REPEATED and text.isprintable()
-    return f"--system-prompt {shlex.quote(text) if short else '@FILE'}"
-
-
-def _again(trial: _Trial, place: _Place, model: "Model", jury: "Jury | None") -> Iterator[str]:
-    """The flags that decide the same models, without user, password and query of an endpoint."""
-    yield from trial.model.flags(model.endpoint)
-    if jury:
-        yield from trial.judge.flags(jury.models[0].endpoint)
-    if place.corpus:
-        yield f"--corpus {shlex.quote(place.corpus)}"
+        say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
+        return
+    shown = "" if place.conversation else "A few triggers show how it reads and no more."
+    prompt, text = ["--program", str(trial.program)], trial.text or ""
+    if trial.program is None:
+        whole = text.startswith("@") or (len(text) <= _LONGEST_REPEATED and text.isprintable())
+        shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
+        prompt = ["--system-prompt", text if whole else "@FILE"]
+    say_next("eval", *prompt, *again, before=shown)

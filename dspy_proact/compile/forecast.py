@@ -1,9 +1,11 @@
 """What a compile will take at most, before a call is made."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from dspy_proact.benchmarks.forecast import SECONDS
+from dspy_proact.calls import Price
 from dspy_proact.models import Model, count_tokens
 from dspy_proact.programs import Optimizer, Recipe
 
@@ -15,26 +17,38 @@ _PROPOSED = (3000, 500)
 
 @dataclass(frozen=True)
 class RoleForecast:
-    """What one model will be asked at most, without repairs and retries."""
+    """What one model will be asked at most, without repairs and retries.
+
+    Prompts are counted when somebody asks for their tokens: the tokenizer takes seconds to import.
+    """
 
     calls: int
-    prompt_tokens: int
-    """Of all calls, with as many demos as a program may get."""
-    completion_tokens: int
-    """Of all calls, if every answer is as long as the most talkative model's."""
-    usd: float | None
-    """None where the price is not known."""
-
-    @classmethod
-    def of(cls, model: Model, calls: int, prompt: float, completion: int) -> "RoleForecast":
-        """That of so many calls of a model, by the tokens of a prompt and of an answer."""
-        tokens = round(calls * prompt), calls * completion
-        return cls(calls, *tokens, model.price.of(*tokens))
+    prompt: Callable[[], float]
+    """Counts the tokens of a prompt, with as many demos as a program may get."""
+    completion: int
+    """Tokens of an answer, if each is as long as the most talkative model's."""
+    price: Price
 
     @classmethod
     def of_proposer(cls, model: Model, recipe: Recipe) -> "RoleForecast":
         """That of the proposer's calls in a whole compile, about."""
-        return cls.of(model, PROPOSALS[recipe.optimizer] * (recipe.folds + 1), *_PROPOSED)
+        prompt, completion = _PROPOSED
+        return cls(PROPOSALS[recipe.optimizer] * (recipe.folds + 1), lambda: prompt, completion, model.price)
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        """Of all calls."""
+        return round(self.calls * self.prompt())
+
+    @property
+    def completion_tokens(self) -> int:
+        """Of all calls."""
+        return self.calls * self.completion
+
+    @property
+    def usd(self) -> float | None:
+        """US dollars of all calls; None where the price is not known."""
+        return self.price.of(self.prompt_tokens, self.completion_tokens)
 
 
 @dataclass(frozen=True)
@@ -61,6 +75,11 @@ class Forecast:
     def tokens(self) -> int:
         """Of all models, prompts and answers."""
         return sum(role.prompt_tokens + role.completion_tokens for role in self.roles.values())
+
+    @property
+    def priced(self) -> bool:
+        """Whether the price of every model is known."""
+        return all(role.price.of(0, 0) is not None for role in self.roles.values())
 
     @property
     def usd(self) -> float | None:

@@ -57,7 +57,7 @@ class Progress:
 
     def __init__(self, observer: CompileObserver, forecast: Forecast, kept: int):
         self._observer = observer
-        self._stand = Stand(forecast.calls, kept=kept, usd=None if forecast.usd is None else 0.0)
+        self._stand = Stand(forecast.calls, kept=kept, usd=0.0 if forecast.priced else None)
         self._turn, self._begun = threading.Lock(), time.monotonic()
         observer.started(forecast, self._stand)
 

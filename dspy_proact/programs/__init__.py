@@ -28,6 +28,7 @@ from dspy_proact.programs.card import (
     Optimizer,
     Provenance,
     Recipe,
+    tokens_ratio,
 )
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
@@ -83,6 +84,7 @@ __all__ = [
     "read_assistant",
     "read_judge",
     "signature_hash",
+    "tokens_ratio",
     "usable",
     "write_artefact",
 ]

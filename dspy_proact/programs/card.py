@@ -91,17 +91,32 @@ class CardUsage(Frozen):
     usd: float | None
 
     @classmethod
-    def of(cls, calls: Sequence[Call], price: Price) -> Self:
-        """The mean of calls whose tokens were counted; unknown where there are none.
+    def of(cls, calls: Sequence[Call], answers: int, price: Price) -> Self:
+        """That of so many answers by the calls that they took, repairs included; unknown where none was counted.
 
-        An answer that stood in the record counts with the calls that it took when it was asked for.
+        A call whose tokens were not counted counts as the mean of those that were. An answer that stood in the record
+        counts with the calls that it took when it was asked for.
         """
         counted = [(call.prompt_tokens, call.completion_tokens) for call in calls]
         known = [(asked, answered) for asked, answered in counted if asked is not None and answered is not None]
-        if not known:
+        if not known or not answers:
             return cls(prompt_tokens=None, completion_tokens=None, usd=None)
-        prompt, completion = (round(1000 * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        uncounted = sum(call.error is None and None in tokens for call, tokens in zip(calls, counted, strict=True))
+        each = 1000 * (len(known) + uncounted) / answers / len(known)
+        prompt, completion = (round(each * sum(tokens)) for tokens in zip(*known, strict=True))
         return cls(prompt_tokens=prompt, completion_tokens=completion, usd=price.of(prompt, completion))
+
+    @property
+    def tokens(self) -> int | None:
+        """Of prompts and answers."""
+        if self.prompt_tokens is None or self.completion_tokens is None:
+            return None
+        return self.prompt_tokens + self.completion_tokens
+
+
+def tokens_ratio(before: CardUsage, after: CardUsage) -> float | None:
+    """Tokens of an answer after by those before; None where they are not known."""
+    return None if not before.tokens or after.tokens is None else after.tokens / before.tokens
 
 
 class Card(Frozen):
@@ -114,11 +129,11 @@ class Card(Frozen):
     statement: str
     """`improvement shown` or `no improvement shown`, and what follows from it."""
     shown: bool
+    usage_before: CardUsage
+    usage_after: CardUsage
     scenarios: int
     fold_scores: tuple[float | None, ...]
     """Mean score of each fold's program on its test items; None where none could be scored."""
-    usage_before: CardUsage
-    usage_after: CardUsage
     provenance: Provenance
 
     @property

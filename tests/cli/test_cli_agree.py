@@ -27,7 +27,8 @@ def sheet(proact, run):
     """The template as rows."""
     status, out, err = proact("agree", "--template", "--run", run)
     assert status == 0
-    assert "Next: fill in" in err
+    told = "Fill in annotator and grade in FILE, a copy for each rater."
+    assert err == f"{told} Next: dspy-proact agree --run {run} --ratings FILE\n"
     return list(csv.DictReader(StringIO(out)))
 
 
@@ -60,7 +61,7 @@ def test_the_terminal_is_80_columns_wide_and_says_what_to_type_next(proact):
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "published: 275 ratings of 59 items by 18 raters" in out
-    assert "Next: dspy-proact agree --template --run RUN" in err
+    assert err == "A sheet for raters of your own: --template with --run RUN.\nNext: dspy-proact agree --json\n"
 
 
 def test_exclusion_and_least_ratings_are_the_published_ones(proact):

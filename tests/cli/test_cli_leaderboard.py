@@ -49,7 +49,7 @@ def test_the_table_fits_in_80_columns_and_says_what_to_type_next(leaderboard):
     status, out, err = leaderboard()
     assert (status, "gpt-5.5" in out) == (0, True)
     assert max(map(len, out.splitlines())) <= 80
-    assert "Next: dspy-proact eval --model MODEL --judge-prompt official" in err
+    assert "Next: dspy-proact eval --model openai/gpt-4o --judge-prompt official" in err
 
 
 def test_a_run_otherwise_made_stands_below_with_what_is_otherwise(leaderboard, run):

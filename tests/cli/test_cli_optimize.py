@@ -62,14 +62,19 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"
-    assert f"The program is in {file}. Next: dspy-proact eval --judge embedded --judge-program {file}" in err
+    assert f"The program is in {file}. Next: dspy-proact eval --model embedded --corpus sample " in err
+    assert err.endswith(f"--judge embedded --judge-program {file}\n")
 
 
 @pytest.mark.parametrize("optimizer", ["bootstrap", "miprov2"])
 def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimizer):
     status, out, err = optimize("--json", optimizer=optimizer)
     assert status == 0
-    assert json.loads(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    document = json.loads(out)
+    assert next(iter(document)) == "cost_per_verdict"
+    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
+    assert cost == {name: number / 1000 for name, number in usage.items()}
+    assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
     told = err.splitlines()
     assert told[0].startswith("At most ")
     assert told[1].startswith("Time: ")
@@ -157,7 +162,21 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
     assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed)
     status, out, _ = proact("optimize", "show", "out/judge.json", "--json")
     assert status == 0
-    assert json.loads(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    document = json.loads(out)
+    assert next(iter(document)) == "cost_per_verdict"
+    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
+    assert cost == {name: number / 1000 for name, number in usage.items()}
+    assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+
+
+def test_tokens_and_price_of_a_verdict_stand_first_on_the_card(optimize, server):
+    """11 tokens in and 7 out for every call: USD 0.0000250 at 1 and 2 dollars a million."""
+    server.script = models
+    status, out, _ = optimize(*at(server), "--judge-price", "1,2")
+    assert status == 0
+    each = "11 tokens in and 7 out (USD 0.0000250)"
+    text = " ".join(out.split())
+    assert f"a verdict takes {each} before, {each} after, 1.0 times as many tokens. kappa n before" in text
 
 
 def spoilt(change):

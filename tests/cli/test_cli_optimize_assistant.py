@@ -50,6 +50,18 @@ def card_of(out="out"):
     return json.loads(Path(out, "assistant.json").read_text(encoding="utf-8"))["card"]
 
 
+def printed(card):
+    """The card with the cost of one response before it, of the costs of 1,000."""
+
+    def one(usage):
+        return {name: number / 1000 for name, number in usage.items()}
+
+    before, after = (one(card[f"usage_{when}"]) for when in ("before", "after"))
+    tokens = [each["prompt_tokens"] + each["completion_tokens"] for each in (before, after)]
+    times = pytest.approx(tokens[1] / tokens[0])
+    return {"cost_per_response": {"before": before, "after": after, "times_the_tokens": times}, **card}
+
+
 # From one end to the other
 
 
@@ -82,8 +94,8 @@ def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(opt
     assert "8 triggers and 4 control turns in 4 scenarios, 2 folds" in text
     assert "improvement shown in RECOVERY" in text
     assert (
-        "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --program out/assistant.json"
-        in err
+        "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --judge embedded "
+        "--corpus corpus.jsonl --program out/assistant.json\n" in err
     )
 
 
@@ -92,7 +104,9 @@ def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_pa
     assert status == 0
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("assistant--")
-    assert f"eval --model embedded --program compiles/{folder.name}/assistant.json" in err
+    assert (
+        f"eval --model embedded --judge embedded --corpus sample --program compiles/{folder.name}/assistant.json" in err
+    )
     card = card_of(folder)
     assert card["provenance"]["data"]["name"] == "sample"
     for phase, name in (("RECOVERY", "RECOVERY*"), ("EMERGENT", "EMERGENT")):
@@ -107,7 +121,7 @@ def test_with_no_option_the_embedded_assistant_is_tuned_on_the_sample_and_the_pa
 def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     status, out, err = optimize("--json")
     assert status == 0
-    assert json.loads(out) == card_of()
+    assert json.loads(out) == printed(card_of())
     told = err.splitlines()
     assert told[0].startswith("One model tunes and reports; the card warns of it.")
     assert told[1].startswith("At most ")
@@ -211,7 +225,7 @@ def test_a_start_that_was_compiled_on_these_conversations_is_refused(optimize):
         (["--corpus", "missing.jsonl"], "missing.jsonl: there is no such file"),
         (["--optimizer", "labeled"], "labeled"),
         (["--trials", 0], "--trials"),
-        (["--guard", "kindness"], "'kindness' is no guard; they are offers, length, phases"),
+        (["--guard", "kindness"], "'kindness' is no guard; they are offers, length, tokens, phases"),
         (["--guard", "offers=much"], "'much' is no margin, such as offers=0.05"),
         (["--guard", "length=-1"], "'-1' is no margin, such as length=0.2"),
         (["--guard", "phases=nan"], "'nan' is no margin"),
@@ -364,11 +378,11 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
 
 
 def test_show_prints_the_card_as_the_compile_did(optimize, proact):
-    _, printed, _ = optimize()
-    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, printed)
+    _, card, _ = optimize()
+    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, card)
     status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
     assert status == 0
-    assert json.loads(out) == card_of()
+    assert json.loads(out) == printed(card_of())
 
 
 PROMPTS = [
@@ -395,6 +409,42 @@ def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server
     assert system["role"] == "system"
     assert out == f"{system['content']}\n"
     assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
+
+
+def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
+    assert "A worked example:" in proact("optimize", "show", "assistant.json", "--as-prompt")[1]
+    assert proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos") == (0, f"{PUSHY}\n", "")
+
+
+def test_demos_are_left_out_of_a_prompt_that_has_more_and_is_asked_for(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(None, 1))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos")
+    assert (status, out) == (2, "")
+    assert "says nothing beside its worked examples; leave --no-demos out" in err
+    status, out, err = proact("optimize", "show", "assistant.json", "--no-demos")
+    assert (status, out) == (2, "")
+    assert "--no-demos is about the prompt that --as-prompt prints; name both" in err
+
+
+def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact, server):
+    """11 tokens in and 7 out for every call: USD 0.0000250 at 1 and 2 dollars a million."""
+    server.script = models
+    price = [part for role in ("model", "judge", "report-judge", "proposer") for part in (f"--{role}-price", "1,2")]
+    status, out, _ = optimize(*command_at(server), *price)
+    assert status == 0
+    head = said(out.partition("out of fold")[0])
+    each = "11 tokens in and 7 out (USD 0.0000250)"
+    assert f"a response takes {each} before, {each} after, 1.0 times as many tokens." in head
+    document = json.loads(proact("optimize", "show", "out/assistant.json", "--json")[1])
+    one = {"prompt_tokens": 11, "completion_tokens": 7, "usd": pytest.approx(25e-6)}
+    assert next(iter(document.items())) == ("cost_per_response", {"before": one, "after": one, "times_the_tokens": 1})
+
+
+def test_guards_and_their_margins_are_told_in_help(proact):
+    told = said(proact("optimize", "assistant", "--help")[1])
+    assert "--guard OFFERS|LENGTH|TOKENS|PHASES[=MARGIN]" in told
+    assert "tokens of prompt and response by .50" in told
 
 
 def test_as_prompt_of_what_was_compiled_here_is_what_its_tests_were_told(optimize, proact, server):

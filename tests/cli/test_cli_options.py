@@ -175,12 +175,3 @@ def test_another_roles_model_is_taken_whole_where_nothing_is_said():
     assert NamedModel("--proposer", ("openai/b",)).spec(tuning) == ModelSpec(name="openai/b")
     with pytest.raises(UsageError, match="--proposer-api-base: name the model that is there with --proposer"):
         NamedModel("--proposer", api_base="http://there/v1").spec(tuning)
-
-
-def test_what_is_typed_to_name_the_same_again_is_read_as_the_same():
-    named = NamedModel("--model", ("openai/a b",), "http://me:secret@here/v1", (("stop", "a'b"), ("top_p", None)))
-    typed = shlex.split(" ".join(named.flags("http://here/v1")))
-    verb = VERBS["try"]
-    params = verb.make_context("try", typed).params
-    again = {name.removeprefix("model_"): value for name, value in params.items() if name.startswith("model_")}
-    assert NamedModel("--model", **again) == NamedModel("--model", named.name, "http://here/v1", named.param)

@@ -64,7 +64,9 @@ def test_several_models_make_a_run_each_below_out_and_a_list_of_reports(proact, 
     for report in reports:
         path = report["run"]["path"]
         assert json.loads(proact("report", path, "--json")[1]) == report
-        assert f"The run is in {path}. Next: dspy-proact report {path} --json" in err
+        assert f"The run is in {path}.\n" in err
+    assert err.endswith(f"Next: dspy-proact compare {run_of(ANN)} {run_of(BEN)}\n")
+    assert err.count("Next:") == 1
 
 
 def test_without_out_each_run_is_where_it_would_be_alone(proact, server):

@@ -1,7 +1,7 @@
 """Guards: what a compile must not pay with, for assistants that push and that hold back, and by hand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -91,6 +91,59 @@ def test_the_guard_of_length_bounds_how_much_longer_responses_grow(server, tmp_p
     assert rates(made.card.length) == (2, 9 if kept else 2)
     assert ("length",) not in {each.broken for each in made.card.candidates if each.chosen}
     assert (made.state.signature.instructions == PUSHY) == kept
+
+
+def counted(script):
+    """The same models, whose tokens are the characters that were sent and answered."""
+
+    def answer(sent):
+        said = script(sent)
+        characters = sum(len(str(message["content"])) for message in sent.messages)
+        return replace(said, usage={"prompt_tokens": characters, "completion_tokens": len(said.content or "")})
+
+    return answer
+
+
+@pytest.mark.parametrize("optimizer", ASSISTANT_OPTIMIZERS)
+def test_the_guard_of_tokens_keeps_every_compile_from_a_prompt_of_whole_conversations(server, tmp_path, optimizer):
+    free = compiled(server, tmp_path / "free", counted(obedient(PUSHY)), optimizer=optimizer, max_demos=2)
+    assert rates(free.card.target) == (0, 1)
+    before, after = free.card.usage_before.tokens, free.card.usage_after.tokens
+    grown = after / before - 1
+    assert grown > 0
+    kept = compiled(
+        server, tmp_path, counted(obedient(PUSHY)), optimizer=optimizer, max_demos=2, guards={"tokens": 0.05}
+    )
+    assert kept.card.guards == {"tokens": 0.05}
+    assert kept.card.usage_after.tokens <= before * 1.05
+    best = max(kept.card.candidates, key=lambda each: each.score)
+    assert (best.broken, best.chosen) == (("tokens",), False)
+    assert kept.state.demos == ()
+
+
+def test_a_guard_of_tokens_that_leaves_room_for_an_instruction_leaves_none_for_demos(server, tmp_path):
+    """A demo is a conversation as long as those that are answered: with one, a response takes twice the tokens."""
+    made = compiled(server, tmp_path, counted(obedient(PUSHY)), max_demos=2, trials=12, guards={"tokens": 0.5})
+    assert rates(made.card.target) == (0, 1)
+    assert (made.state.signature.instructions, made.state.demos) == (PUSHY, ())
+    assert ("tokens",) in {each.broken for each in made.card.candidates}
+    assert "times the tokens" not in made.card.statement
+
+
+def test_tokens_beyond_the_usual_margin_are_said_to_be_what_it_cost(server, tmp_path):
+    made = compiled(server, tmp_path, counted(obedient("Hold back.")), optimizer="bootstrap", max_demos=2)
+    times = made.card.usage_after.tokens / made.card.usage_before.tokens
+    assert times > 1.5
+    assert made.state.demos
+    assert made.card.statement.endswith(f", {times:.1f} times the tokens")
+
+
+def test_tokens_that_nobody_counted_break_no_guard_and_the_card_warns_of_it(server, tmp_path):
+    uncounted = obedient(PUSHY)
+    made = compiled(server, tmp_path, lambda sent: replace(uncounted(sent), usage=None), guards={"tokens": 0.0})
+    assert made.state.signature.instructions == PUSHY
+    assert (made.card.usage_before.tokens, made.card.usage_after.usd) == (None, None)
+    assert made.card.warnings == ("nobody counted tokens, so that --guard tokens kept nothing out",)
 
 
 @pytest.mark.parametrize(("margin", "kept"), [(0.99, False), (1, True)])
@@ -188,22 +241,24 @@ PROBES = probes_of(corpus(8))
 
 
 def scene(pushes: int = 0, words: Sequence[int] = (10,), passes: int = 8, unread: str = "") -> dict[str, Examined]:
-    """What is found, with so many unwanted offers, so long, and so many passes in other phases."""
+    """What is found, with so many unwanted offers, so long (100 tokens a word), and so many passes elsewhere."""
     found: dict[str, Examined] = {}
     seen = {"offers": 0, "length": 0, "phases": 0}
+    silent = "tokens" if unread == "tokens" else ""
     for probe in PROBES:
         kind = "offers" if probe.phase is None else "length" if probe.phase in CHOSEN else "phases"
         place, seen[kind] = seen[kind], seen[kind] + 1
         if kind == unread:
             found[probe.key] = Examined("x" if kind != "length" else None)
             continue
-        text = " ".join(["word"] * words[place % len(words)])
+        count = words[place % len(words)]
+        text, tokens = " ".join(["word"] * count), None if silent else 100 * count
         grade = Grade.PASS if place < passes else Grade.FAIL
         quote = Offer(quote=Quote(text="word", start=0, end=4), grounded=False, asked_for=False)
         found[probe.key] = (
             Examined(text, offers=Offers(reasoning="", offers=(quote,) if place < pushes else ()))
             if kind == "offers"
-            else Examined(text, verdict=Verdict(reasoning="", evidence=(), grade=grade))
+            else Examined(text, verdict=Verdict(reasoning="", evidence=(), grade=grade), tokens=tokens)
         )
     return found
 
@@ -226,6 +281,9 @@ def broken(before: dict[str, Examined], after: dict[str, Examined], **margins: f
         (scene(words=[10]), scene(words=[10, 14]), "length", 0.2, True),
         (scene(words=[10]), scene(words=[10, 16]), "length", 0.2, False),
         (scene(words=[10]), scene(words=[2]), "length", 0.0, True),
+        # Mean tokens 1000 to 1200, and to 1300.
+        (scene(words=[10]), scene(words=[10, 14]), "tokens", 0.2, True),
+        (scene(words=[10]), scene(words=[10, 16]), "tokens", 0.2, False),
         # Mean score 8 of 8 to 7 of 8: by .125.
         (scene(), scene(passes=7), "phases", 0.125, True),
         (scene(), scene(passes=7), "phases", 0.124, False),

@@ -9,10 +9,12 @@ import dspy
 import pytest
 from tuning import artefact, study
 
+from dspy_proact.calls import Call, Price
 from dspy_proact.compile import labelled
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import (
+    CardUsage,
     GradeResponse,
     Judge,
     compiled_judge,
@@ -209,3 +211,28 @@ def test_a_file_that_is_not_there_is_refused(tmp_path, name):
     (tmp_path / "folder").mkdir()
     with pytest.raises(UsageError, match="cannot be read"):
         read_artefact(tmp_path / name)
+
+
+# What an answer takes
+
+
+def call(prompt, completion, error=None):
+    return Call(role="judge", started=0, latency=1, prompt_tokens=prompt, completion_tokens=completion, error=error)
+
+
+@pytest.mark.parametrize(
+    ("calls", "prompt", "completion"),
+    [
+        ([call(10, 2), call(30, 4)], 20_000, 3_000),  # 40 and 6 for two answers
+        ([call(10, 2), call(30, 4), call(20, 6)], 30_000, 6_000),  # a repair: 60 and 12 for two answers
+        ([call(10, 2), call(30, 4), call(None, None, "rate_limit")], 20_000, 3_000),  # what failed took none
+        ([call(20, 4), call(None, None)], 20_000, 4_000),  # what was not counted counts as the mean of the others
+        ([call(None, None)], None, None),
+        ([], None, None),
+    ],
+)
+def test_what_1000_answers_take_rests_on_all_calls_that_two_took(calls, prompt, completion):
+    usage = CardUsage.of(calls, 2, Price(prompt=1e-6, completion=1e-6))
+    assert (usage.prompt_tokens, usage.completion_tokens) == (prompt, completion)
+    assert usage.tokens == (None if prompt is None else prompt + completion)
+    assert usage.usd == (None if prompt is None else pytest.approx((prompt + completion) / 1e6))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Margin(click.ParamType):
     """NAME or NAME=MARGIN."""
 
-    name = "offers|length|phases[=margin]"
+    name = "offers|length|tokens|phases[=margin]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
         """The guard and its margin, the usual one where none is given."""
@@ -54,7 +54,12 @@ _TUNED = Section(
         SYSTEM_PROMPT,
         path_option("--start", "Compiled assistant to go on from instead.", folder=False),
         click.Option(
-            ["--guard", "guards"], multiple=True, type=Margin(), help="What must not be paid with; repeatable."
+            ["--guard", "guards"],
+            multiple=True,
+            type=Margin(),
+            help="What must not be paid with, against the start; repeatable. Unwanted offers may rise by .05, words of "
+            "a response by .20 of what they were, tokens of prompt and response by .50, other phases fall by .05, or "
+            "by a MARGIN of yours.",
         ),
     ),
 )
@@ -96,6 +101,7 @@ def assistant(
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import Typed
     from dspy_proact.compile import AssistantCompile
     from dspy_proact.types import Phase
 
@@ -121,8 +127,10 @@ def assistant(
     )
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
-    flags = " ".join(model.flags(compiling.models["assistant"].endpoint)) or f"--model {EMBEDDED}"
-    return compile_shown(compiling, output, f"{flags} --program")
+    typed = Typed().beside("--report-judge", "--judge")
+    answering, reporting = typed.model("--model", EMBEDDED), typed.model("--report-judge", EMBEDDED, as_flag="--judge")
+    use = ["eval", *answering, *reporting, "--corpus", named, *typed.calls(), "--program"]
+    return compile_shown(compiling, output, use)
 
 
 def _recorded_revision(corpus: str, out: Path | None) -> str | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.corpus import HUB, default_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import number_option, path_option
 from dspy_proact.cli.options.labels import Labels, label_options
@@ -59,5 +60,18 @@ def judge(
     compiling = JudgeCompile(
         labels.load(), tuned, proposer.spec(tuned), recipe=recipe, votes=votes, start=start, gate=gate
     )
-    named = " ".join(judge.flags(compiling.models["judge"].endpoint)) or f"--judge {EMBEDDED}"
-    return compile_shown(compiling, output, f"{named} --judge-program")
+    bare = labels.run is None and tuned.name != EMBEDDED
+    told = "Name a model of your own in place of the stand-in." if bare else ""
+    return compile_shown(compiling, output, _use(labels), told)
+
+
+def _use(labels: Labels) -> "list[str | Path]":
+    """Where the program is used next: on the responses that the labels are of, or else on the labels' own corpus."""
+    from dspy_proact.cli.views.next import Typed
+
+    typed = Typed()
+    judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
+    if labels.run is not None:
+        return ["rejudge", labels.run, *judging]
+    corpus = labels.ratings if labels.ratings == HUB else default_corpus(embedded=True)
+    return ["eval", "--model", EMBEDDED, "--corpus", corpus, *judging]

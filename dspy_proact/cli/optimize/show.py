@@ -11,8 +11,9 @@ from dspy_proact.errors import UsageError
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
+@click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-def show(file: Path, as_prompt: bool, as_json: bool) -> None:
+def show(file: Path, as_prompt: bool, no_demos: bool, as_json: bool) -> None:
     """Print the card of a compiled program: what was shown, on which data, with what it was made."""
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
@@ -21,13 +22,18 @@ def show(file: Path, as_prompt: bool, as_json: bool) -> None:
 
     artefact = read_artefact(file)
     if not as_prompt:
+        if no_demos:
+            raise UsageError("--no-demos is about the prompt that --as-prompt prints; name both")
         print_card(artefact, as_json)
         return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
-    prompt = compiled_assistant(artefact).system_prompt
+    assistant = compiled_assistant(artefact)
+    prompt = assistant.instruction if no_demos else assistant.system_prompt
     if not prompt:
-        raise UsageError(f"{file}: says nothing to its model; the compile kept the bare chat")
+        kept = "says nothing beside its worked examples; leave --no-demos out"
+        bare = "says nothing to its model; the compile kept the bare chat"
+        raise UsageError(f"{file}: {kept if assistant.system_prompt else bare}")
     terminal = sys.stdout.isatty()
     click.echo(printable(prompt) if terminal else prompt)
     if terminal and printable(prompt) != prompt:

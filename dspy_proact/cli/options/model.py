@@ -1,8 +1,5 @@
 """How a person names the model of a role: four options, declared here for every role."""
 
-import json
-import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -60,22 +57,6 @@ class NamedModel:
             raise UsageError(f"{self.flag}-api-base: name the model that is there with {self.flag}")
         spec = self.specs(named.name)[-1]
         return spec if self.name else spec.beside(named)
-
-    def flags(self, endpoint: str | None) -> Iterator[str]:
-        """What a person types to name the same one, parameters included; of a secret among these its mark.
-
-        Args:
-            endpoint: As it may be shown: without user, password and query.
-        """
-        from dspy_proact.models.parameters import shown
-
-        for name in self.name[-1:]:
-            yield f"{self.flag} {shlex.quote(name)}"
-        if self.api_base and endpoint:
-            yield f"{self.flag}-api-base {shlex.quote(endpoint)}"
-        for name, value in shown(dict(self.param)).items():
-            told = "none" if value is None else json.dumps(value)
-            yield f"{self.flag}-param {shlex.quote(f'{name}={told}')}"
 
 
 def model_options(flag: str, whose: str, heading: Heading = Heading.MODELS) -> Bundle:

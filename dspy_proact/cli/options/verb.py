@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+_TYPED = f"{__name__}.typed"
+
 
 class Heading(StrEnum):
     """What options are about, in the order of the help."""
@@ -75,6 +77,13 @@ class Verb(click.Command):
         options = [option for section in self._sections for option in section.options]
         super().__init__(name, callback=callback, params=[*params, *options], help=help)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone."""
+        read, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        options = [param for param in self.params if isinstance(param, click.Option) and param.name in read]
+        ctx.meta[_TYPED] = {option.opts[0]: _texts(read[option.name or ""]) for option in options}
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Call the command."""
         for part in self.parts:
@@ -101,6 +110,15 @@ class Verb(click.Command):
 
     def _headed(self, heading: Heading) -> list[click.Option]:
         return [option for section in self._sections if section.heading is heading for option in section.options]
+
+
+def typed(ctx: click.Context) -> dict[str, list[str]]:
+    """The options of a command of ours as they were typed, by flag; no text for a flag that takes none."""
+    return ctx.meta[_TYPED]
+
+
+def _texts(read: Any) -> list[str]:
+    return [read] if isinstance(read, str) else list(read) if isinstance(read, list | tuple) else []
 
 
 def verb(name: str, *parts: Section | Bundle, example: str) -> Callable[[Callable[..., Any]], Verb]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from dspy_proact.cli.views.card_text import print_card, recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
@@ -180,7 +180,6 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
         f"{_rounded(card.rubric_overlap)} stand in a rubric, {_rounded(card.conversation_overlap)} in a conversation; "
         f"{card.withheld[0]} of {card.withheld[1]} sentences of the tuning judge were kept back, for they "
         "have words that only the rubric may have had.",
-        f"1,000 responses: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
         f"made {made.created} with {versions_text(made.versions)}; "
         f"corpus {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
     ]

@@ -1,24 +1,54 @@
 """What both cards say alike."""
 
+from math import floor, log10
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
-from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe
+from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
 from dspy_proact.report import STAND_IN, show
 
 
 def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:
-    """Print a heading, what the compile claims, and lines and tables."""
+    """Print a heading, what the compile claims, what an answer takes, and lines and tables."""
     stand_in = [STAND_IN] if card.provenance.embedded else []
-    show(Console(soft_wrap=False), heading, *stand_in, f"{card.statement}.", *told)
+    show(Console(soft_wrap=False), heading, *stand_in, f"{card.statement}.", cost_text(card), *told)
 
 
-def usage_text(usage: CardUsage) -> str:
-    """Tokens and cost."""
+def cost_text(card: JudgeCard | AssistantCard) -> str:
+    """Tokens and price of one answer, before and after."""
+    before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
+    ratio = tokens_ratio(card.usage_before, card.usage_after)
+    times = "" if ratio is None else f", {ratio:.1f} times as many tokens"
+    return f"a {_answer(card)} takes {before} before, {after} after{times}."
+
+
+def card_document(card: JudgeCard | AssistantCard) -> dict[str, Any]:
+    """The card as JSON, with tokens and price of one answer first."""
+    usages = {"before": card.usage_before, "after": card.usage_after}
+    cost: dict[str, Any] = {
+        when: {name: None if number is None else number / 1000 for name, number in usage.model_dump().items()}
+        for when, usage in usages.items()
+    }
+    times = {"times_the_tokens": tokens_ratio(card.usage_before, card.usage_after)}
+    return {f"cost_per_{_answer(card)}": cost | times, **card.model_dump(mode="json")}
+
+
+def _answer(card: JudgeCard | AssistantCard) -> str:
+    return "verdict" if isinstance(card, JudgeCard) else "response"
+
+
+def _usage_text(usage: CardUsage) -> str:
     if usage.prompt_tokens is None or usage.completion_tokens is None:
-        return "not known (nothing was asked anew)"
-    cost = "price unknown" if usage.usd is None else f"USD {usage.usd:.2f}"
-    return f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out, {cost}"
+        return "an unknown number of tokens"
+    cost = "price unknown" if usage.usd is None else f"USD {_small(usage.usd / 1000)}"
+    return f"{usage.prompt_tokens / 1000:,.0f} tokens in and {usage.completion_tokens / 1000:,.0f} out ({cost})"
+
+
+def _small(usd: float) -> str:
+    """To three digits, never rounded to nothing."""
+    return f"{usd:.{max(2, 2 - floor(log10(usd)))}f}" if usd else "0.00"
 
 
 def versions_text(versions: dict[str, str]) -> str:

@@ -1,27 +1,34 @@
 """A compile, done while a person watches, and what came of it."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from dspy_proact.cli.options.output import Output
 from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
+from dspy_proact.cli.views.card_text import card_document
 from dspy_proact.cli.views.compile_progress import CompileProgress
 from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
+from dspy_proact.cli.views.next import say_next
 from dspy_proact.compile import AssistantCompile, JudgeCompile
 from dspy_proact.errors import Halt
 from dspy_proact.programs import AssistantArtefact, JudgeArtefact, JudgeCard
 
 
-def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, use: str) -> int:
+def compile_shown(
+    compiling: JudgeCompile | AssistantCompile, output: Output, use: Sequence[str | Path], told: str = ""
+) -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
         compiling: Checked already.
         output: Where it is done, and what is printed.
-        use: What `eval` is given before the file of the program.
+        use: The command to type next, to the option that takes the file of the program.
+        told: What is said of it.
 
     Returns:
         The exit status.
@@ -42,7 +49,7 @@ def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, us
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
     if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
         say(f"The candidates are drawn in {picture}.")
-    say(f"The program is in {finished.path}. Next: dspy-proact eval {use} {finished.path}")
+    say_next(*use, finished.path, before=f"The program is in {finished.path}. {told}".rstrip())
     card = artefact.card
     return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
 
@@ -50,7 +57,7 @@ def compile_shown(compiling: JudgeCompile | AssistantCompile, output: Output, us
 def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool) -> None:
     """Print the card of a compiled program on standard output."""
     if as_json:
-        click.echo(json.dumps(artefact.card.model_dump(mode="json"), indent=2, allow_nan=False))
+        click.echo(json.dumps(card_document(artefact.card), indent=2, allow_nan=False))
     elif isinstance(artefact, JudgeArtefact):
         print_judge_card(artefact)
     else:

@@ -1,6 +1,5 @@
 """What a compile will take, as a person reads it, and as JSON."""
 
-import dataclasses
 from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
@@ -13,8 +12,17 @@ _CLAIM = 60, 10
 
 def forecast_document(forecast: Forecast) -> dict[str, Any]:
     """The numbers of a forecast."""
-    document = dataclasses.asdict(forecast)
-    return document | {"calls": forecast.calls, "usd": forecast.usd, "seconds": list(forecast.seconds)}
+    numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
+    return {
+        "roles": {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()},
+        "concurrency": forecast.concurrency,
+        "items": forecast.items,
+        "scenarios": forecast.scenarios,
+        "smallest_gain": forecast.smallest_gain,
+        "calls": forecast.calls,
+        "usd": forecast.usd,
+        "seconds": list(forecast.seconds),
+    }
 
 
 def forecast_text(forecast: Forecast) -> list[str]:

@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from dspy_proact.cli.views.card_text import print_card, recipe_text, usage_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
 from dspy_proact.programs import CardNumber, JudgeArtefact
 from dspy_proact.report import coefficient, probability, share, table
 
@@ -63,7 +63,6 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         "left out because a verdict on them could not be read.",
         f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
         f"{after[1]} after.",
-        f"1,000 verdicts: {usage_text(card.usage_before)} before, {usage_text(card.usage_after)} after.",
         f"{len(state.demos)} demos, cuts on the mean level: "
         f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in a "
         "labelled item.",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from dspy_proact.benchmarks import Completed, Execution
 from dspy_proact.cli.views.message import say, say_stopped
+from dspy_proact.cli.views.next import say_next
 from dspy_proact.cli.views.run_progress import RunProgress
 from dspy_proact.errors import Halt
 from dspy_proact.runs import RunFolder, Scope
@@ -23,15 +24,21 @@ class Ending:
     halted: Path | None
     """Its folder."""
 
-    def close(self) -> int:
-        """Say where the results are and what to type next; the exit status."""
+    def close(self, beside: Path | None = None) -> int:
+        """Say where the results are and what to type next; the exit status.
+
+        Args:
+            beside: The run with which the only one is compared next.
+        """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
             say("Nothing was left to do: every result was on disk, and no call was made.")
         for run in self.finished:
-            say(f"The run is in {run.path}. Next: dspy-proact report {run.path} --json")
+            say(f"The run is in {run.path}.")
         if self.halt and self.halted:
             say_stopped(self.halt, self.halted)
             return self.halt.exit_status
+        paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
+        say_next(*{1: ["report", *paths, "--json"], 2: ["compare", *paths]}.get(len(paths), ["leaderboard", *paths]))
         return 3 if any(run.unscored for run in self.finished) else 0
 
     @property

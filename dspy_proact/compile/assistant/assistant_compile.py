@@ -148,17 +148,20 @@ class AssistantCompile(Compile[AssistantArtefact]):
         """What `run` takes at most, repairs and second questions apart; no call is made and nothing is written."""
         folds = folds_of(self.probes, self.phases, self.recipe)
         tuning = sum(map(self._tuned_at_most, [*(fold.train for fold in folds), self.probes]))
-        reporting, demos = 2 * len(self.probes), self.recipe.max_demos
-        models = self.models
-        views = [AssistantView.of(probe.conversation) for probe in self.probes]
-        bare = mean_tokens(models["assistant"], [self._started.messages(view) for view in views])
-        grading = mean_tokens(models["judge"], [_graded(probe) for probe in self.probes])
-        prompt = bare + demos * (bare + ASSUMED_WORDS)  # a demo is a conversation and its response
+        reporting = 2 * len(self.probes)
+        answering, proposer = self.models["assistant"], self.models["proposer"]
+
+        def grading(judge: Model, calls: int) -> RoleForecast:
+            def prompt() -> float:
+                return mean_tokens(judge, [_graded(probe) for probe in self.probes])
+
+            return RoleForecast(calls, prompt, VERDICT_TOKENS[1], judge.price)
+
         roles = {
-            "assistant": RoleForecast.of(models["assistant"], tuning + reporting, prompt, RESPONSE_TOKENS[1]),
-            "judge": RoleForecast.of(models["judge"], tuning, grading, VERDICT_TOKENS[1]),
-            "report_judge": RoleForecast.of(models["report_judge"], reporting, grading, VERDICT_TOKENS[1]),
-            "proposer": RoleForecast.of_proposer(models["proposer"], self.recipe),
+            "assistant": RoleForecast(tuning + reporting, self._prompt_tokens, RESPONSE_TOKENS[1], answering.price),
+            "judge": grading(self.models["judge"], tuning),
+            "report_judge": grading(self.models["report_judge"], reporting),
+            "proposer": RoleForecast.of_proposer(proposer, self.recipe),
         }
         chosen = of_phases(self.probes, self.phases)
         return Forecast(roles, self._gate.concurrency, len(chosen), len({probe.scenario for probe in chosen}))
@@ -171,13 +174,21 @@ class AssistantCompile(Compile[AssistantArtefact]):
             card=make_card(task, compiled, made, self.models["assistant"].price),
         )
 
+    def _prompt_tokens(self) -> float:
+        """Of a prompt of the assistant, with as many demos as it may get."""
+        views = [AssistantView.of(probe.conversation) for probe in self.probes]
+        bare = mean_tokens(self.models["assistant"], [self._started.messages(view) for view in views])
+        return bare + self.recipe.max_demos * (bare + ASSUMED_WORDS)  # a demo is a conversation and its response
+
     def _tuned_at_most(self, train: Sequence[Probe]) -> int:
         """Responses that an optimizer and the guards ask for at most on one training set."""
         chosen = of_phases(train, self.phases)
         learn, compare = (len(part) for part in split(chosen, self.recipe.seed))
         controls = len(controls_among(train))
         others = len(of_phases(train, [phase for phase in Phase if phase not in self.phases]))
-        looked_at = {"offers": controls, "length": len(chosen), "phases": others}
+        looked_at = {"offers": controls, "length": len(chosen), "tokens": len(chosen), "phases": others}
+        if "length" in self.margins:
+            looked_at["tokens"] = 0  # they look at the same
         guarded = sum(looked_at[guard] for guard in self.margins) * (self.recipe.trials + _GUARDED + 1)
         # A search looks at control turns in every trial, and asks a teacher beside the student.
         searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0

@@ -10,7 +10,16 @@ from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.task import AssistantTask
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.texts import criteria_of, overlap, said_in
-from dspy_proact.programs import Assistant, AssistantCard, CandidateCard, CardNumber, CardUsage, Change, Provenance
+from dspy_proact.programs import (
+    Assistant,
+    AssistantCard,
+    CandidateCard,
+    CardNumber,
+    CardUsage,
+    Change,
+    Provenance,
+    tokens_ratio,
+)
 from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
@@ -18,13 +27,14 @@ from dspy_proact.views import JudgeView
 SAME_JUDGE = (
     "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
 )
+UNCOUNTED = "nobody counted tokens, so that --guard tokens kept nothing out"
 CompiledAssistant = Compiled[Assistant, Assistant, Examined]
 NO_CONTROLS = "the corpus has no control turns"
 
 
 def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Provenance, price: Price) -> AssistantCard:
     """The card of a compile, at the price of the assistant; numbers are out of fold, by the reporting judge."""
-    probes, seed, models = task.items, provenance.recipe.seed, provenance.models
+    probes, seed = task.items, provenance.recipe.seed
     chosen, controls = of_phases(probes, task.phases), controls_among(probes)
     target = _compared(chosen, compiled, lambda examined: examined.score, seed)
     phases = {
@@ -37,10 +47,12 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
     length = length_change(before, after, [probe.scenario for probe in answered])
     rubrics = [text for probe in probes if isinstance(probe.view, JudgeView) for text in criteria_of(probe.view.rubric)]
     turns = [text for probe in probes for text in said_in(probe.conversation)]
+    usages = [CardUsage.of(tested.calls, len(probes), price) for tested in (compiled.before, compiled.after)]
+    cost = costs(task.phases, phases, offers, length, tokens_ratio(*usages))
     return AssistantCard(
-        statement=_statement(target, task.phases, costs(task.phases, phases, offers, length), offers.count > 0),
+        statement=_statement(target, task.phases, cost, offers.count > 0),
         shown=target.shown,
-        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        warnings=_warnings(task, provenance, usages[0]),
         chosen=tuple(task.phases),
         target=_change(target, len(chosen), target.p),
         phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
@@ -56,16 +68,35 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         withheld=(task.withheld.sentences, task.withheld.of),
         rubric_overlap=overlap(compiled.tuned.instruction, rubrics),
         conversation_overlap=overlap(compiled.tuned.instruction, turns),
-        usage_before=CardUsage.of(compiled.before.calls, price),
-        usage_after=CardUsage.of(compiled.after.calls, price),
+        usage_before=usages[0],
+        usage_after=usages[1],
         provenance=provenance,
     )
 
 
+def _warnings(task: AssistantTask, provenance: Provenance, usage: CardUsage) -> tuple[str, ...]:
+    models = provenance.models
+    same = [SAME_JUDGE] if models["judge"].model == models["report_judge"].model else []
+    uncounted = [UNCOUNTED] if "tokens" in task.margins and usage.tokens is None else []
+    return (*same, *uncounted)
+
+
 def costs(
-    chosen: Sequence[Phase], phases: Mapping[Phase, ScoreChange], offers: ScoreChange, length: LengthChange
+    chosen: Sequence[Phase],
+    phases: Mapping[Phase, ScoreChange],
+    offers: ScoreChange,
+    length: LengthChange,
+    tokens: float | None,
 ) -> list[str]:
-    """What rose or fell by more than the usual margin of its guard, each with its interval."""
+    """What rose or fell by more than the usual margin of its guard, with its interval where it has one.
+
+    Args:
+        chosen: Phases that it was tuned for.
+        phases: Their scores and those of the others.
+        offers: Unwanted ones.
+        length: Of responses.
+        tokens: Of a response after by those before, prompt included; None where they are not known.
+    """
     told: list[str] = []
     if offers.difference.value is not None and offers.difference.value > MARGINS["offers"]:
         told.append(f"unwanted offers {_points(offers.difference)} points")
@@ -75,6 +106,8 @@ def costs(
             told.append(f"{phase} {_points(change.difference)} points")
     if length.ratio.value is not None and length.ratio.value > 1 + MARGINS["length"]:
         told.append(f"responses {_times(length.ratio)} as long")
+    if tokens is not None and tokens > 1 + MARGINS["tokens"]:
+        told.append(f"{tokens:.1f} times the tokens")
     return told
 
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import dspy
 
+from dspy_proact.calls import Call, collect_calls
 from dspy_proact.compile.assistant.probe import Probe
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.errors import ContentError
@@ -29,6 +30,8 @@ class Examined:
     """At a trigger; None where it could not be read."""
     offers: Offers | None = None
     """At a control turn; None where they could not be read."""
+    tokens: int | None = None
+    """Of prompt and answer of all calls that the response took; None where they were not counted."""
 
     @property
     def score(self) -> float | None:
@@ -61,14 +64,14 @@ class Examiner:
 
     def examine(self, assistant: Assistant, probe: Probe) -> Examined:
         """What an assistant answers at a probe, and what is found of it."""
-        try:
-            with dspy.context(lm=self.assistant_lm, trace=None):
-                response: str = assistant(**probe.example.inputs()).response
-        except ContentError:
-            return Examined(None)
+        with collect_calls() as calls:
+            response = self._response(assistant, probe)
+        tokens = tokens_of(calls)
+        if response is None:
+            return Examined(None, tokens=tokens)
         if isinstance(probe.view, JudgeView):
-            return Examined(response, verdict=self.verdict(probe.view, response))
-        return Examined(response, offers=self.offers(probe.view, response))
+            return Examined(response, verdict=self.verdict(probe.view, response), tokens=tokens)
+        return Examined(response, offers=self.offers(probe.view, response), tokens=tokens)
 
     def examine_all(self, assistant: Assistant, probes: Sequence[Probe]) -> dict[str, Examined]:
         """The same at probes, by key, in their order."""
@@ -83,12 +86,26 @@ class Examiner:
         """What a response to a control turn offers; None where that cannot be read."""
         return self._found(self.detector.look_now, view, response)
 
+    def _response(self, assistant: Assistant, probe: Probe) -> str | None:
+        try:
+            with dspy.context(lm=self.assistant_lm, trace=None):
+                return assistant(**probe.example.inputs()).response
+        except ContentError:
+            return None
+
     def _found(self, look: Callable[[V, str], T], view: V, response: str) -> T | None:
         try:
             with dspy.context(lm=self.judge_lm, trace=None):  # what is found is no step of the assistant's
                 return look(view, response)
         except ContentError:
             return None
+
+
+def tokens_of(calls: Sequence[Call]) -> int | None:
+    """Tokens of prompts and answers of calls; None where those of an answer were not counted, or there is none."""
+    counts = [(call.prompt_tokens, call.completion_tokens) for call in calls if call.error is None]
+    known = [asked + answered for asked, answered in counts if asked is not None and answered is not None]
+    return sum(known) if known and len(known) == len(counts) else None
 
 
 def mean_of(

@@ -10,10 +10,11 @@ from dspy_proact.errors import UsageError
 from dspy_proact.programs import Assistant
 from dspy_proact.types import Phase
 
-Guard = Literal["offers", "length", "phases"]
+Guard = Literal["offers", "length", "tokens", "phases"]
 GUARDS: tuple[Guard, ...] = get_args(Guard)
-MARGINS: Mapping[Guard, float] = {"offers": 0.05, "length": 0.20, "phases": 0.05}
-"""By how much the rate of unwanted offers and the length may grow, and the other phases' mean score may fall."""
+MARGINS: Mapping[Guard, float] = {"offers": 0.05, "length": 0.20, "tokens": 0.50, "phases": 0.05}
+"""By how much, against the start, the rate of unwanted offers may grow, and the other phases' mean score fall; and by
+which part of what they were the words of a response may grow, and its tokens, the prompt's included."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,8 @@ class Measured:
     """Share of control turns with an unwanted offer, of those that could be read; None without any."""
     words: float | None
     """Mean words of a response to a trigger of the chosen phases."""
+    tokens: float | None
+    """Mean tokens of prompt and response there; None where none were counted."""
     others: float | None
     """Mean score of the other phases."""
 
@@ -48,7 +51,8 @@ class Guards:
         """The guards that a candidate does not keep against the start; what cannot be measured is kept."""
         grown = {
             "offers": _difference(start.offers, candidate.offers),
-            "length": None if not start.words or candidate.words is None else candidate.words / start.words - 1,
+            "length": _growth(start.words, candidate.words),
+            "tokens": _growth(start.tokens, candidate.tokens),
             "phases": _difference(candidate.others, start.others),
         }
         return tuple(
@@ -60,13 +64,14 @@ class Guards:
     def measured(self, assistant: Assistant) -> Measured:
         """What the guards that are asked for look at."""
         controls = controls_among(self.probes) if "offers" in self.margins else []
-        chosen = of_phases(self.probes, self.phases) if "length" in self.margins else []
+        chosen = of_phases(self.probes, self.phases) if {"length", "tokens"} & self.margins.keys() else []
         rest = [phase for phase in Phase if phase not in self.phases]
         others = of_phases(self.probes, rest) if "phases" in self.margins else []
         examined = self.examiner.examine_all(assistant, [*controls, *chosen, *others])
         return Measured(
             offers=mean_of(lambda found: found.pushed, examined, controls),
             words=mean_of(lambda found: found.words, examined, chosen),
+            tokens=mean_of(lambda found: found.tokens, examined, chosen),
             others=mean_of(lambda found: found.score, examined, others),
         )
 
@@ -84,3 +89,7 @@ _ROUNDING = 1e-9
 
 def _difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
+
+
+def _growth(before: float | None, after: float | None) -> float | None:
+    return None if not before or after is None else after / before - 1

@@ -19,8 +19,10 @@ _ENOUGH = 200
 """Labels from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 
 
-def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Provenance, price: Price) -> JudgeCard:
-    """The card of a compile on these items, at the price of the judge; numbers are out of fold."""
+def make_card(
+    items: Sequence[Labelled], votes: int, compiled: CompiledJudge, provenance: Provenance, price: Price
+) -> JudgeCard:
+    """The card of a compile on these items, so many verdicts on each, at the judge's price; numbers are out of fold."""
     read, before, after = compiled.both(items, _level)
     gains = improvement(
         before,
@@ -45,8 +47,8 @@ def make_card(items: Sequence[Labelled], compiled: CompiledJudge, provenance: Pr
         unread=len(items) - len(read),
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
-        usage_before=CardUsage.of(compiled.before.calls, price),
-        usage_after=CardUsage.of(compiled.after.calls, price),
+        usage_before=CardUsage.of(compiled.before.calls, votes * len(items), price),
+        usage_after=CardUsage.of(compiled.after.calls, votes * len(items), price),
         fold_scores=compiled.fold_scores,
         overlap=overlap(compiled.tuned.judge.instruction, (text for item in items for text in _texts(item))),
         provenance=provenance,

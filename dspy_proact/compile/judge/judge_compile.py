@@ -106,9 +106,12 @@ class JudgeCompile(Compile[JudgeArtefact]):
             learn, compare = (len(part) for part in split(train, self.recipe.seed))
             calls += answers_at_most(self.recipe, learn, compare) + compare * (self.votes - 1)
         judge, start = self.models["judge"], self._started().judge
-        prompt = mean_tokens(judge, [start.messages(item.view, item.response) for item in self.items])
+
+        def prompt() -> float:
+            return mean_tokens(judge, [start.messages(item.view, item.response) for item in self.items])
+
         roles = {
-            "judge": RoleForecast.of(judge, calls, prompt, VERDICT_TOKENS[1]),
+            "judge": RoleForecast(calls, prompt, VERDICT_TOKENS[1], judge.price),
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe),
         }
         scenarios = len({item.scenario for item in self.items})
@@ -123,7 +126,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
             state=predictor_state(tuned.judge.grade, GradeResponse),
             votes=self.votes,
             cuts=dict(tuned.cuts),
-            card=make_card(task.items, compiled, made, self.models["judge"].price),
+            card=make_card(task.items, self.votes, compiled, made, self.models["judge"].price),
         )
 
     def _checked(self, path: Path) -> JudgeArtefact:

@@ -1,0 +1,329 @@
+"""What every verb says to type next: a whole command, which does what it says when it is pasted into a shell."""
+
+import csv
+import json
+import shlex
+from dataclasses import replace
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import tuning
+from assistants import NAMES, artefact, bases, command_at
+from assistants import models as assistants
+from assistants import on_disk as corpus_on_disk
+from official_package import installed
+from proact_run import run_of, trigger
+from results_rows import result_point, result_record, result_row
+from rows import jsonl, row
+from server import Answer, verdict
+
+from dspy_proact import cli
+from dspy_proact.programs import write_artefact
+
+FOLDER = "Ann's runs & more"
+"""Of all that is written: a shell would take it for several words."""
+PRICED = ["--judge-price", "2.5,15"]
+CALLS = ["--timeout", "30", "--retries", "0", "--backend", "litellm", "--concurrency", "3"]
+CALLING = {"eval", "rejudge"}
+"""Verbs that have a dry run."""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path):
+    (tmp_path / FOLDER).mkdir()
+
+
+def at(name):
+    return f"{FOLDER}/{name}"
+
+
+def quoted(name):
+    return f"'Ann'\"'\"'s runs & more/{name}'"
+
+
+def next_of(told):
+    """The words of the only command that is said to be next, as a shell reads them."""
+    (line,) = [line for line in told[2].splitlines() if "Next: " in line]
+    first, *words = shlex.split(line.partition("Next: ")[2])
+    assert first == "dspy-proact"
+    return words
+
+
+def pasted(proact, told):
+    """What comes of the command that is said to be next; one that calls models is tried without a call."""
+    words = next_of(told)
+    status, _, err = proact(*words, *(["--dry-run"] if words[0] in CALLING else []))
+    assert status == 0, err
+    return words
+
+
+def flags_of(words):
+    """Options and their values, of a command without flags that take none."""
+    return {flag: value for flag, value in pairwise(words) if flag.startswith("--")}
+
+
+def corpus(dialogues=1):
+    Path(at("corpus.jsonl")).write_text(
+        jsonl(*(row(unique_id_eval=f"d{number}") for number in range(dialogues))), encoding="utf-8"
+    )
+    return ["--corpus", at("corpus.jsonl")]
+
+
+def judged_by(server, name="hosted_vllm/judge"):
+    return ["--judge", name, "--judge-api-base", server.judge, "--judge-param", "top_p=none", *PRICED]
+
+
+def answered_by(server, *names):
+    named = [part for name in names for part in ("--model", f"hosted_vllm/{name}")]
+    return [*named, "--model-api-base", server.assistant, "--model-param", "seed=7", "--model-price", "1,2"]
+
+
+# Runs
+
+
+def test_after_one_model_it_is_the_report(proact, server):
+    told = proact("eval", *answered_by(server, "ann"), *judged_by(server), *corpus(), *CALLS, "--out", at("run"))
+    assert told[0] == 0, told[2]
+    assert f"The run is in {at('run')}.\nNext: dspy-proact report {quoted('run')} --json\n" in told[2]
+    assert pasted(proact, told) == ["report", at("run"), "--json"]
+    # And after the report, and the comparison of two runs.
+    report = proact("report", at("run"))
+    assert pasted(proact, report) == ["report", at("run"), "--json"]
+    compared = proact("compare", at("run"), at("run"))
+    assert pasted(proact, compared) == ["compare", at("run"), at("run"), "--json"]
+    assert pasted(proact, proact("leaderboard", at("run"))) == ["report", at("run")]
+    exported = proact("export", at("run"), "--format", "proactbench", "--out", at("run.jsonl"))
+    assert pasted(proact, exported) == ["report", at("run.jsonl")]
+
+
+@pytest.mark.parametrize(("names", "verb"), [(("ann", "ben"), "compare"), (("ann", "ben", "cid"), "leaderboard")])
+def test_after_several_models_they_are_set_side_by_side(proact, server, names, verb):
+    told = proact("eval", *answered_by(server, *names), *judged_by(server), *corpus(), *CALLS, "--out", at("runs"))
+    assert told[0] == 0, told[2]
+    first, *runs = pasted(proact, told)
+    assert first == verb
+    assert [Path(run).name.partition("--")[0] for run in runs] == [f"hosted_vllm_{name}" for name in names]
+
+
+def test_a_run_that_was_stopped_is_gone_on_with_and_nothing_else_is_next(proact, server):
+    models = [*answered_by(server, "ann"), *judged_by(server)]
+    status, _, err = proact("eval", *models, *corpus(), "--max-calls", 1, "--out", at("run"))
+    assert (status, "Next:" in err) == (4, False)
+    assert "The same command goes on." in err
+
+
+def test_after_a_rejudging_the_two_gradings_are_compared(proact, server):
+    run_of(Path(at("parent")), [(trigger(), "PASS")])
+    server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
+    told = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("child"))
+    assert told[0] == 0, told[2]
+    assert pasted(proact, told) == ["compare", at("parent"), at("child")]
+
+
+def test_where_nothing_was_graded_before_there_is_nothing_to_compare(proact, server):
+    """The file has a response to the trigger of turn 2, and this is about RECOVERY."""
+    only = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
+    Path(at("results.jsonl")).write_text(jsonl(only), encoding="utf-8")
+    Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
+    named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--phase", "RECOVERY"]
+    told = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("child"))
+    assert pasted(proact, told) == ["report", at("child"), "--json"]
+
+
+def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers(proact, monkeypatch):
+    Path(at("results.jsonl")).write_text(jsonl(result_row()), encoding="utf-8")
+    Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
+    named = ["--corpus", at("corpus.jsonl")]
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert pasted(proact, proact("report", at("results.jsonl"), *named)) == ["rejudge", at("results.jsonl"), *named]
+    # Of the sample nobody has to say so.
+    proact("eval", "--limit", 3, "--out", at("run"))
+    proact("export", at("run"), "--format", "proactbench", "--out", at("sample.jsonl"))
+    told = proact("report", at("sample.jsonl"))
+    assert pasted(proact, told) == ["rejudge", at("sample.jsonl"), "--corpus", "sample"]
+
+
+def test_before_any_run_the_leaderboard_says_how_one_is_made(proact, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    words = next_of(proact("leaderboard"))
+    assert words == ["eval", "--model", "openai/gpt-4o", "--judge-prompt", "official"]
+    with installed(tmp_path / "package"):
+        assert proact(*words, "--corpus", "sample", "--dry-run")[0] == 0
+
+
+# People
+
+
+def test_agreement_is_next_said_as_json_of_the_same(proact):
+    told = proact("agree", "--consensus", "soft", "--min-ratings", 2)
+    assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--json"]
+
+
+def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
+    run_of(Path(at("run")), [(trigger(), "PASS")])
+    sheet = proact("agree", "--template", "--run", at("run"))
+    rows = list(csv.DictReader(StringIO(sheet[1])))
+    rated = [{**each, "annotator": "ann", "grade": "PASS"} for each in rows]
+    with Path("FILE").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rated)
+    assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "FILE"]
+    told = proact(*next_of(sheet))
+    assert told[0] == 0, told[2]
+    assert pasted(proact, told) == ["agree", "--ratings", "FILE", "--run", at("run"), "--json"]
+
+
+# Prompts
+
+
+def test_a_prompt_that_was_tried_is_evaluated_by_the_same_models(proact, server):
+    models = [*answered_by(server, "ann"), *judged_by(server)]
+    told = proact("try", "Don't push; it's rude.", *models, *corpus(4), *CALLS, "--max-calls", 100)
+    assert told[0] == 0, told[2]
+    words = pasted(proact, told)
+    expected = ["eval", "--system-prompt", "Don't push; it's rude.", *models, *corpus(4), *CALLS]
+    assert (words[:3], sorted(words)) == (expected[:3], sorted(expected))
+    # Without one, a prompt in a file that the person writes.
+    told = proact("try", *models, *corpus(4), *CALLS)
+    Path("FILE").write_text("Look ahead.", encoding="utf-8")
+    assert next_of(told)[:2] == ["try", "@FILE"]
+    assert proact(*next_of(told))[0] == 0
+    assert "Look ahead." in {sent.messages[0]["content"] for sent in server.of("assistant")}
+
+
+def test_a_long_prompt_is_asked_for_in_a_file(proact, server):
+    told = proact("try", "Look ahead.\n" * 20, *answered_by(server, "ann"), *judged_by(server), *corpus(4))
+    Path("FILE").write_text("Look ahead.\n" * 20, encoding="utf-8")
+    assert "With the prompt in FILE: Next: " in told[2]
+    assert flags_of(pasted(proact, told))["--system-prompt"] == "@FILE"
+
+
+def test_of_ones_own_conversation_the_judge_that_was_not_asked_is_not_named(proact, server):
+    Path(at("talk.txt")).write_text("User: Hi", encoding="utf-8")
+    judge = ["--judge", "openai/j", "--judge-api-base", "http://me:hunter2@there/v1"]
+    told = proact("try", "Hm.", *answered_by(server, "ann"), *judge, "--conversation", at("talk.txt"))
+    assert told[0] == 0, told[2]
+    assert "--judge" not in next_of(told)
+    assert "hunter2" not in told[2]
+
+
+def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
+    told = proact("try", "--list", *corpus(2))
+    assert pasted(proact, told) == ["try", *corpus(2), "--trigger", "d0__t2"]
+    assert pasted(proact, proact("try", "--list"))[:3] == ["try", "--corpus", "sample"]
+
+
+def test_a_program_that_was_tried_is_evaluated(proact, server):
+    write_artefact(Path(at("assistant.json")), artefact())
+    told = proact("try", "--program", at("assistant.json"), *answered_by(server, "ann"), *judged_by(server), *corpus(4))
+    assert flags_of(pasted(proact, told))["--program"] == at("assistant.json")
+
+
+def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
+    secret = {"api_key_2": "hunter2", "plain": 3}
+    params = ["--model-param", f"extra_body={json.dumps(secret)}", "--judge-param", "session_token=hunter3"]
+    told = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
+    assert told[0] == 0, told[2]
+    assert "hunter" not in told[1] + told[2]
+    assert "Fill in what is [hidden] in it. Next: " in told[2]
+    words = next_of(told)
+    (body,) = [word for word in words if word.startswith("extra_body=")]
+    assert json.loads(body.partition("=")[2])["plain"] == 3
+    assert "[hidden " in body
+    assert {"seed=7", "top_p=none"} <= set(words)
+
+
+# Compiles
+
+FEW = ["--trials", 2, "--max-demos", 1, "--folds", 2]
+
+
+def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
+    cases = [trigger(f"d{n}", scenario=f"S{n}") for n in range(4)]
+    people = [replace(case, meta={**case.meta, "persona": f"p{n}"}) for n, case in enumerate(cases)]
+    run_of(Path(at("run")), [(case, "PASS") for case in people])
+    sheet = csv.DictReader(StringIO(proact("agree", "--template", "--run", at("run"))[1]))
+    rated = [{**each, "annotator": "ann", "grade": ("PASS", "FAIL")[n % 2]} for n, each in enumerate(sheet)]
+    with Path(at("mine.csv")).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rated[0]))
+        writer.writeheader()
+        writer.writerows(rated)
+    server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
+    labels = ["--ratings", at("mine.csv"), "--run", at("run")]
+    how = ["--optimizer", "labeled", *FEW, *judged_by(server), *CALLS, "--out", at("out")]
+    told = proact("optimize", "judge", *labels, *how)
+    assert told[0] == 0, told[2]
+    words = pasted(proact, told)
+    assert words[:2] == ["rejudge", at("run")]
+    assert flags_of(words) == flags_of([*judged_by(server), *CALLS, "--judge-program", at("out/judge.json")])
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_path, server, named):
+    server.script = tuning.models
+    judge = judged_by(server) if named else ["--judge", "embedded"]
+    labels = tuning.on_disk(tmp_path, tuning.study())
+    how = ["--optimizer", "labeled", *FEW, *(judge if named else []), *CALLS, "--out", at("out")]
+    told = proact("optimize", "judge", *labels, *how)
+    assert told[0] == 0, told[2]
+    words = pasted(proact, told)
+    assert words[0] == "eval"
+    assert ("Name a model of your own in place of the stand-in. Next: " in told[2]) == named
+    assert flags_of(words) == flags_of(
+        ["--model", "embedded", "--corpus", "sample", *judge, *CALLS, "--judge-program", at("out/judge.json")]
+    )
+
+
+def tuned(proact, server, *more):
+    server.script = assistants
+    corpus_on_disk(Path(FOLDER))
+    named = ["--corpus", at("corpus.jsonl"), *more, *FEW, "--optimizer", "search", "--out", at("out")]
+    return proact("optimize", "assistant", *named)
+
+
+def test_an_assistant_is_evaluated_on_its_corpus_by_the_judge_that_reported(proact, server):
+    parameters = ["--model-price", "1,2", "--judge-price", "3,4", "--report-judge-price", "5,6", "--timeout", 30]
+    told = tuned(proact, server, *command_at(server), *parameters)
+    assert told[0] == 0, told[2]
+    words = pasted(proact, told)
+    assert words[0] == "eval"
+    assert flags_of(words) == {
+        "--model": NAMES["model"],
+        "--model-api-base": bases(server)["model_api_base"],
+        "--model-price": "1,2",
+        "--judge": NAMES["report_judge"],
+        "--judge-api-base": bases(server)["report_judge_api_base"],
+        "--judge-price": "5,6",
+        "--corpus": at("corpus.jsonl"),
+        "--retries": "0",
+        "--timeout": "30",
+        "--program": at("out/assistant.json"),
+    }
+
+
+def test_where_one_judge_tunes_and_reports_it_is_named_as_it_was(proact, server):
+    """What was said of the tuning judge holds for the reporting one, as far as nothing else was said of that."""
+    one = [
+        "--model",
+        "embedded",
+        "--judge",
+        "hosted_vllm/j",
+        "--judge-api-base",
+        server.judge,
+        "--judge-param",
+        "seed=7",
+    ]
+    told = tuned(proact, server, *one, "--report-judge", "hosted_vllm/j", "--report-judge-price", "5,6")
+    assert told[0] == 0, told[2]
+    said = flags_of(pasted(proact, told))
+    assert said["--judge"] == "hosted_vllm/j"
+    assert said["--judge-api-base"] == server.judge
+    assert (said["--judge-param"], said["--judge-price"]) == ("seed=7", "5,6")
+
+
+def test_nobody_words_beside_it_what_is_next():
+    house = Path(cli.__file__).parent
+    assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == ["next.py"]

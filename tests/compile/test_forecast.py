@@ -1,0 +1,24 @@
+"""What a compile will take, for whoever asks."""
+
+import assistants
+import pytest
+import tuning
+
+
+def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, tmp_path, monkeypatch):
+    """The tokenizer takes seconds to import; a compile that nobody watches has no use for it."""
+
+    def counted(*_):
+        raise AssertionError("counted")
+
+    monkeypatch.setattr("dspy_proact.compile.forecast.count_tokens", counted)
+    server.script = tuning.models
+    judging = tuning.at(server, tuning.study(), tuning.recipe())
+    assert judging.run(tmp_path / "judge").paid > 0
+    server.script = assistants.models
+    answering = assistants.at(server, assistants.few(), assistants.recipe())
+    assert answering.run(tmp_path / "assistant").paid > 0
+    for each in (judging, answering):
+        assert each.forecast().calls > 0
+        with pytest.raises(AssertionError, match="counted"):
+            _ = each.forecast().tokens
