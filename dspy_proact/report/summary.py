@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dspy_proact.calls import Price, Usage
+from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
+from dspy_proact.report.ended import Ended
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
-from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
+from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
@@ -222,15 +223,12 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
 
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest, cases, events = folder.manifest(), tuple(folder.cases()), tuple(folder.events())
-    identity, latest_of = manifest.identity, latest(events)
-    judge_usage = {
-        name: _usage("judge", [event for event in events if event.key.judge == name], price)
-        for name, price in manifest.judge_prices.items()
-    }
+    manifest = folder.manifest()
+    identity, ended = manifest.identity, Ended(folder.events())
+    judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    outcomes = outcomes_of(manifest, cases, events)
+    outcomes = outcomes_of(folder, manifest, ended)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
         path=str(folder.path),
@@ -244,12 +242,8 @@ def summarize(folder: RunFolder) -> Summary:
         embedded=manifest.embedded,
         outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
         controls=Controls.of(manifest, controls),
-        tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
-        usage={"assistant": _usage("assistant", events, manifest.assistant_price)} | together,
+        tried_again=ended.tried_again,
+        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together,
         judge_usage=judge_usage,
         manifest=manifest,
     )
-
-
-def _usage(role: str, events: Iterable[Event], price: Price) -> Usage:
-    return Usage.of([call for event in events for call in event.calls if call.role == role], price)
