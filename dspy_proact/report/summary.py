@@ -82,8 +82,24 @@ class Summary(Outcomes):
 
     @property
     def judge(self) -> str:
-        """The judges by name; empty where the benchmark grades by itself."""
+        """The judges' models; empty where the benchmark grades by itself."""
         return " + ".join(self.judges)
+
+    @property
+    def model_name(self) -> str:
+        """The model under test with its program, for people."""
+        return self.manifest.identity.assistant.name if self.manifest else self.model
+
+    @property
+    def judge_names(self) -> dict[str, str]:
+        """Every judge with its program, for people, by its model."""
+        named = self.manifest.identity.judges if self.manifest else ()
+        return {judge: judge for judge in self.judges} | {judge.model: judge.name for judge in named}
+
+    @property
+    def judge_name(self) -> str:
+        """The judges with their programs, for people; empty where the benchmark grades by itself."""
+        return " + ".join(self.judge_names.values())
 
     @property
     def particulars(self) -> Particulars:
@@ -93,7 +109,7 @@ class Summary(Outcomes):
     @property
     def graded_by(self) -> str:
         """Who graded, as the end of a sentence."""
-        return f" judged by {self.judge}" if self.judges else ", graded by the benchmark itself"
+        return f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
 
     @property
     def complete(self) -> bool:

@@ -61,10 +61,10 @@ def test_the_judges_of_the_same_responses_are_compared(proact, two):
 
 def test_a_run_and_its_export_do_not_differ(proact, two):
     proact("export", "b", "--format", "proactbench")
-    status, out, _ = proact("compare", "b", "b.jsonl")
+    status, out, _ = proact("compare", "b", "exports/b.jsonl")
     assert status == 0
     assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())
-    document = json.loads(proact("compare", "b", "b.jsonl", "--json")[1])
+    document = json.loads(proact("compare", "b", "exports/b.jsonl", "--json")[1])
     assert document["triggers"] == {"shared": 24, "compared": 24, "worded_otherwise": 0}
     assert document["overall"]["micro"]["weighted"]["value"] == 0
 

@@ -46,7 +46,7 @@ def _about(number: int, entry: Entry) -> list[str]:
     """What the table has no room for."""
     lenient, strict = entry.scores.weighted, entry.scores.strict_weighted
     reason = f" ({lenient.reason})" if lenient.reason else ""
-    about = f"[{number}] {entry.model}, {entry.path}: lenient {percent(lenient)}, strict {percent(strict)}{reason}"
+    about = f"[{number}] {entry.name}, {entry.path}: lenient {percent(lenient)}, strict {percent(strict)}{reason}"
     return [about, *(f"    not ranked: {difference}" for difference in entry.differences)]
 
 
