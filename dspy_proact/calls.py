@@ -4,11 +4,10 @@ The gate appends one `Call` an attempt, repairs and retries included; the runner
 around each stage, so that a failed stage has its usage too.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Self
 
 from dspy_proact.types import Frozen
 
@@ -91,17 +90,12 @@ class Usage:
     """Why `usd` is None."""
 
     @classmethod
-    def of(cls, calls: Sequence[Call], price: Price) -> Self:
+    def of(cls, calls: Iterable[Call], price: Price) -> "Usage":
         """What calls of one role have used; the cost is not known where an answer came without token counts."""
-        cached = sum(call.cached_tokens or 0 for call in calls)
-        prompt = sum(call.prompt_tokens or 0 for call in calls)
-        completion = sum(call.completion_tokens or 0 for call in calls)
-        usd, reason = price.of(prompt, completion, cached), price.reason
-        answered = [call for call in calls if call.error is None]
-        silent = sum(call.prompt_tokens is None or call.completion_tokens is None for call in answered)
-        if usd is not None and silent:
-            usd, reason = None, f"{silent} of {len(answered)} answers came without token counts"
-        return cls(len(calls), prompt, completion, cached, usd, reason if usd is None else None)
+        tally = CallTally()
+        for call in calls:
+            tally.add(call)
+        return tally.usage(price)
 
     def __add__(self, other: "Usage") -> "Usage":
         usd = None if self.usd is None or other.usd is None else self.usd + other.usd
@@ -113,6 +107,37 @@ class Usage:
             usd,
             "; ".join(dict.fromkeys(filter(None, (self.reason, other.reason)))) or None,
         )
+
+
+@dataclass
+class CallTally:
+    """Calls of one role, counted one by one."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    answered: int = 0
+    silent: int = 0
+    """Answers that came without token counts."""
+
+    def add(self, call: Call) -> None:
+        """Count one more."""
+        self.calls += 1
+        self.prompt_tokens += call.prompt_tokens or 0
+        self.completion_tokens += call.completion_tokens or 0
+        self.cached_tokens += call.cached_tokens or 0
+        if call.error is None:
+            self.answered += 1
+            self.silent += call.prompt_tokens is None or call.completion_tokens is None
+
+    def usage(self, price: Price) -> Usage:
+        """What they have used; the cost is not known where an answer came without token counts."""
+        usd, reason = price.of(self.prompt_tokens, self.completion_tokens, self.cached_tokens), price.reason
+        if usd is not None and self.silent:
+            usd, reason = None, f"{self.silent} of {self.answered} answers came without token counts"
+        tokens = (self.prompt_tokens, self.completion_tokens, self.cached_tokens)
+        return Usage(self.calls, *tokens, usd, reason if usd is None else None)
 
 
 _collected: ContextVar[list[Call] | None] = ContextVar("dspy_proact_calls", default=None)

@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from pydantic import ValidationError
+
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
-from dspy_proact.runs import Benchmark, Case, CaseSet, Event, RoleIdentity, RunFolder, latest
+from dspy_proact.runs import Benchmark, Case, CaseRecord, CaseSet, Event, RoleIdentity, RunFolder, latest
 
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
@@ -49,14 +51,13 @@ class Responses:
             raise RunError(
                 f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {benchmark.name}"
             )
-        ended = [event for event in latest(folder.events()).values() if event.key.stage == "response"]
-        stages = tuple(event.model_copy(update={"calls": ()}) for event in ended if event.answer or event.failure)
+        answered = (
+            event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
+        )
+        stages = tuple(event for event in latest(answered).values() if event.answer or event.failure)
         if not stages:
             raise RunError(f"{folder.path}: no response in it yet; the command that began it goes on")
-        cases = tuple(
-            Case(**{**dict(record), "view": benchmark.view_type(record.stratum).model_validate(record.view)})
-            for record in folder.cases()
-        )
+        cases = tuple(_case(benchmark, record, folder) for record in folder.cases_of({e.key.case for e in stages}))
         return cls(
             name=str(folder.path),
             parent=identity.digest(),
@@ -70,3 +71,13 @@ class Responses:
             system_prompt=manifest.system_prompt,
             learned_on=manifest.learned_on,
         )
+
+
+def _case(benchmark: type[Benchmark[Any, Any]], record: CaseRecord, folder: RunFolder) -> Case:
+    """A case as it was kept; raises `RunError` where what is to be seen of it is damaged."""
+    try:
+        view = benchmark.view_type(record.stratum).model_validate(record.view)
+    except ValidationError as error:
+        where = ".".join(map(str, error.errors()[0]["loc"]))
+        raise RunError(f"{folder.path}: the case {record.key!r} is damaged at 'view.{where}'") from error
+    return Case(key=record.key, group=record.group, stratum=record.stratum, view=view, meta=record.meta)

@@ -1,5 +1,6 @@
 """The command line: one file a verb. A verb imports what it needs when it runs, so that `--help` is there at once."""
 
+import io
 import logging
 import sys
 import traceback
@@ -35,6 +36,8 @@ for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, opt
 def main() -> None:
     """Entry point: every failure is a sentence and an exit status; a traceback is shown of faults in this code only."""
     logging.setLogRecordFactory(SafeRecord)
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")  # what the terminal has no character for is a question mark
     try:
         status = proact(standalone_mode=False)
     except click.ClickException as error:

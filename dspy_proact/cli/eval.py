@@ -64,6 +64,7 @@ def evaluate(
     by the paper's, openai/gpt-5.4. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.proactbench import Evaluation
+    from dspy_proact.cli.views.program_notes import say_of_assistant, say_of_judge
     from dspy_proact.cli.views.run_forecast import print_forecasts
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.cli.views.summary import print_summaries, summary_of
@@ -75,6 +76,8 @@ def evaluate(
     if len({spec.name for spec in models}) < len(models):
         raise UsageError("name each --model once; --epochs N has it answer every trigger N times")
     judges, named = judge.specs(default_judge(embedded)), corpus or default_corpus(embedded)
+    say_of_judge(judging.program, judges)
+    say_of_assistant(assistant, models)
     loaded = read_corpus(named, _recorded_revision(named, models, judges, output.out))
     evaluations = [
         Evaluation(

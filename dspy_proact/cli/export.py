@@ -1,5 +1,7 @@
 """`dspy-proact export`: a run in other forms."""
 
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
@@ -7,11 +9,31 @@ import click
 _ENDINGS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 
 
-def _beside(run: Path, ending: str) -> Path:
-    """A file beside the run's folder, however the folder was named; relative where the folder was."""
-    whole = run.resolve()
-    named = whole.with_name(f"{whole.name}{ending}")
-    return run.with_name(named.name) if run.name == whole.name else named
+_FOLDER = Path("exports")
+"""Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
+
+
+@contextmanager
+def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
+    """The file that is named, else one called like the run's folder, however that was named.
+
+    Raises:
+        UsageError: Its folder cannot be made.
+    """
+    from dspy_proact.errors import UsageError
+
+    if out:
+        yield out
+        return
+    try:
+        _FOLDER.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{_FOLDER}: cannot be made: {error.strerror}; name a file with --out") from error
+    try:
+        yield _FOLDER / f"{run.resolve().name}{ending}"
+    finally:
+        with suppress(OSError):  # it stays where anything is in it
+            _FOLDER.rmdir()
 
 
 @click.command()
@@ -23,7 +45,11 @@ def _beside(run: Path, ending: str) -> Path:
     required=True,
     help="proactbench: a results file in the official format; csv and parquet: a row a verdict.",
 )
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="The file. Default: RUN with its ending.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file. Default: called like the run, in the folder exports.",
+)
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
     from dspy_proact.cli.views.message import say
@@ -34,14 +60,14 @@ def export(run: Path, form: str, out: Path | None) -> None:
 
     folder = RunFolder(run)
     summary = summarize(folder)
-    path = out or _beside(run, _ENDINGS[form])
-    if form == "csv":
-        export_csv(summary, path)
-    elif form == "parquet":
-        export_parquet(summary, path)
-    else:
-        for lost in export_results(folder, summary, path):
-            say(f"not in it: {lost}")
+    with _file(out, run, _ENDINGS[form]) as path:
+        if form == "csv":
+            export_csv(summary, path)
+        elif form == "parquet":
+            export_parquet(summary, path)
+        else:
+            for lost in export_results(folder, summary, path):
+                say(f"not in it: {lost}")
     click.echo(str(path))
     if form == "proactbench":
         say_next("report", path)

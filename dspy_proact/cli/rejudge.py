@@ -54,12 +54,14 @@ def rejudge(
     holds no conversations, so that it needs the --corpus that it answers.
     """
     from dspy_proact.benchmarks.proactbench import Rejudging
+    from dspy_proact.cli.views.program_notes import say_of_judge
     from dspy_proact.cli.views.run_forecast import print_forecasts
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.cli.views.summary import summary_of
 
     responses = _responses(run, corpus)
     judges = judge.specs(default_judge(responses.embedded))
+    say_of_judge(judging.program, judges)
     rejudging = Rejudging(responses, judges, judge_prompt=judging.prompt, judge_program=judging.program, gate=gate)
     runs = [(rejudging, output.out or rejudging.default_folder)]
     if output.dry_run:

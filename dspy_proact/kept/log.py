@@ -2,8 +2,8 @@
 
 A line is on its way to the disk when `append` returns, so that no kill of the process loses it, and on the disk within
 a second of the next one. A kill in the middle of a line leaves a torn last one, which reading passes over and the next
-writer cuts off; one that only lacks its newline counts. A disk without room cuts a line short, which is taken back at once, so that no two lines ever run into
-one another.
+writer cuts off; one that only lacks its newline counts. A disk without room cuts a line short, which is taken back at
+once, so that no two lines ever run into one another.
 """
 
 import fcntl

@@ -193,6 +193,7 @@ def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
     """The assistant of an artefact."""
     assistant = Assistant()
     assistant.reply.load_state(artefact.state.model_dump(mode="json"))
+    assistant.card = artefact.card
     return assistant.compiled_as(artefact.digest, artefact.card.learned_from)
 
 

@@ -4,7 +4,7 @@ The names of `Reply`'s fields are a file format: their order and types are part 
 """
 
 from collections.abc import AsyncGenerator, Iterable, Sequence
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import dspy
 from pydantic import ValidationError
@@ -16,6 +16,9 @@ from dspy_proact.programs.fingerprint import fingerprint, rendered
 from dspy_proact.programs.streaming import streamed
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
+
+if TYPE_CHECKING:
+    from dspy_proact.programs.assistant_card import AssistantCard
 
 LONGEST_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
@@ -38,6 +41,7 @@ class Assistant(dspy.Module):
 
     Attributes:
         learned_from: Marks of the conversations that it was compiled on (`views.dialogue_mark`).
+        card: What its compile showed; None where it is not compiled.
 
     Raises:
         UsageError: The instruction is blank.
@@ -50,6 +54,7 @@ class Assistant(dspy.Module):
         self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
         self.adapter = BareChat(hint)
         self.learned_from: frozenset[str] = frozenset()
+        self.card: AssistantCard | None = None
         self._filed: tuple[str, str] | None = None
 
     @property

@@ -37,10 +37,10 @@ class Agreement:
 
 
 def agree_within(summary: Summary, first: str, second: str) -> Agreement:
-    """Two judges of one run, each by its own verdicts."""
-    labels = summary.labels
+    """Two judges of one run, named by their models, each by its own verdicts."""
+    labels, names = summary.labels, summary.judge_names
     pairs = [(outcome.by(first, labels), outcome.by(second, labels)) for outcome in summary.outcomes]
-    return agree_between(pairs, first, second, summary)
+    return agree_between(pairs, names[first], names[second], summary)
 
 
 def agree_between(pairs: Sequence[tuple[Outcome, Outcome]], first: str, second: str, summary: Summary) -> Agreement:

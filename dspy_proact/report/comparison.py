@@ -122,6 +122,14 @@ class Comparison:
         a, b = self.a.manifest.identity, self.b.manifest.identity
         return [(name, _short(mine), _short(theirs)) for name, (mine, theirs) in a.differences(b).items()]
 
+    @property
+    def system_prompts(self) -> tuple[str | None, str | None] | None:
+        """What each assistant was told beside the conversations; None where that is alike, or not known."""
+        if self.a.manifest is None or self.b.manifest is None:
+            return None
+        told = (self.a.manifest.system_prompt, self.b.manifest.system_prompt)
+        return None if told[0] == told[1] else told
+
     @cached_property
     def flips(self) -> dict[str, dict[str, int]]:
         """Cases by the grade of a, then by that of b; where there are several epochs, of the first scored."""
@@ -207,8 +215,9 @@ def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Seq
     ]
     if not a.judges or not b.judges or not pairs or any(first.response != second.response for first, second in pairs):
         return None
-    names = (f"{a.judge} (a)", f"{b.judge} (b)") if a.judge == b.judge else (a.judge, b.judge)
-    return agree_between(pairs, *names, a)
+    names = (a.judge_name, b.judge_name)
+    first, second = (f"{names[0]} (a)", f"{names[1]} (b)") if names[0] == names[1] else names
+    return agree_between(pairs, first, second, a)
 
 
 def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> CasePair | None:

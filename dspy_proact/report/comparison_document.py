@@ -76,8 +76,19 @@ def _measures(comparison: Comparison, pairs: Sequence[CasePair]) -> dict[str, An
 
 
 def _side(summary: Summary, comparison: Comparison) -> dict[str, Any]:
+    manifest = summary.manifest
     named = {"path": summary.path, "model": summary.model, "judge": summary.judge or None, "embedded": summary.embedded}
-    return named | {
-        comparison.a.nouns.cases: summary.case_count,
-        "left_out": summary.case_count - len(comparison.pairs),
+    judges = manifest.identity.judges if manifest else ()
+    programs = {
+        "program": manifest.identity.assistant.program if manifest else None,
+        "judge_program": judges[0].program if judges else None,
+        "system_prompt": manifest.system_prompt if manifest else None,
     }
+    return (
+        named
+        | programs
+        | {
+            comparison.a.nouns.cases: summary.case_count,
+            "left_out": summary.case_count - len(comparison.pairs),
+        }
+    )

@@ -1,6 +1,7 @@
 """A comparison as a person reads it on a terminal."""
 
 from collections.abc import Iterator, Mapping
+from difflib import unified_diff
 
 from rich.console import Console
 from rich.table import Table
@@ -13,6 +14,8 @@ from dspy_proact.report.terminal import each_reason, show, table
 from dspy_proact.stats import Discordant, Paired
 
 _SIGNIFICANT = 0.05
+_MOST_LINES = 60
+"""Of a system prompt, or of how two differ."""
 
 
 def print_comparison(comparison: Comparison, console: Console) -> None:
@@ -25,8 +28,8 @@ def print_comparison(comparison: Comparison, console: Console) -> None:
 
 def _heading(comparison: Comparison) -> Iterator[str]:
     a, b = comparison.a, comparison.b
-    yield f"a: {a.model}{a.graded_by} ({a.path})"
-    yield f"b: {b.model}{b.graded_by} ({b.path})"
+    yield f"a: {a.model_name}{a.graded_by} ({a.path})"
+    yield f"b: {b.model_name}{b.graded_by} ({b.path})"
     if a.embedded or b.embedded:
         yield STAND_IN
     for name, side in (("a", a), ("b", b)):
@@ -35,6 +38,26 @@ def _heading(comparison: Comparison) -> Iterator[str]:
             yield f"{name}: compiled on {rows} of these: no test of it"
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
     yield f"changed: {changes or 'nothing that is recorded'}"
+    if comparison.system_prompts:
+        yield from _prompts(*comparison.system_prompts)
+
+
+def _prompts(a: str | None, b: str | None) -> Iterator[str]:
+    """Two system prompts: both texts, or how they differ by lines where that is shorter."""
+    ours, theirs = (a or "").splitlines(), (b or "").splitlines()
+    differing = list(unified_diff(ours, theirs, "system prompt of a", "system prompt of b", n=1, lineterm=""))
+    if a and b and len(differing) < len(ours) + len(theirs):
+        yield from _cut_off(differing)
+        return
+    for name, told, lines in (("a", a, ours), ("b", b, theirs)):
+        yield f"system prompt of {name}:{'' if told else ' none'}"
+        yield from _cut_off([f"  {line}" for line in lines])
+
+
+def _cut_off(lines: list[str]) -> Iterator[str]:
+    yield from lines[:_MOST_LINES]
+    if len(lines) > _MOST_LINES:
+        yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; --json has all of them"
 
 
 def _weighted(comparison: Comparison) -> Table:

@@ -5,6 +5,7 @@ It is CSV that a spreadsheet cannot be made to run, or Parquet.
 
 import csv
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,18 +16,21 @@ from dspy_proact.kept import replacing
 from dspy_proact.report.particulars import Column
 from dspy_proact.report.summary import Summary
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What makes a spreadsheet run the text of a cell."""
+_BEGINS_FORMULA = re.compile(r"(?:^|(?<=[;\t\r\n]))(?=[ \u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])")
+"""Before what a spreadsheet runs: where a text begins, and where it would part it into cells by itself.
+
+Where the comma is a decimal point, spreadsheets part by semicolons, and quotes in the middle of a cell end nothing.
+"""
 
 
 def export_csv(summary: Summary, path: Path) -> None:
-    """Write the table as CSV: text that a spreadsheet would run gets an apostrophe before it, NUL becomes U+FFFD.
+    """Write the table as CSV: all is quoted, what a spreadsheet would run gets an apostrophe, NUL becomes U+FFFD.
 
     Raises:
         UsageError: The file cannot be written.
     """
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
         writer.writerow(_safe(column.name) for column in columns(summary))
         writer.writerows(map(_safe, row.values()) for row in rows(summary))
 
@@ -61,7 +65,9 @@ def columns(summary: Summary) -> list[Column]:
 
     A key of the cases or a part whose name is taken gets "case_" or "part_" before it.
     """
-    nouns, particulars = summary.nouns, summary.particulars
+    nouns, particulars, manifest = summary.nouns, summary.particulars, summary.manifest
+    program = manifest.identity.assistant.program if manifest else None
+    judging = {judge.model: judge.program for judge in manifest.identity.judges} if manifest else {}
     table = [
         Column("key", "string", lambda outcome, _: outcome.key),
         Column(nouns.group, "string", lambda outcome, _: outcome.group),
@@ -69,7 +75,9 @@ def columns(summary: Summary) -> list[Column]:
         *(particulars.case_columns or ()),
         Column("epoch", "int64", lambda outcome, _: outcome.epoch),
         Column("model", "string", lambda _, __: summary.model),
+        Column("program", "string", lambda _, __: program),
         Column("judge", "string", lambda _, verdict: verdict.judge if verdict else None),
+        Column("judge_program", "string", lambda _, verdict: judging.get(verdict.judge or "") if verdict else None),
         Column("judge_epoch", "int64", lambda _, verdict: verdict.judge_epoch if verdict else None),
         Column("state", "string", lambda outcome, _: outcome.state),
         Column("reason", "string", lambda outcome, _: outcome.reason),
@@ -113,5 +121,4 @@ def _of_part(part: str) -> Column:
 def _safe(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    text = value.replace("\0", "\ufffd")
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return _BEGINS_FORMULA.sub("'", value.replace("\0", "\ufffd"))

@@ -1,35 +1,17 @@
 """What became of one case in one epoch, read from a run: the row that every report is made of."""
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_args
 
-from dspy_proact.runs import CONTROL, CaseRecord, Event, Grading, Manifest, StageKey, consensus, latest
+from dspy_proact.errors import RunError
+from dspy_proact.report.ended import Ended, GivenVerdict
+from dspy_proact.runs import CONTROL, CaseRecord, Grading, Manifest, RunFolder, consensus
 
 NO_CUTS: Mapping[str, tuple[float, float]] = {}
 State = Literal["scored", "unscored", "pending"]
-
-
-@dataclass(frozen=True)
-class GivenVerdict:
-    """One verdict on a response."""
-
-    judge: str | None
-    """Its name; None where the benchmark grades by itself."""
-    judge_epoch: int
-    """Which of this judge's verdicts on the response, counted from 1."""
-    label: str
-    score: float
-    """In [0, 1], higher is better."""
-    verified: bool | None
-    """Whether a quote stands in the response; None where there is nothing to check."""
-    detail: Mapping[str, Any]
-    """The benchmark's own model of the grading, as JSON."""
-    parts: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Named numbers beside the score, of which measures are made."""
 
 
 @dataclass(frozen=True)
@@ -176,14 +158,18 @@ def _cut(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: tuple[fl
     return labels[worst - level], level / worst
 
 
-def outcomes_of(manifest: Manifest, cases: Sequence[CaseRecord], events: Iterable[Event]) -> tuple[Outcome, ...]:
+def outcomes_of(folder: RunFolder, manifest: Manifest, ended: Ended) -> tuple[Outcome, ...]:
     """One outcome a case and epoch of a run, epoch by epoch; control cases too, by labels of their own.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when all that was
     asked for was tried and no verdict is there.
+
+    Raises:
+        RunError: The cases are damaged, or a verdict has a label that the run does not know.
     """
-    ended = latest(events)
+    cases = folder.cases_of(ended.cases)
     judges = Grading([judge.model for judge in manifest.identity.judges], manifest.judge_epochs)
+    asked = [(key.judge, key.judge_epoch) for key in judges.keys("", 1)]
     cuts = {
         stratum: {judge.model: judge.cuts[stratum] for judge in manifest.identity.judges if stratum in judge.cuts}
         for stratum in manifest.strata
@@ -192,8 +178,12 @@ def outcomes_of(manifest: Manifest, cases: Sequence[CaseRecord], events: Iterabl
         stratum: (manifest.labels, cuts[stratum]) for stratum in manifest.strata
     }
     grading[CONTROL] = (manifest.control_labels, NO_CUTS)
+    of = {case.key: case.stratum for case in cases}
+    for (case, *_), verdict in ended.verdicts.items():
+        if isinstance(verdict, GivenVerdict) and verdict.label not in grading[of[case]][0]:
+            raise RunError(f"{folder.path}: a verdict on {case!r} has the label {verdict.label!r}, which is none of it")
     return tuple(
-        _outcome(case, epoch, ended, judges.keys(case.key, epoch), grading[case.stratum])
+        _outcome(case, epoch, ended, asked, grading[case.stratum])
         for epoch in range(1, manifest.epochs + 1)
         for case in cases
     )
@@ -202,37 +192,29 @@ def outcomes_of(manifest: Manifest, cases: Sequence[CaseRecord], events: Iterabl
 def _outcome(
     case: CaseRecord,
     epoch: int,
-    ended: Mapping[StageKey, Event],
-    asked: Sequence[StageKey],
+    ended: Ended,
+    asked: Sequence[tuple[str | None, int]],
     grading: tuple[Sequence[str], Mapping[str, tuple[float, float]]],
 ) -> Outcome:
-    response = ended.get(StageKey(case=case.key, epoch=epoch, stage="response"))
-    answer = (response.answer if response else None) or {}
+    response = ended.responses.get((case.key, epoch))
     outcome = Outcome(
         stratum=case.stratum,
         group=case.group,
         state="pending",
         key=case.key,
         epoch=epoch,
-        response=answer.get("text", json.dumps(answer, sort_keys=True) if answer else None),
-        truncated=bool(answer.get("truncated")),
+        response=response and response.text,
+        truncated=response is not None and response.truncated,
         meta=case.meta,
         view=case.view,
     )
     if response and response.failure:
-        return outcome.unscored(f"response: {response.failure.reason}")
-    tried = [event for key in asked if (event := ended.get(key)) and (event.grade or event.failure)]
-    here = [event.key for event in tried]
-    if response is None or response.answer is None or any(key.judge_epoch == 1 and key not in here for key in asked):
+        return outcome.unscored(f"response: {response.failure}")
+    tried = {each: found for each in asked if (found := ended.verdicts.get((case.key, epoch, *each)))}
+    if response is None or any(again == 1 and (judge, again) not in tried for judge, again in asked):
         return outcome
-    unread = tuple((event.key.judge, event.failure.reason) for event in tried if event.failure)
+    unread = tuple((judge, found) for (judge, _), found in tried.items() if isinstance(found, str))
     outcome = replace(outcome, unread=unread, awaited=len(asked) - len(tried))
-    if grades := [_given(event) for event in tried if event.grade]:
+    if grades := [found for found in tried.values() if not isinstance(found, str)]:
         return outcome.graded(grades, *grading)
     return outcome if outcome.awaited else outcome.unscored(f"verdict: {unread[0][1]}")
-
-
-def _given(event: Event) -> GivenVerdict:
-    key, grade = event.key, event.grade
-    assert grade is not None, "a verdict with its result"
-    return GivenVerdict(key.judge, key.judge_epoch, grade.label, grade.score, grade.verified, grade.detail, grade.parts)

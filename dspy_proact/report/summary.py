@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from dspy_proact.calls import Price, Usage
+from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.report.controls import Controls
+from dspy_proact.report.ended import Ended
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
-from dspy_proact.runs import CONTROL, Event, Manifest, Measure, Nouns, RunFolder, latest
+from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 SMALL = 10
@@ -81,8 +82,24 @@ class Summary(Outcomes):
 
     @property
     def judge(self) -> str:
-        """The judges by name; empty where the benchmark grades by itself."""
+        """The judges' models; empty where the benchmark grades by itself."""
         return " + ".join(self.judges)
+
+    @property
+    def model_name(self) -> str:
+        """The model under test with its program, for people."""
+        return self.manifest.identity.assistant.name if self.manifest else self.model
+
+    @property
+    def judge_names(self) -> dict[str, str]:
+        """Every judge with its program, for people, by its model."""
+        named = self.manifest.identity.judges if self.manifest else ()
+        return {judge: judge for judge in self.judges} | {judge.model: judge.name for judge in named}
+
+    @property
+    def judge_name(self) -> str:
+        """The judges with their programs, for people; empty where the benchmark grades by itself."""
+        return " + ".join(self.judge_names.values())
 
     @property
     def particulars(self) -> Particulars:
@@ -92,7 +109,7 @@ class Summary(Outcomes):
     @property
     def graded_by(self) -> str:
         """Who graded, as the end of a sentence."""
-        return f" judged by {self.judge}" if self.judges else ", graded by the benchmark itself"
+        return f" judged by {self.judge_name}" if self.judges else ", graded by the benchmark itself"
 
     @property
     def complete(self) -> bool:
@@ -222,15 +239,12 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
 
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest, cases, events = folder.manifest(), tuple(folder.cases()), tuple(folder.events())
-    identity, latest_of = manifest.identity, latest(events)
-    judge_usage = {
-        name: _usage("judge", [event for event in events if event.key.judge == name], price)
-        for name, price in manifest.judge_prices.items()
-    }
+    manifest = folder.manifest()
+    identity, ended = manifest.identity, Ended(folder.events())
+    judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    outcomes = outcomes_of(manifest, cases, events)
+    outcomes = outcomes_of(folder, manifest, ended)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
         path=str(folder.path),
@@ -244,12 +258,8 @@ def summarize(folder: RunFolder) -> Summary:
         embedded=manifest.embedded,
         outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
         controls=Controls.of(manifest, controls),
-        tried_again=sum(event.failure is not None and latest_of[event.key] is not event for event in events),
-        usage={"assistant": _usage("assistant", events, manifest.assistant_price)} | together,
+        tried_again=ended.tried_again,
+        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together,
         judge_usage=judge_usage,
         manifest=manifest,
     )
-
-
-def _usage(role: str, events: Iterable[Event], price: Price) -> Usage:
-    return Usage.of([call for event in events for call in event.calls if call.role == role], price)

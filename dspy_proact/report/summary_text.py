@@ -29,9 +29,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = ()) ->
 
 def _heading(summary: Summary) -> list[str]:
     manifest = summary.manifest
-    program = manifest.identity.assistant.program if manifest else "unknown"
-    told = f" ({program})" if program == "prompt" or program.startswith("compiled:") else ""
-    heading = [f"{summary.benchmark}: {summary.model}{told}{summary.graded_by}"]
+    heading = [f"{summary.benchmark}: {summary.model_name}{summary.graded_by}"]
     if summary.embedded:
         heading.append(STAND_IN)
     if manifest and manifest.learned_on:
@@ -127,18 +125,18 @@ def _several(summary: Summary) -> Iterator[str]:
     if summary.awaited:
         yield f"{counted(summary.awaited, 'further verdict')} that --judge-epochs asked for are still to come."
     if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):
-        yield from map(_grader, summary.graders)
+        yield from (_grader(grader, summary.judge_names[grader.name]) for grader in summary.graders)
         for first, second in combinations(summary.judges, 2):
             yield from agreement_lines(agree_within(summary, first, second))
 
 
-def _grader(grader: Grader) -> str:
+def _grader(grader: Grader, name: str) -> str:
     evidence = grader.evidence
     quotes = f"{evidence.verified} of {evidence.checked} quote the response"
     missing = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
     unread = f"; {sum(grader.unread.values())} not there{missing}" if grader.unread else ""
     verdicts = counted(grader.verdicts, "verdict")
-    return f"judge {grader.name}: {verdicts}, weighted {percent(grader.weighted)}, {quotes}{unread}."
+    return f"judge {name}: {verdicts}, weighted {percent(grader.weighted)}, {quotes}{unread}."
 
 
 def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:

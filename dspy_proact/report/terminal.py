@@ -3,12 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.box import SIMPLE_HEAD, Box
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from dspy_proact.plain_text import printable
+
+_PLAIN_HEAD = Box(str(SIMPLE_HEAD).replace("─", "-"), ascii=True)
+_LEAST_NAME = 12
+"""Characters to which a column of names may be folded beside numbers, before the table is parted."""
 
 
 def cell(text: str) -> Text:
@@ -16,17 +20,67 @@ def cell(text: str) -> Text:
     return Text(printable(text).replace("\n", "\\n"))
 
 
-def table(headings: Sequence[str], *sections: Iterable[Sequence[str]], fold: bool = True) -> Table:
-    """Rows below headings, the first of names, which may fold, the others of numbers; a line parts the sections."""
-    shown = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    shown.add_column(cell(headings[0]), overflow="fold" if fold else "ellipsis", no_wrap=not fold)
-    for heading in headings[1:]:
-        shown.add_column(cell(heading), justify="right", no_wrap=True)
-    for rows in sections:
-        for row in rows:
-            shown.add_row(*map(cell, row))
-        shown.add_section()
-    return shown
+class _Parted(Table):
+    """A table that comes in parts, each with the names, where the terminal has no room for all of its columns."""
+
+    def __init__(self, headings: Sequence[Text], sections: Sequence[Sequence[Sequence[Text]]], names: int, fold: bool):
+        super().__init__()
+        self._headings, self._sections, self._names, self._fold = headings, sections, names, fold
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        box = SIMPLE_HEAD if console.encoding.startswith("utf") else _PLAIN_HEAD
+        for number, part in enumerate(self._parts(options.max_width)):
+            yield from [Text("")] if number else []
+            yield self._table(part, box)
+
+    def _parts(self, room: int) -> Iterator[list[int]]:
+        """The columns of each part, by their places: the names, and as many others as there is room for."""
+        widths = [self._width(place) for place in range(len(self._headings))]
+        name, rest = widths[self._names], sum(widths) - widths[self._names] + len(widths) - 1
+        if self._fold:
+            name = min(name, _LEAST_NAME if min(name, _LEAST_NAME) + rest <= room else room // 2)
+        part, taken = [self._names], name
+        for place, width in enumerate(widths):
+            if place == self._names:
+                continue
+            if len(part) > 1 and taken + 1 + width > room:
+                yield sorted(part)
+                part, taken = [self._names], name
+            part.append(place)
+            taken += 1 + width
+        yield sorted(part)
+
+    def _width(self, place: int) -> int:
+        rows = [self._headings, *(row for section in self._sections for row in section)]
+        return max((line.cell_len for row in rows for line in row[place].split()), default=0)
+
+    def _table(self, part: Sequence[int], box: Box) -> Table:
+        shown = Table(box=box, padding=0, show_edge=False)
+        for place in part:
+            named, folds = place == self._names, self._fold and place == self._names
+            overflow = "fold" if folds else "ellipsis"
+            justify = "left" if named else "right"
+            shown.add_column(self._headings[place], justify=justify, overflow=overflow, no_wrap=not folds)
+        for section in self._sections:
+            for row in section:
+                shown.add_row(*(row[place] for place in part))
+            shown.add_section()
+        return shown
+
+
+def table(
+    headings: Sequence[str | Text], *sections: Iterable[Sequence[str]], fold: bool = True, names: int = 0
+) -> Table:
+    """Rows below headings, in parts where the terminal is too narrow; a line parts the sections.
+
+    Args:
+        headings: Of the columns.
+        sections: Rows of names, which may fold, and of numbers.
+        fold: Whether the names do.
+        names: Place of their column.
+    """
+    told = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
+    return _Parted(told, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
 def show(console: Console, *told: str | Table) -> None:

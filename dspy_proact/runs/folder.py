@@ -1,13 +1,15 @@
 """A run on disk: `manifest.json`, `cases.jsonl` and the append-only `events.jsonl`; one writes, anybody may read."""
 
-from collections.abc import Iterable, Iterator
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Set
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
 from dspy_proact.kept import Claim, Log, read_log
-from dspy_proact.runs.benchmark import Case
+from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.event import Event, StageKey
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.types import Frozen
@@ -21,6 +23,15 @@ class CaseRecord(Frozen):
     stratum: str
     view: dict[str, Any]
     meta: dict[str, str | int]
+    mark: str | None = None
+    """Hash of the rest of the line and of the run's corpus; None in runs of before there were marks."""
+
+    def marked(self, corpus: str) -> "CaseRecord":
+        """The same with its mark, in a run on this corpus."""
+        rest = self.model_dump(exclude={"mark"})
+        canonical = json.dumps([corpus, rest], sort_keys=True, ensure_ascii=False)
+        # What cannot be encoded is kept as a question mark, and read again as one.
+        return self.model_copy(update={"mark": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:32]})
 
 
 class RunFolder:
@@ -51,8 +62,34 @@ class RunFolder:
         return _widened(before, asked, self.path) if before else asked
 
     def cases(self) -> Iterator[CaseRecord]:
-        """Every case that was ever asked for, in the order of asking."""
-        return read_log(self._cases, CaseRecord)
+        """Every case that was ever asked for, in the order of asking.
+
+        Raises:
+            RunError: There is no run, or a line is damaged, was changed after it was written, or is of no stratum.
+        """
+        manifest = self.manifest()
+        strata = {*manifest.strata, *([CONTROL] if manifest.control_labels or manifest.controls else [])}
+        marked = False
+        for number, case in enumerate(read_log(self._cases, CaseRecord), start=1):
+            line, marked = f"{self._cases}, line {number}", marked or case.mark is not None
+            if marked and case.mark != case.marked(manifest.identity.corpus).mark:
+                raise RunError(f"{line}: was changed after the run wrote it; put back what stood there")
+            if case.stratum not in strata:
+                known = ", ".join(manifest.strata)
+                raise RunError(f"{line}: the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}")
+            yield case
+
+    def cases_of(self, asked: Set[str]) -> tuple[CaseRecord, ...]:
+        """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
+
+        Args:
+            asked: Keys of cases of which there are events. Read these first: a case is kept before its events.
+        """
+        cases = tuple(self.cases())
+        if missing := asked - {case.key for case in cases}:
+            told = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
+            raise RunError(f"{self._cases}: {told}; the command that began the run puts them back")
+        return cases
 
     def events(self) -> Iterator[Event]:
         """Every stage that ended, in the order of ending."""
@@ -94,13 +131,14 @@ class RunWriter(RunFolder):
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Keep the cases that are not there yet; raises `RunError` when they cannot be."""
-        known = {case.key for case in self.cases()}
+        known, corpus = {case.key for case in self.cases()}, self.manifest().identity.corpus
         for case in cases:
             if case.key not in known:
                 view = case.view.model_dump(mode="json")
-                self._case_log.append(
-                    CaseRecord(key=case.key, group=case.group, stratum=case.stratum, view=view, meta=dict(case.meta))
+                record = CaseRecord(
+                    key=case.key, group=case.group, stratum=case.stratum, view=view, meta=dict(case.meta)
                 )
+                self._case_log.append(record.marked(corpus))
 
     def record(self, event: Event) -> None:
         """Keep an event; raises `RunError` when it cannot be, and the record is as it was before."""

@@ -11,14 +11,17 @@ from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.scope import MOST_EPOCHS
 from dspy_proact.types import Frozen
 
+_PLAIN = frozenset({"bare", "default", "unknown"})
+"""Programs that a role speaks by where a person names no other."""
+
 
 class RoleIdentity(Frozen):
     """What decides the answers of one role."""
 
     model: str
     program: str = "default"
-    """Name of the program that speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an
-    assistant; `default`, `official` or `compiled:` likewise for a judge."""
+    """Which program speaks: `bare`, `prompt`, `compiled:` with the hash of its file, or `unknown` for an assistant;
+    `default`, `official` or `compiled:` likewise for a judge."""
     prompt: str
     """sha256 of the program's rendered prompt."""
     decoding: dict[str, Any]
@@ -28,6 +31,12 @@ class RoleIdentity(Frozen):
     cuts: dict[str, tuple[float, float]] = Field(default_factory=dict[str, tuple[float, float]])
     """Of a compiled judge, by stratum: from where on the mean level of its verdicts (the worst label 0, the next 1,
     ...) the second worst label begins, and the best; empty where the commonest label decides."""
+
+    @property
+    def name(self) -> str:
+        """The model, and the program wherever that is not the plain one."""
+        words = {"official": "official prompt", "prompt": f"prompt {self.prompt[:8]}"}
+        return self.model if self.program in _PLAIN else f"{self.model} ({words.get(self.program, self.program)})"
 
 
 class Identity(Identified):
@@ -46,7 +55,7 @@ class Identity(Identified):
 
     @property
     def judge_name(self) -> str:
-        """The judges by name."""
+        """The judges by their models."""
         return " + ".join(judge.model for judge in self.judges)
 
     def compared(self, other: Identified) -> dict[str, Any]:

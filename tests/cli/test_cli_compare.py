@@ -7,6 +7,8 @@ from proact_run import PHASES, failed, manifest, run_of, trigger, written
 from results_rows import result_point, result_row
 from rows import jsonl, row
 
+from dspy_proact.runs import RoleIdentity
+
 
 def spread(scenarios=8):
     """A trigger a scenario and phase."""
@@ -61,10 +63,10 @@ def test_the_judges_of_the_same_responses_are_compared(proact, two):
 
 def test_a_run_and_its_export_do_not_differ(proact, two):
     proact("export", "b", "--format", "proactbench")
-    status, out, _ = proact("compare", "b", "b.jsonl")
+    status, out, _ = proact("compare", "b", "exports/b.jsonl")
     assert status == 0
     assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())
-    document = json.loads(proact("compare", "b", "b.jsonl", "--json")[1])
+    document = json.loads(proact("compare", "b", "exports/b.jsonl", "--json")[1])
     assert document["triggers"] == {"shared": 24, "compared": 24, "worded_otherwise": 0}
     assert document["overall"]["micro"]["weighted"]["value"] == 0
 
@@ -164,3 +166,78 @@ def test_long_names_of_models_and_folders_fit_eighty_columns(proact, tmp_path):
     assert status == 0
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
+
+
+def named(program, prompt="bb", judge="openai/j"):
+    """The identity of a judge that speaks by another program."""
+    return manifest(judge).identity.model_copy(
+        update={"judges": (RoleIdentity(model=judge, program=program, prompt=prompt, decoding={}),)}
+    )
+
+
+def test_programs_and_prompts_are_named_wherever_their_model_is(proact, tmp_path):
+    cases = spread(1)
+    for name, program in (("a", "default"), ("b", "official"), ("c", "compiled:0123456789ab")):
+        run_of(tmp_path / name, [(case, "PASS") for case in cases], identity=named(program))
+    out = " ".join(proact("compare", "b", "c")[1].split())
+    assert "a: openai/m judged by openai/j (official prompt) (b)" in out
+    assert "b: openai/m judged by openai/j (compiled:0123456789ab) (c)" in out
+    assert "openai/j (official prompt) and openai/j (compiled:0123456789ab) on 3 responses" in out
+    assert "openai/j and openai/j (official prompt) on 3 responses" in " ".join(proact("compare", "a", "b")[1].split())
+    assert "judged by openai/j (compiled:0123456789ab)" in " ".join(proact("report", "c")[1].split())
+    document = json.loads(proact("compare", "a", "c", "--json")[1])
+    assert [document[side]["judge_program"] for side in "ab"] == ["default", "compiled:0123456789ab"]
+    assert document["judges"]["second"] == "openai/j (compiled:0123456789ab)"
+    proact("export", "c", "--format", "csv")
+    assert '"openai/j","compiled:0123456789ab"' in (tmp_path / "exports" / "c.csv").read_text(encoding="utf-8")
+
+
+def prompted(folder, prompt):
+    """A run whose assistant was told something."""
+    told = RoleIdentity(model="openai/m", program="prompt" if prompt else "bare", prompt=f"{prompt!r:.9}", decoding={})
+    identity = manifest().identity.model_copy(update={"assistant": told})
+    run_of(folder, [(case, "PASS") for case in spread(1)], identity=identity, system_prompt=prompt)
+
+
+def test_system_prompts_that_differ_are_shown(proact, tmp_path):
+    prompted(tmp_path / "a", "Notice what was said in passing.")
+    prompted(tmp_path / "b", "Wait until they are done.\nThen offer one thing.")
+    prompted(tmp_path / "c", None)
+    _, out, _ = proact("compare", "a", "b")
+    lines = out.splitlines()
+    place = lines.index("system prompt of a:")
+    assert lines[place + 1 : place + 5] == [
+        "  Notice what was said in passing.",
+        "system prompt of b:",
+        "  Wait until they are done.",
+        "  Then offer one thing.",
+    ]
+    assert "system prompt of b: none" in proact("compare", "a", "c")[1]
+    assert "system prompt" not in proact("compare", "a", "a")[1]
+    document = json.loads(proact("compare", "a", "c", "--json")[1])
+    assert [document[side]["system_prompt"] for side in "ab"] == ["Notice what was said in passing.", None]
+
+
+def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it(proact, tmp_path):
+    lines = [f"Rule {number}." for number in range(200)]
+    prompted(tmp_path / "a", "\n".join(lines))
+    prompted(tmp_path / "b", "\n".join([*lines[:100], "\x1b[31mAnother.", *lines[101:]]))
+    _, out, _ = proact("compare", "a", "b")
+    shown = out[out.index("--- system prompt of a") :]
+    assert "-Rule 100.\n+\\x1b[31mAnother.\n Rule 101.\n" in shown
+    assert "Rule 50." not in out
+    prompted(tmp_path / "c", "\n".join(f"Other {line}" for line in lines))
+    assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c")[1]
+
+
+def test_what_a_pattern_took_for_runs_is_named(proact, two, tmp_path):
+    (tmp_path / "b.csv").write_text("key\n")
+    status, out, err = proact("compare", "a", "b", "b.csv", "missing")
+    assert (status, out) == (2, "")
+    assert "Error: compare takes two, RUN_A and RUN_B, and 4 are given; no folders of runs are b.csv, missing" in err
+    status, _, err = proact("compare", "a")
+    assert status == 2
+    assert "compare takes two, RUN_A and RUN_B, and 1 are given" in err
+    status, _, err = proact("compare", "a", "b", "a")
+    assert status == 2
+    assert "and 3 are given\n" in err

@@ -20,9 +20,9 @@ def run(tmp_path):
 
 
 @EACH
-def test_the_file_stands_beside_the_run_and_is_said(proact, run, form, ending):
+def test_the_file_stands_in_a_folder_of_its_own_and_is_said(proact, run, form, ending):
     status, out, err = proact("export", run, "--format", form)
-    path = Path(f"{run}{ending}")
+    path = Path(f"exports/run{ending}")
     assert (status, out) == (0, f"{path}\n")
     assert path.is_file()
     assert str(path) in err
@@ -32,7 +32,7 @@ def test_the_file_stands_beside_the_run_and_is_said(proact, run, form, ending):
 @pytest.mark.parametrize("given", ["run", "run/", "./run", "../{here}/run"])
 def test_however_the_run_is_named_the_file_is_called_like_its_folder(proact, run, tmp_path, form, ending, given):
     assert proact("export", given.format(here=tmp_path.name), "--format", form)[0] == 0
-    assert (tmp_path / f"run{ending}").is_file()
+    assert (tmp_path / "exports" / f"run{ending}").is_file()
 
 
 @EACH
@@ -55,12 +55,12 @@ def test_what_the_official_format_cannot_hold_is_said_line_by_line(proact, run):
     _, _, err = proact("export", run, "--format", "proactbench")
     assert "not in it: 1 reasons of unscored triggers: response: empty 1\n" in err
     assert "not in it: judge, prompts" in err
-    assert f"Next: dspy-proact report {run}.jsonl" in err
+    assert "Next: dspy-proact report exports/run.jsonl" in err
 
 
 def test_what_was_exported_is_reported_with_the_same_scores(proact, run):
     proact("export", run, "--format", "proactbench")
-    of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (run, f"{run}.jsonl"))
+    of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (run, "exports/run.jsonl"))
     assert of_file["phases"] == of_run["phases"]
     assert of_file["overall"] == of_run["overall"]
     assert of_file["triggers"] == {
@@ -75,10 +75,10 @@ def test_what_was_exported_is_reported_with_the_same_scores(proact, run):
 def test_tables_have_a_row_a_verdict(proact, run):
     proact("export", run, "--format", "csv")
     proact("export", run, "--format", "parquet")
-    with Path(f"{run}.csv").open(encoding="utf-8", newline="") as file:
+    with Path("exports/run.csv").open(encoding="utf-8", newline="") as file:
         lines = list(csv.DictReader(file, strict=True))
     assert [line["grade"] for line in lines] == ["PASS", "PARTIAL", "FAIL", ""]
-    table = pyarrow.parquet.read_table(f"{run}.parquet").to_pylist()
+    table = pyarrow.parquet.read_table("exports/run.parquet").to_pylist()
     assert [row["grade"] for row in table] == ["PASS", "PARTIAL", "FAIL", None]
 
 
@@ -88,7 +88,7 @@ def test_an_unfinished_run_is_exported_as_far_as_it_is(proact, tmp_path):
     status, _, err = proact("export", "run", "--format", "proactbench")
     assert status == 0
     assert "1 pending triggers, which are left out" in err
-    assert len((tmp_path / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 1
+    assert len((tmp_path / "exports" / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 1
 
 
 def test_a_run_in_which_nothing_was_tried_is_refused_in_the_official_form(proact, tmp_path):
@@ -124,6 +124,33 @@ def test_what_is_no_run_is_refused(proact, tmp_path, form, ending, name):
     assert {path.name for path in tmp_path.iterdir()} == {"file.jsonl"}
 
 
+@EACH
+def test_a_pattern_of_runs_stays_one_after_an_export(proact, tmp_path, form, ending):
+    for model in "AB":
+        run_of(tmp_path / "two" / f"{model}--judge", [(trigger(), "PASS")], model=model)
+        assert proact("export", f"two/{model}--judge", "--format", form)[0] == 0
+    given = [*Path("two").glob("A--*"), *Path("two").glob("B--*")]
+    assert proact("compare", *given)[0] == 0
+
+
+def test_where_no_folder_of_exports_can_be_the_mend_is_said(proact, run, tmp_path):
+    (tmp_path / "exports").write_text("mine")
+    status, out, err = proact("export", run, "--format", "csv")
+    assert (status, out) == (2, "")
+    assert err.startswith("Error: exports: cannot be made: ")
+    assert "--out" in err
+
+
+def test_rows_hold_the_rubric_the_earlier_turns_and_who_graded(proact, run):
+    proact("export", run, "--format", "parquet")
+    row = pyarrow.parquet.read_table("exports/run.parquet").to_pylist()[0]
+    assert json.loads(row["earlier_turns"]) == [{"user": "I move on Friday.", "assistant": "Good luck."}]
+    assert row["user_message"] == "Any boxes?"
+    assert [row[f"rubric_{grade}"] for grade in ("pass", "partial", "fail")] == ["Plans.", "Hints.", "Does nothing."]
+    names = ("model", "program", "judge", "judge_program")
+    assert [row[name] for name in names] == ["openai/m", "bare", "openai/j", "default"]
+
+
 def test_a_form_must_be_named_and_be_one_of_three(proact, run):
     assert proact("export", run)[0] == 2
     status, _, err = proact("export", run, "--format", "xlsx")
@@ -134,7 +161,7 @@ def test_a_form_must_be_named_and_be_one_of_three(proact, run):
 def test_names_that_a_spreadsheet_would_run_are_text_in_the_csv_file(proact, tmp_path):
     run_of(tmp_path / "run", [(trigger("=cmd|' /C calc'!A0", scenario="@S"), "PASS")], "+judge", model="-model")
     proact("export", "run", "--format", "csv")
-    with (tmp_path / "run.csv").open(encoding="utf-8", newline="") as file:
+    with (tmp_path / "exports" / "run.csv").open(encoding="utf-8", newline="") as file:
         (line,) = csv.DictReader(file, strict=True)
     assert [line[name] for name in ("key", "dialogue", "model", "judge")] == [
         "'=cmd|' /C calc'!A0__t2",

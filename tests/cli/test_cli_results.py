@@ -114,7 +114,7 @@ def test_a_file_in_which_every_trigger_was_dropped_is_not_taken_for_the_samples(
 def test_a_file_on_the_sample_is_measured_against_it_without_being_asked(proact):
     proact("eval", "--limit", 4, "--out", "run")
     proact("export", "run", "--format", "proactbench")
-    _, out, _ = proact("report", "run.jsonl", "--json")
+    _, out, _ = proact("report", "exports/run.jsonl", "--json")
     assert json.loads(out)["results"]["dropped"]["total"] == 45  # of 49
 
 

@@ -49,6 +49,8 @@ class Entry:
     """EMERGENT, CRITICAL and RECOVERY, in this order."""
     scores: Scores
     """Over all phases, each trigger weighted equally; without bounds for a published model."""
+    name: str = ""
+    """The model with its program, for people; empty for a published model."""
     path: str | None = None
     """Of a run or results file; None for a published model."""
     embedded: bool = False
@@ -137,6 +139,7 @@ def _run(summary: Summary) -> Entry:
         published=False,
         phases={phase: _phase(summary, phase) for phase in TRIGGERS_PER_PHASE},
         scores=summary.micro,
+        name=summary.model_name,
         path=summary.path,
         embedded=summary.embedded,
         differences=_differences(summary),
@@ -211,7 +214,7 @@ def _entry_document(entry: Entry) -> dict[str, Any]:
     return {
         "model": entry.model,
         "published": entry.published,
-        **({} if entry.published else {"path": entry.path, "embedded": entry.embedded}),
+        **({} if entry.published else {"name": entry.name, "path": entry.path, "embedded": entry.embedded}),
         "rank_lenient": entry.rank_lenient,
         "rank_strict": entry.rank_strict,
         "rank_range": entry.rank_range and list(entry.rank_range),

@@ -1,13 +1,13 @@
 """A leaderboard as a person reads it on a terminal."""
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE
 from dspy_proact.report.numbers import counted, percent, share
 from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT, Entry, Leaderboard, own_name
-from dspy_proact.report.terminal import cell, show
+from dspy_proact.report.terminal import show, table
 
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:
@@ -19,19 +19,11 @@ def print_leaderboard(board: Leaderboard, console: Console) -> None:
 
 
 def _table(board: Leaderboard) -> Table:
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False)
-    for heading in ("rank", "range", "strict\nrank"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("model", overflow="fold")
-    for heading in ("scored", "lenient", "strict", *(phase[0] for phase in TRIGGERS_PER_PHASE)):
-        table.add_column(heading, justify="right", no_wrap=True)
-    number = 0
-    for place, entry in enumerate(board.entries):
-        number += not entry.published
-        if place == len(board.ranked):
-            table.add_section()
-        table.add_row(*map(cell, _row(entry, "" if entry.published else f" [{number}]")))
-    return table
+    numbers = ("scored", "lenient", "strict", *(phase[0] for phase in TRIGGERS_PER_PHASE))
+    marks = {entry.path: f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
+    rows = [_row(entry, "" if entry.published else marks[entry.path]) for entry in board.entries]
+    ranked = len(board.ranked)
+    return table(("rank", "range", Text("strict\nrank"), "model", *numbers), rows[:ranked], rows[ranked:], names=3)
 
 
 def _row(entry: Entry, mark: str) -> list[str]:
@@ -46,7 +38,7 @@ def _about(number: int, entry: Entry) -> list[str]:
     """What the table has no room for."""
     lenient, strict = entry.scores.weighted, entry.scores.strict_weighted
     reason = f" ({lenient.reason})" if lenient.reason else ""
-    about = f"[{number}] {entry.model}, {entry.path}: lenient {percent(lenient)}, strict {percent(strict)}{reason}"
+    about = f"[{number}] {entry.name}, {entry.path}: lenient {percent(lenient)}, strict {percent(strict)}{reason}"
     return [about, *(f"    not ranked: {difference}" for difference in entry.differences)]
 
 

@@ -1,5 +1,6 @@
 """What ProactBench says in reports beside what is said of every benchmark."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -98,6 +99,15 @@ def _user_message(outcome: Outcome, _: GivenVerdict | None) -> str | None:
     return conversation[-1].get("user")
 
 
+def _earlier_turns(outcome: Outcome, _: GivenVerdict | None) -> str | None:
+    conversation: list[dict[str, Any]] | None = outcome.view.get("conversation")
+    return json.dumps(conversation[:-1], ensure_ascii=False) if conversation else None
+
+
+def _criteria(grade: str) -> Column:
+    return Column(f"rubric_{grade}", "string", lambda outcome, _: outcome.view["rubric"].get(f"{grade}_criteria"))
+
+
 def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     quotes: list[Mapping[str, Any]] | None = verdict.detail.get("evidence") if verdict else None
     return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
@@ -118,7 +128,9 @@ PARTICULARS = Particulars(
         Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
         Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),
         Column("turn", "int64", lambda outcome, _: outcome.meta.get("turn")),
+        Column("earlier_turns", "string", _earlier_turns),
         Column("user_message", "string", _user_message),
+        *map(_criteria, ("pass", "partial", "fail")),
     ),
     verdict_columns=(
         Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),

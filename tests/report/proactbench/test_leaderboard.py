@@ -355,7 +355,7 @@ def test_the_document_has_the_promised_keys_and_no_nan(ranked):
     assert document == {"design_effect": 2.0}
     keys = {"model", "published", "rank_lenient", "rank_strict", "rank_range", "lenient", "strict", "phases"}
     for entry in models:
-        assert entry.keys() == keys | {"differences"} | (set() if entry["published"] else {"path", "embedded"})
+        assert entry.keys() == keys | {"differences"} | (set() if entry["published"] else {"name", "path", "embedded"})
         assert {*entry["lenient"]} == {*entry["strict"]} == {"weighted", "pass_rate"}
         assert {*entry["lenient"]["weighted"]} >= {"value", "low", "high"}
         assert list(entry["phases"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
