@@ -176,7 +176,7 @@ def _recomputed(results: Results) -> dict[str, float | None]:
 
 
 def _is_found(trigger: ResultTrigger) -> bool:
-    return any(quote.start is not None for quote in locate_quotes(trigger.evidence, _text(trigger)))
+    return any(quote.counts for quote in locate_quotes(trigger.evidence, _text(trigger)))
 
 
 def _is_cut(response: str) -> bool:
