@@ -9,9 +9,9 @@ written without blanks is a word of its own.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from dspy_proact.types import Quote
 
@@ -25,6 +25,10 @@ _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
 _ELLIPSIS = re.compile(r"[\[(]?(?:\.{3,}|\u2026)[\])]?")
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,})[\"\u201d\u201c\u00bb]")
 _SEPARATOR = re.compile(r"\n+|\s[;/|]\s|;\s")
+_MOST_QUOTES = 200
+"""Quotes of one verdict that are looked up, however many strings they stand in: more than anybody reads."""
+_LEAST_WORDS = 3
+"""In a row: what fewer say, such as `the`, stands in any response."""
 
 
 class Passage:
@@ -52,9 +56,21 @@ class Passage:
         if not found:
             return None
         first, last = (self._folded.count(" ", 0, offset) - 1 for offset in (found[0], found[-1]))
-        between = islice(_word(self._text).finditer(self._text), first, last + 1)
-        start, *_, end = (edge for word in between for edge in word.span())
-        return start, end
+        return self._words[first][0], self._words[last][1]
+
+    def is_evidence(self, quote: str) -> bool:
+        """Whether a quote that stands in the text has enough words to show anything.
+
+        It has three words in a row, none left out by an ellipsis, or all words of the text where these are fewer.
+        Which words they are does not matter; each character of a script without blanks is one.
+        """
+        words = [len(_fold(piece).split()) for piece in _ELLIPSIS.split(quote)]
+        return max(words) >= _LEAST_WORDS or sum(words) == len(self._words)
+
+    @cached_property
+    def _words(self) -> list[tuple[int, int]]:
+        """Start and end of each word in the text, found once for all quotes."""
+        return [word.span() for word in _word(self._text).finditer(self._text)]
 
 
 def words_of(text: str) -> list[str]:
@@ -70,18 +86,21 @@ def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
     """Locate each quote of a judge in the response.
 
     A string that does not stand in the text as a whole and holds several quotes, in quotation marks or on
-    lines of their own, gives one `Quote` for each of them. Strings without a word are left out.
+    lines of their own, gives one `Quote` for each of them. Strings without a word are left out, and so is
+    what comes after the first 200 quotes.
     """
     passage = _passage(text)
-    return tuple(quote for entry in evidence for quote in locate(entry, passage))
+    return tuple(islice(chain.from_iterable(locate(entry, passage) for entry in evidence), _MOST_QUOTES))
 
 
-def locate(entry: str, passage: Passage) -> tuple[Quote, ...]:
-    """The quotes in one string of a judge, located in a text that was cut into words before."""
+def locate(entry: str, passage: Passage) -> Iterator[Quote]:
+    """The quotes in one string of a judge, each located when it is asked for: every one costs a search of the text."""
     if found := passage.find(entry):
-        return (_quote(entry, found),)
+        yield _quote(entry, found, passage)
+        return
     parts = _QUOTED.findall(entry) or _SEPARATOR.split(entry)
-    return tuple(_quote(part, passage.find(part)) for part in parts if _fold(part))
+    for part in filter(_fold, parts):
+        yield _quote(part, passage.find(part), passage)
 
 
 @lru_cache(maxsize=4)
@@ -90,9 +109,9 @@ def _passage(text: str) -> Passage:
     return Passage(text)
 
 
-def _quote(text: str, place: tuple[int, int] | None) -> Quote:
+def _quote(text: str, place: tuple[int, int] | None, passage: Passage) -> Quote:
     start, end = place or (None, None)
-    return Quote(text=text, start=start, end=end)
+    return Quote(text=text, start=start, end=end, short=place is not None and not passage.is_evidence(text))
 
 
 def _fold(text: str) -> str:

@@ -108,13 +108,20 @@ class Response(Frozen):
 
 
 class Quote(Frozen):
-    """One quote of the judge, and where it stands in the response."""
+    """One quote of the judge or the detector of offers, and where it stands in the response."""
 
     text: str
     start: int | None = None
     """Index of its first character in the response; None when it was not found."""
     end: int | None = None
     """Index after its last character; None when it was not found."""
+    short: bool = False
+    """Whether it was found and has too few words to be evidence, by `Passage.is_evidence`; offers may be as short."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is evidence: it stands in the response, and is not too short."""
+        return self.start is not None and not self.short
 
 
 class Verdict(Frozen):
@@ -126,10 +133,10 @@ class Verdict(Frozen):
 
     @property
     def verified(self) -> bool | None:
-        """Whether a quote stands in the response; None for a FAIL that quotes nothing: nothing to check."""
+        """Whether a quote counts as evidence; None for a FAIL that quotes nothing: nothing to check."""
         if self.grade is Grade.FAIL and not self.evidence:
             return None
-        return any(quote.start is not None for quote in self.evidence)
+        return any(quote.counts for quote in self.evidence)
 
 
 class Offer(Frozen):

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspy_proact.evidence import Passage, locate_quotes
-from dspy_proact.types import Quote
+from dspy_proact.types import Grade, Quote, Verdict
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 RESPONSE = "Label the boxes today. Then call Ann, since her ferry stops on Sunday."
@@ -169,9 +169,9 @@ def test_nothing_stands_in_a_text_without_a_word(text):
 def test_each_quote_keeps_its_text_and_gets_its_place():
     located = locate_quotes(["call **Ann**", "call Bob", "", "the boxes"], RESPONSE)
     assert located == (
-        Quote(text="call **Ann**", start=28, end=36),
+        Quote(text="call **Ann**", start=28, end=36, short=True),
         Quote(text="call Bob"),
-        Quote(text="the boxes", start=6, end=15),
+        Quote(text="the boxes", start=6, end=15, short=True),
     )
 
 
@@ -203,6 +203,44 @@ def test_of_several_quotes_in_one_string_each_is_marked_by_itself():
 @pytest.mark.parametrize("text", ['He said "one"; she said "two".', "one / two\nthree; four | five"])
 def test_a_string_that_stands_in_the_text_as_a_whole_is_one_quote(text):
     assert [quote.text for quote in locate_quotes([text], f"Before. {text} After.")] == [text]
+
+
+COUNTING = {
+    "three words": ("Label the boxes", RESPONSE, True),
+    "two words": ("call Ann", RESPONSE, False),
+    "one word": ("the", RESPONSE, False),
+    "three words in a row after an ellipsis": ("Label ... her ferry stops", RESPONSE, True),
+    "three words, none in a row": ("the ... her ... on", RESPONSE, False),
+    "the whole of a short response": ("Sure: **Bob**", "Sure, Bob!", True),
+    "all of one word": ("no", "No.", True),
+    "a part of a short response": ("Bob", "Sure, Bob!", False),
+    "three characters of a script without blanks": ("\u6e21\u8f2a\u505c", "\u660e\u5929\u6e21\u8f2a\u505c\u822a", True),
+    "what does not stand there": ("the boxes Label", RESPONSE, False),
+}
+
+
+@pytest.mark.parametrize(("quote", "text", "counts"), COUNTING.values(), ids=COUNTING)
+def test_a_quote_counts_from_three_words_in_a_row_or_as_the_whole_response(quote, text, counts):
+    (located,) = locate_quotes([quote], text)
+    assert located.counts is counts
+    assert Verdict(reasoning="", evidence=(located,), grade=Grade.PASS).verified is counts
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [["\n".join(["zebra boat"] * 300_000)], ['"zebra boat" ' * 300_000], ["zebra\nboat"] * 150_000],
+    ids=["lines", "quotation marks", "strings"],
+)
+def test_of_very_many_quotes_the_first_200_are_looked_up_whatever_string_they_stand_in(evidence):
+    # Each costs a search of the text: 300,000 of them take minutes.
+    assert len(locate_quotes(evidence, "word " * 50_000)) == 200
+
+
+def test_of_very_many_lines_those_that_stand_in_the_text_are_found_as_ever():
+    lines = [f"take bag {number} along" for number in range(200)]
+    located = locate_quotes(["\n".join(lines) + "\nzebra"], ". ".join(reversed(lines)))
+    assert [quote.text for quote in located] == lines
+    assert all(quote.counts for quote in located)
 
 
 # Words of letters, apart from scripts that are written without blanks and from digits, which may number a list.

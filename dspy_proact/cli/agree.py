@@ -1,18 +1,43 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
 import json
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.gate import GATE_IF_ASKED
+from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
-from dspy_proact.cli.options.labels import Labels, label_options
-from dspy_proact.cli.options.output import json_option
-from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.options.labels import FILES, Labels, label_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
+from dspy_proact.cli.options.output import Output, output_options
+from dspy_proact.cli.options.scope import VERDICTS
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.corpus import Ratings
+    from dspy_proact.models import Gate
     from dspy_proact.report.proactbench import Choices, Study
+    from dspy_proact.runs import Scope
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """How it is compared."""
+
+    consensus: Any
+    min_ratings: int
+    exclude: str | None
+
+    @property
+    def choices(self) -> "Choices":
+        """As the study takes them."""
+        from dspy_proact.report.proactbench import Choices
+
+        return Choices(self.consensus, self.min_ratings, self.exclude is not None)
 
 
 _COMPARED = Section(
@@ -21,7 +46,7 @@ _COMPARED = Section(
         choice_option(
             "--consensus",
             ("published", "soft"),
-            "One label an item, its commonest grade; or the share of each grade.",
+            "One grade an item, its commonest; or the share of each.",
         ),
         number_option(
             "--min-ratings", click.IntRange(1), "Compare the judge on items with as many; alpha keeps all.", default=1
@@ -31,63 +56,156 @@ _COMPARED = Section(
         ),
     ),
 )
-_PRINTED = Section(
+_TEMPLATE = Section(
     Heading.OUTPUT,
     (
         click.Option(
             ["--template"], is_flag=True, help="Print a sheet for raters of the run or the items, and no numbers."
         ),
-        json_option("the numbers"),
     ),
 )
 
 
 @verb(
     "agree",
+    model_options(
+        "--judge",
+        "Judge that grades the rated items now, a litellm name; several are a jury. Default: the known grades.",
+        Heading.JUDGE,
+    ),
+    JUDGING,
+    VERDICTS,
     label_options(
         "published",
         "published|sample|proactbench|PATH",
-        "Bundled labels, the bundled sample's, the published study in full (fetched), or your own.",
+        "Bundled ratings, the bundled sample's, the published study in full (fetched), or your own.",
     ),
-    _COMPARED,
-    _PRINTED,
-    example="dspy-proact agree --ratings ratings.csv --run runs/mine --consensus soft",
+    Bundle("compared", (_COMPARED,), _Compared),
+    GATE_IF_ASKED,
+    _TEMPLATE,
+    output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
+    example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
+    files=FILES,
 )
-def agree(labels: Labels, consensus: Any, min_ratings: int, exclude: str | None, template: bool, as_json: bool) -> None:
+def agree(
+    judge: NamedModel,
+    judging: Judging,
+    scope: "Scope",
+    labels: Labels,
+    compared: _Compared,
+    gate: Callable[[], "Gate"],
+    template: bool,
+    output: Output,
+) -> int:
     """Say how far the judge agrees with people, and people with each other, by phase and with intervals.
 
-    By default on the published study: 275 ratings of 59 responses by 18 people, judged by GPT-5.4. Ratings of your own
-    are a CSV or JSONL file (item, annotator, grade, confidence, reason) of the cases of --run or of --items.
+    By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Ratings of your own are
+    of the cases of --run or of the items of --items; the judge's grades are those that stand there, or with --judge
+    those that it gives now: every verdict is kept as it comes, and the same command again goes on where it stopped.
     """
-    from rich.console import Console
-
-    from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import Typed, say_next
-    from dspy_proact.report.proactbench import Choices, print_study, study_document
+    from dspy_proact.report.proactbench import study
 
     if template:
+        _require_unasked(judge, judging, output, "--template prints a sheet and asks nobody")
         click.echo(_template(labels), nl=False)
         told = "Fill in annotator and grade in FILE, a copy for each rater."
         say_next("agree", *Typed().options("--run", "--items"), "--ratings", "FILE", before=told)
-        return
-    found = _study(labels, Choices(consensus, min_ratings, exclude is not None))
-    if as_json:
-        click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))
-        return
-    print_study(found, Console(soft_wrap=False))
-    if labels.run is None and labels.items is None:
-        say("A sheet for raters of your own: --template with --run RUN.")
-    say_next("agree", *Typed().options(), "--json")
-
-
-def _study(labels: Labels, choices: "Choices") -> "Study":
-    from dspy_proact.report.proactbench import study
-
+        return 0
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
-    summary = labels.summary
-    return study(labels.load(), choices, embedded=summary is not None and summary.embedded)
+    if judge.name:
+        return _graded_now(labels.load(), judge, judging, scope, compared.choices, gate(), output)
+    _require_unasked(judge, judging, output, "without --judge no model is asked")
+    found = study(labels.load(), compared.choices, graded=labels.summary)
+    _show(found, output.as_json)
+    _say_next(found, labels, output)
+    return 0
+
+
+def _graded_now(
+    ratings: "Ratings",
+    judge: NamedModel,
+    judging: Judging,
+    scope: "Scope",
+    choices: "Choices",
+    gate: "Gate",
+    output: Output,
+) -> int:
+    """Have the judge grade the items, and compare; the exit status."""
+    from dspy_proact.benchmarks.proactbench import Rejudging, responses_of_ratings
+    from dspy_proact.cli.views.run_forecast import print_forecasts
+    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.report.proactbench import study
+
+    responses = responses_of_ratings(ratings)
+    judges = judge.specs(EMBEDDED)
+    grading = Rejudging(responses, judges, judge_prompt=judging.prompt, judge_program=judging.program, gate=gate)
+    runs = [(grading, output.out or grading.default_folder)]
+    if output.dry_run:
+        print_forecasts(runs, scope, output.as_json)
+        return 0
+    ending = run_all(runs, scope)
+    for graded in map(summary_of, ending.begun):
+        if graded.verdicts:
+            learned_on = _learned_on(ratings, judging)
+            _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json)
+    return ending.close()
+
+
+def _learned_on(ratings: "Ratings", judging: Judging) -> int:
+    """Rated items of conversations that the judge's program was compiled on."""
+    from dspy_proact.views import dialogue_mark
+
+    if judging.program is None:
+        return 0
+    learned = judging.program.card.learned_from
+    rated = (item for item in ratings.items if item.view and ratings.by_item[item.key])
+    return sum(dialogue_mark(item.view.conversation) in learned for item in rated if item.view)
+
+
+def _show(found: "Study", as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.report.proactbench import print_study, study_document
+
+    if as_json:
+        click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))
+    else:
+        print_study(found, Console(soft_wrap=False))
+
+
+def _say_next(found: "Study", labels: Labels, output: Output) -> None:
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import Typed, say_next
+
+    if output.as_json:
+        return
+    if labels.run is None and labels.items is None and labels.ratings == "published":
+        say("A sheet for raters of your own: --template with --run RUN.")
+    if found.pooled.compared:
+        say_next("agree", *Typed().options(), "--json")
+    else:
+        told = "A judge grades the items, and says first what that takes."
+        say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)
+
+
+def _require_unasked(judge: NamedModel, judging: Judging, output: Output, why: str) -> None:
+    """Raise a `UsageError` where something is said of a judge who is not asked."""
+    said: dict[str, Any] = {
+        "--judge": judge.name,
+        "--judge-api-base": judge.api_base,
+        "--judge-param": judge.param,
+        "--judge-price": judge.price,
+        "--judge-program": judging.file,
+        "--judge-prompt": judging.prompt != "default",
+        "--out": output.out,
+        "--dry-run": output.dry_run,
+    }
+    if flag := next((flag for flag, given in said.items() if given), None):
+        raise UsageError(f"{flag}: {why}; leave it out{'' if judge.name else ', or name a --judge'}")
 
 
 def _template(labels: Labels) -> str:

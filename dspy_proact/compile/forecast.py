@@ -60,7 +60,7 @@ class Forecast:
     concurrency: int
     """Calls in flight."""
     items: int
-    """Labels or triggers on which a claim would rest."""
+    """Rated items or triggers on which a claim would rest."""
     scenarios: int
     """Of these."""
     smallest_gain: float | None = None

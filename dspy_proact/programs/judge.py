@@ -51,7 +51,7 @@ class Judge(dspy.Module):
     """Grades a response, in our words.
 
     A verdict that cannot be read is asked for once more, with a line that says what was wrong with it. When no quote
-    of a PASS or PARTIAL stands in the response, the quote alone is asked for once more; the grade is kept.
+    of a PASS or PARTIAL counts as evidence, the quote alone is asked for once more; the grade is kept.
 
     Args:
         ask_quote_again: False leaves the second question about quotes out, so that one call is one trace (compiling).
@@ -130,4 +130,4 @@ def _quoting() -> FencedJSON:
 
 
 def _found(evidence: list[str], response: str) -> bool:
-    return any(quote.start is not None for quote in locate_quotes(evidence, response))
+    return any(quote.counts for quote in locate_quotes(evidence, response))

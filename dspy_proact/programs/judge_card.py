@@ -1,4 +1,4 @@
-"""The card of a compiled judge: what was shown, on how many labels, with what it was made."""
+"""The card of a compiled judge: what was shown, on how many items, with what it was made."""
 
 from dspy_proact.programs.card import Card, CardNumber
 from dspy_proact.types import Frozen, Phase
@@ -8,7 +8,7 @@ class Gain(Frozen):
     """Agreement with people, out of fold, before and after: quadratic kappa against their soft labels."""
 
     labels: int
-    """Labelled responses."""
+    """Rated items, whatever the number of ratings of each."""
     before: CardNumber
     after: CardNumber
     difference: CardNumber
@@ -36,7 +36,7 @@ class PhaseCard(Gain):
 
 
 class JudgeCard(Card):
-    """What a compile of the judge showed; the statement says what to label next."""
+    """What a compile of the judge showed; the statement says what to have rated next."""
 
     overall: Gain
     """Within phases, averaged over them."""
@@ -48,4 +48,4 @@ class JudgeCard(Card):
     """Verdicts with a quote that stands in the response, and verdicts that had to quote."""
     evidence_after: tuple[int, int]
     overlap: float
-    """Share in [0, 1] of the compiled instruction's runs of eight words that stand in a labelled item."""
+    """Share in [0, 1] of the compiled instruction's runs of eight words that stand in an item."""

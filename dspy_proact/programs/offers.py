@@ -6,6 +6,7 @@ in `offers.txt`.
 """
 
 from importlib.resources import files
+from itertools import islice
 from typing import Any
 
 import dspy
@@ -25,6 +26,8 @@ _UNFOUND = (
 )
 _LONGEST_NAMED = 200
 """Characters of a quote that the second question names."""
+_MOST_PARTS = 10
+"""Quotes in the string of one offer that are looked up; further ones are passed over."""
 
 
 class DetectedOffer(Frozen):
@@ -108,7 +111,7 @@ def located(said: dspy.Prediction, response: str) -> Offers:
 
 
 def _located(offer: DetectedOffer, passage: Passage) -> Offer:
-    parts = locate(offer.quote, passage)
+    parts = list(islice(locate(offer.quote, passage), _MOST_PARTS))
     starts, ends = [part.start for part in parts], [part.end for part in parts]
     quote = Quote(text=offer.quote)
     if parts and None not in starts:

@@ -54,7 +54,7 @@ class Improvement:
     groups: int
     """Groups of these items."""
     shown: bool
-    """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 labels in at least
+    """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 items in at least
     10 groups; of a stratum also an adjusted p of at most 5 %."""
     reason: str
     """What may be said, as a sentence without its full stop."""
@@ -134,20 +134,20 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
     strata = Strata.of(items.soft, items.strata, order)
     labels, groups = len(items.soft), len(set(items.groups))
     if not len(strata.weights):
-        why = "all labels equal" if labels else "no labels"
+        why = "all items graded alike" if labels else "no items"
         nothing = Estimate(None, reason=why)
         return Improvement(nothing, nothing, nothing, None, None, None, None, labels, groups, False, f"no claim: {why}")
     units = Units.of(items.groups)
     before, after = strata.tables(items.before), strata.tables(items.after)
     both, gained = np.stack([before, after], axis=1), gain(strata.average)
-    difference = units.estimate(both, gained, undefined="all labels equal", bounds=BOTH)
+    difference = units.estimate(both, gained, undefined="all items graded alike", bounds=BOTH)
     low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
     alike = np.array_equal(before, after)
     claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, low98))
     p = swap_p(before, after, items.groups, strata.averages, seed)
     return Improvement(
-        before=units.estimate(before, strata.average, undefined="all labels equal"),
-        after=units.estimate(after, strata.average, undefined="all labels equal"),
+        before=units.estimate(before, strata.average, undefined="all items graded alike"),
+        after=units.estimate(after, strata.average, undefined="all items graded alike"),
         difference=difference,
         low98=low98,
         high98=high98,
@@ -161,8 +161,8 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
 
 
 def _too_few(labels: int, groups: int) -> str | None:
-    """Why nothing may be claimed of so many labels and groups; None where it may."""
-    counts = ((labels, ENOUGH_LABELS, "labels"), (groups, ENOUGH_GROUPS, "groups"))
+    """Why nothing may be claimed of so many items and groups; None where it may."""
+    counts = ((labels, ENOUGH_LABELS, "items"), (groups, ENOUGH_GROUPS, "groups"))
     few = [f"fewer than {enough} {name}" for count, enough, name in counts if count < enough]
     return f"no claim: {' and '.join(few)}" if few else None
 

@@ -69,7 +69,7 @@ def within_strata_kappa_estimate(
     named.
     """
     tables, parts = _parts(levels, soft, strata)
-    estimate = Units.of(groups).estimate(parts.tables(tables), parts.average, undefined="all labels equal")
+    estimate = Units.of(groups).estimate(parts.tables(tables), parts.average, undefined="all items graded alike")
     reason = "; ".join(filter(None, [estimate.reason, parts.warning if estimate.value is not None else None]))
     return replace(estimate, reason=reason or None)
 

@@ -46,7 +46,7 @@ class Strata:
     @property
     def warning(self) -> str | None:
         """The strata that are not among these, by name; None where all are."""
-        return f"without {', '.join(map(str, self.without))}: all labels equal" if self.without else None
+        return f"without {', '.join(map(str, self.without))}: all items graded alike" if self.without else None
 
     def tables(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
         """Tables of items, shape (n, 3, 3), each in the place of its stratum: shape (n, P, 3, 3)."""

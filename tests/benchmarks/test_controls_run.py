@@ -98,7 +98,7 @@ def test_a_control_turn_is_answered_like_a_trigger_and_looked_at_for_offers(serv
     assert event.grade is not None
     assert (event.grade.label, event.grade.score, event.grade.verified) == ("UNWANTED", 0.0, True)
     assert event.grade.detail["offers"] == [
-        {"quote": {"text": "two", "start": 4, "end": 7}, "grounded": False, "asked_for": False}
+        {"quote": {"text": "two", "start": 4, "end": 7, "short": False}, "grounded": False, "asked_for": False}
     ]
 
 

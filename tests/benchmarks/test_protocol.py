@@ -264,9 +264,10 @@ def test_a_repaired_verdict_counts(server, tmp_path):
     assert [outcome.label for outcome in summary.outcomes] == ["PARTIAL"]
 
 
-def test_an_invented_quote_is_marked_and_the_grade_is_kept(server, tmp_path):
+@pytest.mark.parametrize("quote", ["never said", "the", "the boxes"])
+def test_a_quote_that_is_invented_or_too_short_is_marked_and_the_grade_is_kept(server, tmp_path, quote):
     read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
-    server.script_roles(judge=lambda sent: Answer(verdict("PASS", ["never said"])))
+    server.script_roles(judge=lambda sent: Answer(verdict("PASS", [quote])))
     summary, events = run(server, tmp_path, read)
     assert [outcome.label for outcome in summary.outcomes] == ["PASS"]
     assert (summary.evidence.checked, summary.evidence.verified) == (1, 0)

@@ -1,4 +1,4 @@
-"""`dspy-proact agree`: the published study, ratings of a run, the sheet for raters, and what is refused."""
+"""`dspy-proact agree`: the published study, ratings of one's own, a judge that grades them now, and what is refused."""
 
 import csv
 import json
@@ -7,8 +7,11 @@ from io import StringIO
 import pytest
 from results_rows import result_row
 from rows import jsonl, row
+from script import ROOT
+from server import Answer, error, verdict
 
 from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.cli.options.labels import FILES
 from dspy_proact.corpus import load_corpus, read_jsonl, read_results
 from dspy_proact.report import summarize
 from dspy_proact.report.proactbench import summarize_results
@@ -179,3 +182,241 @@ def test_an_unscored_case_has_no_line_in_the_sheet_and_is_not_lost(proact, tmp_p
     assert (status, document["ratings"]["items"], document["pooled"]["judged"]) == (0, 3, 0)
     assert document["pooled"]["kappa"]["reason"] == "the judge's grades of these items are not known"
     assert "items without a rating: 1 of 3" in document["notes"]
+
+
+# A judge that grades the items now
+
+
+RESPONSE = "Label the boxes today."
+GRADES = {"a": "PASS", "b": "FAIL", "c": "PARTIAL", "d": "PASS"}
+"""The judge's, by item."""
+
+
+def item(key, **changed):
+    rubric = {"phase": "RECOVERY", "pass_criteria": "Plans.", "partial_criteria": "Hints.", "fail_criteria": "None."}
+    said = [{"user": f"I move to house {key}.", "assistant": "Good luck."}, {"user": "Thanks, all done."}]
+    given = {"item": key, "scenario": f"scenario {key}", "rubric": rubric, "conversation": said, "response": RESPONSE}
+    return {**given, **changed}
+
+
+def rating(key, annotator, grade, reason=""):
+    return {"item": key, "annotator": annotator, "grade": grade, "confidence": 3, "reason": reason}
+
+
+RATINGS = [
+    rating("a", "ann", "PASS"),
+    rating("b", "ann", "PASS", "It plans."),
+    rating("b", "bob", "PASS"),
+    rating("c", "ann", "PASS", "It plans\x1b[31m, too."),
+    rating("c", "bob", "PARTIAL"),
+]
+"""Of a, b and c; nobody rated d."""
+
+
+@pytest.fixture
+def own(tmp_path, server):
+    """Four items, ratings of three of them, and a judge with a grade for each, as arguments of the command."""
+    (tmp_path / "items.jsonl").write_text(jsonl(*map(item, GRADES)), encoding="utf-8")
+    (tmp_path / "mine.jsonl").write_text(jsonl(*RATINGS), encoding="utf-8")
+
+    def graded(sent):
+        (key,) = [key for key in GRADES if f"house {key}." in sent.text]
+        return Answer(verdict(GRADES[key], [RESPONSE], f"because of {key}"))
+
+    server.script = graded
+    judge = ["--judge", "hosted_vllm/j", "--judge-api-base", server.judge]
+    return ["agree", "--ratings", "mine.jsonl", "--items", "items.jsonl", *judge]
+
+
+def test_a_dry_run_prices_the_rated_items_and_makes_no_call(proact, server, own, tmp_path):
+    status, out, _ = proact(*own, "--judge-price", "1,1", "--max-calls", 2, "--dry-run")
+    assert (status, server.sent) == (0, [])
+    assert "3 calls" in out
+    assert "price unknown" not in out
+    assert "--max-calls 2 may stop it before the end: it could take 3" in out
+    assert not (tmp_path / "runs").exists()
+    assert json.loads(proact(*own, "--dry-run", "--json")[1])["judge"]["calls"] == 3
+
+
+def test_the_judge_grades_what_was_rated_and_where_it_parts_from_people_is_listed_farthest_first(proact, server, own):
+    status, out, err = proact(*own)
+    assert (status, len(server.sent), server.of("assistant")) == (0, 3, [])
+    assert "mine.jsonl: 5 ratings of 3 items by 2 raters" in out
+    assert "judge: hosted_vllm/j" in out
+    assert max(map(len, out.splitlines())) <= 80
+    listed = out[out.index("Where judge and people part, farthest first: 2 of 3 items") :].splitlines()[1:]
+    assert listed == [
+        "b (RECOVERY): judge FAIL, people PASS 2",
+        "  judge: because of b",
+        "  ann, PASS: It plans.",
+        "c (RECOVERY): judge PARTIAL, people PASS 1, PARTIAL 1",
+        "  judge: because of c",
+        "  ann, PASS: It plans\\x1b[31m, too.",
+    ]
+    assert "The run is in runs/unknown--hosted_vllm_j--" in err
+
+
+def test_json_has_the_judge_and_every_item_on_which_it_parts_with_all_reasons(proact, own):
+    status, out, _ = proact(*own, "--json")
+    document = json.loads(out)
+    assert (status, document["judge"], document["pooled"]["judged"]) == (0, "hosted_vllm/j", 3)
+    assert [(each["item"], each["difference"]) for each in document["partings"]] == [("b", -1), ("c", -0.25)]
+    first = document["partings"][0]
+    assert first["judge"] == {"grade": "FAIL", "reasons": ["because of b"]}
+    assert first["people"] == [
+        {"rater": "ann", "grade": "PASS", "confidence": 3, "reason": "It plans."},
+        {"rater": "bob", "grade": "PASS", "confidence": 3, "reason": ""},
+    ]
+    assert (first["phase"], first["scenario"], first["turn"]) == ("RECOVERY", "scenario b", 2)
+
+
+def test_a_limit_stops_it_with_what_there_is_and_the_same_command_goes_on(proact, server, own):
+    status, out, err = proact(*own, "--max-calls", 1, "--json")
+    assert (status, len(server.sent), json.loads(out)["pooled"]["judged"]) == (4, 1, 1)
+    assert "The same command goes on" in err
+    status, out, _ = proact(*own, "--json")
+    assert (status, len(server.sent), json.loads(out)["pooled"]["judged"]) == (0, 3, 3)
+    assert "Nothing was left to do" in proact(*own)[2]
+    assert len({sent.said for sent in server.sent}) == len(server.sent) == 3
+
+
+def test_a_judge_that_is_down_ends_it_with_five_and_prints_no_numbers(proact, server, own):
+    server.script = lambda sent: error(500)
+    status, out, _ = proact(*own, "--retries", 0)
+    assert (status, out) == (5, "")
+
+
+def test_ratings_that_come_later_are_graded_beside_those_that_were(proact, server, own, tmp_path):
+    proact(*own)
+    (tmp_path / "mine.jsonl").write_text(jsonl(*RATINGS, rating("d", "bob", "FAIL")), encoding="utf-8")
+    status, out, _ = proact(*own, "--json")
+    assert (status, len(server.sent), json.loads(out)["pooled"]["judged"]) == (0, 4, 4)
+    assert len(list((tmp_path / "runs").iterdir())) == 1
+
+
+def test_other_items_make_another_run(proact, server, own, tmp_path):
+    proact(*own)
+    changed = [item(key, response=f"{RESPONSE} Soon.") for key in GRADES]
+    (tmp_path / "items.jsonl").write_text(jsonl(*changed), encoding="utf-8")
+    assert proact(*own)[0] == 0
+    assert (len(server.sent), len(list((tmp_path / "runs").iterdir()))) == (6, 2)
+
+
+def test_an_item_without_a_readable_verdict_is_left_out_and_said(proact, server, own):
+    answered = server.script
+    server.script = lambda sent: Answer("prose") if "house b." in sent.text else answered(sent)
+    status, out, _ = proact(*own, "--json")
+    document = json.loads(out)
+    assert (status, document["pooled"]["judged"]) == (3, 2)
+    assert any("items without a grade of the judge" in note and note.endswith(": 1") for note in document["notes"])
+    server.script = answered
+    assert proact(*own, "--retry-unscored", "--json")[0] == 0
+
+
+def test_the_judge_s_grades_of_the_file_give_way_to_those_that_it_gives_now(proact, own, tmp_path):
+    (tmp_path / "items.jsonl").write_text(jsonl(*(item(key, judge="FAIL") for key in GRADES)), encoding="utf-8")
+    known = json.loads(proact(*own[:5], "--json")[1])
+    assert (known["judge"], [each["judge"]["grade"] for each in known["partings"]]) == (None, ["FAIL"] * 3)
+    assert [each["item"] for each in json.loads(proact(*own, "--json")[1])["partings"]] == ["b", "c"]
+
+
+def test_a_jury_and_several_verdicts_give_their_common_grade_and_every_reason(proact, server, own):
+    status, out, _ = proact(*own, "--judge", "hosted_vllm/k", "--judge-epochs", 2, "--json")
+    document = json.loads(out)
+    assert (status, document["judge"], len(server.sent)) == (0, "hosted_vllm/j + hosted_vllm/k", 12)
+    assert document["partings"][0]["judge"]["reasons"] == ["because of b"] * 4
+
+
+def test_the_responses_of_a_run_are_graded_by_another_judge_and_none_is_asked_for_again(
+    proact, server, run, sheet, tmp_path
+):
+    file = filled(tmp_path / "ratings.csv", sheet[:4], ("ann", kind))
+    judge = ["--judge", "hosted_vllm/j", "--judge-api-base", server.judge]
+    status, out, _ = proact("agree", "--run", run, "--ratings", file, *judge, "--json")
+    document = json.loads(out)
+    assert (status, server.of("assistant"), document["judge"]) == (0, [], "hosted_vllm/j")
+    assert (document["ratings"]["items"], document["pooled"]["judged"]) == (49, 4)
+
+
+def test_reasons_of_the_run_s_own_judge_are_told_too(proact, run, sheet, tmp_path):
+    file = filled(tmp_path / "ratings.csv", sheet, ("ann", kind))
+    document = json.loads(proact("agree", "--run", run, "--ratings", file, "--json")[1])
+    assert document["judge"] == "embedded"
+    assert all("strongest step" in each["judge"]["reasons"][0] for each in document["partings"])
+
+
+def test_a_compiled_judge_is_told_to_have_been_compiled_on_these_conversations(proact):
+    program = ROOT / "optimize" / "programs" / "judge-embedded.json"
+    judge = ["--judge", "embedded", "--judge-program", program]
+    status, out, _ = proact("agree", "--ratings", "sample", *judge, "--json")
+    document = json.loads(out)
+    assert (status, document["embedded"], document["pooled"]["judged"]) == (0, True, 147)
+    assert any("was compiled on the conversations of 147 of these items" in note for note in document["notes"])
+
+
+def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, own, tmp_path):
+    proact(*own, "--out", "graded")
+    assert "judged by hosted_vllm/j" in proact("report", "graded")[1]
+    assert proact("compare", "graded", "graded")[0] == 0
+    assert proact("export", "graded", "--format", "csv")[0] == 0
+    status, out, err = proact("export", "graded", "--format", "proactbench")
+    assert (status, out) == (2, "")
+    assert "graded: holds items of raters, which are no dialogues; --format csv has them" in err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--judge", "embedded"], "published: no conversation or no response of 59 items is known"),
+        (["--ratings", "sample", "--dry-run"], "--dry-run: without --judge no model is asked; leave it out, or name"),
+        (
+            ["--ratings", "sample", "--judge-program", ROOT / "optimize" / "programs" / "judge-embedded.json"],
+            "a --judge",
+        ),
+        (["--ratings", "sample", "--judge-prompt", "official"], "--judge-prompt: without --judge no model is asked"),
+        (["--ratings", "sample", "--out", "x"], "--out: without --judge no model is asked"),
+        (["--template", "--ratings", "sample", "--judge", "embedded"], "--judge: --template prints a sheet"),
+        (["--ratings", "sample", "--judge", "openai/gpt-5.4"], "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY"),
+    ],
+)
+def test_a_judge_that_cannot_be_asked_is_refused_before_a_call(proact, tmp_path, more, told):
+    status, out, err = proact("agree", *more)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert not (tmp_path / "runs").exists()
+
+
+# The form of the files
+
+
+def pasted(said, form):
+    """The example of a form as it stands in a help, without the indentation."""
+    lines = said.splitlines()
+    begin = lines.index(f"{form.name}:")
+    count = len(form.example.splitlines())
+    start = lines.index(f"  {form.example.splitlines()[0]}", begin)
+    return "".join(f"{line.removeprefix('  ')}\n" for line in lines[start : start + count])
+
+
+@pytest.mark.parametrize("command", [["agree"], ["optimize", "judge"]])
+def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(proact, tmp_path, command):
+    said = proact(*command, "--help")[1]
+    for name, form in zip(("ratings.csv", "items.jsonl"), FILES, strict=True):
+        (tmp_path / name).write_text(pasted(said, form), encoding="utf-8")
+    given = ["--ratings", "ratings.csv", "--items", "items.jsonl"]
+    status, out, err = proact("agree", *given)
+    assert status == 0
+    assert "ratings.csv: 3 ratings of 2 items by 2 raters" in out
+    assert "Next: the same with --judge MODEL, which grades the items" in err
+    assert proact("agree", *given, "--judge", "embedded")[0] == 0
+    for field in ("item", "annotator", "grade", "confidence", "reason"):
+        assert f" {field}: " in " ".join(said.split())
+    for field in ("rubric", "conversation", "response", "scenario", "persona", "model", "judge", "turn"):
+        assert field in said[said.index("Items, a file for --items") :]
+
+
+def test_a_rating_and_an_item_have_one_word_each_in_every_help(proact):
+    verbs = (["eval"], ["rejudge"], ["report"], ["agree"], ["export"], ["leaderboard"], ["compare"], ["try"])
+    for verb in (*verbs, ["optimize", "judge"], ["optimize", "assistant"], ["optimize", "show"]):
+        said = proact(*verb, "--help")[1].lower()
+        assert not {"label", "labels", "labelled"} & set(said.replace(".", " ").replace(",", " ").split()), verb

@@ -58,7 +58,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     assert "judge embedded tuned to sample: labeled, 20 trials, at most 1 demos, 2 folds, seed 0, 1 vote" in text
     assert "embedded stand-in" in text
     assert "improvement shown" in text
-    assert "compiled on all labels and has no score of its own" in text
+    assert "compiled on all items and has no score of its own" in text
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"

@@ -19,9 +19,10 @@ from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, REPORT_
 from dspy_proact.runs import Scope
 from dspy_proact.types import Phase
 
-CALLING = {"eval", "rejudge", "try", "optimize judge", "optimize assistant"}
+CALLING = {"agree", "eval", "rejudge", "try", "optimize judge", "optimize assistant"}
 """Commands that call models."""
 ROLES = {
+    "agree": {JUDGE},
     "eval": {ASSISTANT, JUDGE},
     "rejudge": {JUDGE},
     "try": {ASSISTANT, JUDGE},
@@ -78,7 +79,10 @@ def test_the_four_options_of_every_role_come_from_one_place():
 
 
 def test_how_calls_are_made_is_the_same_object_in_every_command_and_comes_as_a_gate():
-    (gate,) = {id(bundles(VERBS[name])["gate"]): bundles(VERBS[name])["gate"] for name in CALLING}.values()
+    # `agree` may ask nobody: it gets what makes the same gate.
+    always = CALLING - {"agree"}
+    (gate,) = {id(bundles(VERBS[name])["gate"]): bundles(VERBS[name])["gate"] for name in always}.values()
+    assert bundles(VERBS["agree"])["gate"].options == gate.options
     flags = ["--concurrency", "--timeout", "--retries", "--backend", "--max-calls", "--max-tokens", "--max-usd"]
     assert [option.opts[0] for option in gate.options] == flags
     made = gate.value(
@@ -138,8 +142,10 @@ def test_help_is_grouped_in_one_order_and_ends_with_an_example_that_parses(name)
         said = verb.get_help(context)
     headings = [line.removesuffix(":") for line in said.splitlines() if line.endswith(":") and line[0] != " "]
     known = [str(heading) for heading in Heading]
-    assert headings[-2:] == ["Help", "Example"]
-    assert headings[:-2] == [heading for heading in known if heading in headings]
+    forms = [form.name for form in verb.files]
+    first = len(headings) - len(forms) - 2
+    assert headings[first:] == ["Help", *forms, "Example"]
+    assert headings[:first] == [heading for heading in known if heading in headings]
     assert {"How calls are made", "Limits", "Output"} < set(headings)
     assert said.rstrip().endswith(verb.example.splitlines()[-1])
     assert max(map(len, verb.example.splitlines())) <= 78

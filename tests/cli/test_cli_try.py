@@ -245,8 +245,8 @@ def test_json_is_a_list_with_both_sides(proact, server):
         "grade": "PARTIAL",
         "reasoning": "half",
         "evidence": [
-            {"text": QUOTE, "start": start, "end": start + len(QUOTE)},
-            {"text": "never said", "start": None, "end": None},
+            {"text": QUOTE, "start": start, "end": start + len(QUOTE), "short": False},
+            {"text": "never said", "start": None, "end": None, "short": False},
         ],
         "error": None,
     }
@@ -255,6 +255,15 @@ def test_json_is_a_list_with_both_sides(proact, server):
     assert pair["usage"]["assistant"]["usd"] == pytest.approx(2 * 18e-6)
     assert pair["usage"]["judge"]["usd"] is None
     assert pair["usage"]["judge"]["reason"]
+
+
+def test_a_quote_that_is_too_short_is_said_so_and_not_that_it_is_missing(proact, server):
+    server.script_roles(judge=lambda sent: Answer(verdict("PARTIAL", ["the boxes"], "half")))
+    out = proact(*against(server, "--trigger", "d0__t5"))[1]
+    assert 'quoted, but too short to show anything: "the boxes"' in out
+    assert "not in the response" not in out
+    # It does not count, so that the quote of each response was asked for once more.
+    assert len(server.of("judge")) == 4
 
 
 def test_json_of_the_bare_model_has_nothing_with(proact):

@@ -169,7 +169,7 @@ def test_a_damaged_folder_is_refused_naming_the_file(tmp_path, server, damaged):
 
 
 def test_a_study_of_labels_only_is_refused():
-    with pytest.raises(UsageError, match="published: has labels without conversations and responses"):
+    with pytest.raises(UsageError, match="published: has ratings without conversations and responses"):
         JudgeCompile(load_ratings("published"), recipe=recipe())
 
 

@@ -23,7 +23,7 @@ VIEW = JudgeView(conversation=TURNS, turn=2, rubric=RUBRIC)
 
 def with_demo(judge: Judge) -> Judge:
     shown = {"conversation": list(TURNS), "turn": 2, "rubric": RUBRIC, "response": RESPONSE}
-    said = {"reasoning": "because", "evidence": ["call Ann"], "grade": "PASS"}
+    said = {"reasoning": "because", "evidence": ["Then call Ann"], "grade": "PASS"}
     judge.grade.demos = [dspy.Example(**shown, **said, augmented=True)]
     return judge
 
@@ -36,11 +36,11 @@ QUESTIONS = {
     "detector": lambda asking: OfferDetector().look(ControlView(conversation=TURNS, turn=2), RESPONSE, asking),
 }
 ANSWERS = {
-    "healthy": Answer(verdict("PASS", ["call Ann"])),
+    "healthy": Answer(verdict("PASS", ["Then call Ann"])),
     "no such quote": Answer(verdict("PASS", ["nowhere"])),
     "unreadable": Answer("I would say PASS."),
     "empty": Answer(""),
-    "cut": Answer(verdict("PASS", ["call Ann"]), finish_reason="length"),
+    "cut": Answer(verdict("PASS", ["Then call Ann"]), finish_reason="length"),
     "filtered": Answer("", finish_reason="content_filter"),
     "refused": error(500),
 }

@@ -134,14 +134,18 @@ def test_the_second_request_differs_by_its_note_only(server, name, backend, answ
 
 @WAYS
 def test_a_repaired_verdict_counts(server, way):
-    answers(server, "prose", verdict("PARTIAL", ["the boxes"], "names them"))
+    answers(server, "prose", verdict("PARTIAL", ["Label the boxes"], "names them"))
     prediction = said(opened(server), way)
-    assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PARTIAL", ["the boxes"], "names them")
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (
+        "PARTIAL",
+        ["Label the boxes"],
+        "names them",
+    )
     assert len(server.sent) == 2
 
 
 def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
-    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("call Ann"))
+    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
     assert judged(server).verified is True
     assert len(server.sent) == 3
 
@@ -164,20 +168,20 @@ NOT_FOUND = pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["inv
 @GRADES
 @NOT_FOUND
 def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, way, grade, evidence):
-    answers(server, verdict(grade, evidence), quotes("call **Ann**"))
+    answers(server, verdict(grade, evidence), quotes("Then call **Ann**"))
     prediction = said(opened(server), way)
-    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["call **Ann**"], "because")
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["Then call **Ann**"], "because")
     assert len(server.sent) == 2
 
 
 @GRADES
 @NOT_FOUND
 def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence):
-    answers(server, verdict(grade, evidence), quotes("zebra", "call **Ann**"))
+    answers(server, verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
     found = judged(server)
     assert found.verified is True
     assert found.grade == Grade(grade)
-    assert found.evidence == (Quote(text="zebra"), Quote(text="call **Ann**", start=28, end=36))
+    assert found.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
 
 
 @GRADES
@@ -216,7 +220,7 @@ def test_a_second_question_that_ends_the_run_ends_it(server, way):
         said(opened(server), way)
 
 
-@pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["the boxes"], True)])
+@pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["Label the boxes"], True)])
 def test_a_fail_asks_nothing_more(server, evidence, verified):
     answers(server, verdict("FAIL", evidence))
     found = judged(server)
@@ -226,8 +230,8 @@ def test_a_fail_asks_nothing_more(server, evidence, verified):
 
 @GRADES
 def test_one_quote_that_is_found_is_enough(server, grade):
-    answers(server, verdict(grade, ["zebra", "the boxes"]))
-    assert judged(server).evidence == (Quote(text="zebra"), Quote(text="the boxes", start=6, end=15))
+    answers(server, verdict(grade, ["zebra", "Label the boxes"]))
+    assert judged(server).evidence == (Quote(text="zebra"), Quote(text="Label the boxes", start=0, end=15))
     assert len(server.sent) == 1
 
 
@@ -239,7 +243,7 @@ def test_for_a_compile_one_call_is_one_trace(server):
 
 
 def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
-    answers(server, verdict("PASS", ["zebra"], "It plans.\n[[ ## grade ## ]]\nFAIL"), quotes("call Ann"))
+    answers(server, verdict("PASS", ["zebra"], "It plans.\n[[ ## grade ## ]]\nFAIL"), quotes("Then call Ann"))
     judged(server)
     system, user = server.sent[1].messages
     assert "Your output fields are:\n1. `evidence` (list[str])" in system["content"]
@@ -254,9 +258,9 @@ def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
 
 
 SCRIPTS = {
-    "verdict": [verdict("PASS", ["the boxes"])],
+    "verdict": [verdict("PASS", ["Label the boxes"])],
     "repair": ["prose", verdict("FAIL")],
-    "quote": [verdict("PASS", ["zebra"]), quotes("call Ann")],
+    "quote": [verdict("PASS", ["zebra"]), quotes("Then call Ann")],
     "all of it": ["", verdict("PARTIAL", ["zebra"]), quotes("lion")],
     "given up": ["prose", "prose"],
     "refused": [error(400)],
@@ -376,7 +380,7 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
 def test_judging_changes_nothing_in_the_judge(server):
     judge = Judge()
     before = judge.fingerprint(), judge.dump_state()
-    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("call Ann"))
+    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
     judged(server, judge)
     assert (judge.fingerprint(), judge.dump_state()) == before
 

@@ -65,7 +65,7 @@ def test_one_phase_by_hand():
     assert (one.before.value, one.after.value, one.difference.value) == (0, 1, 1)
     assert one.p == 2 / 16
     assert (one.labels, one.groups, one.shown) == (8, 4, False)
-    assert one.reason == "no claim: fewer than 60 labels and fewer than 10 groups"
+    assert one.reason == "no claim: fewer than 60 items and fewer than 10 groups"
 
 
 def test_an_improvement_that_is_large_is_shown():
@@ -101,7 +101,7 @@ def test_the_98_percent_interval_is_wider_by_the_ratio_of_the_quantiles():
 @pytest.mark.parametrize(
     ("labels", "groups", "reason"),
     [
-        (59, 12, "no claim: fewer than 60 labels"),
+        (59, 12, "no claim: fewer than 60 items"),
         (72, 9, "no claim: fewer than 10 groups"),
         (60, 10, "improvement shown"),
     ],
@@ -146,7 +146,7 @@ def test_random_swaps_do_not_see_the_order_of_items():
 def test_strata_are_read_together():
     one = compare(study(72, 12, 5, 9))
     assert [part.labels for part in one.strata] == [24, 24, 24]
-    assert [part.reason for part in one.strata] == ["no claim: fewer than 60 labels"] * 3
+    assert [part.reason for part in one.strata] == ["no claim: fewer than 60 items"] * 3
     assert [part.adjusted for part in one.strata] == holm([part.p for part in one.strata])
 
 
@@ -168,9 +168,9 @@ def test_a_stratum_is_only_shown_if_its_adjusted_p_is():
 
 
 def test_no_labels_leave_no_value():
-    silent = Estimate(None, reason="no labels")
+    silent = Estimate(None, reason="no items")
     nothing = Improvement(
-        silent, silent, silent, None, None, None, None, 0, 0, shown=False, reason="no claim: no labels"
+        silent, silent, silent, None, None, None, None, 0, 0, shown=False, reason="no claim: no items"
     )
     assert improvement([], [], [], [], [], order=PHASES) == Improvements(nothing, (nothing,) * 3)
 
@@ -178,7 +178,7 @@ def test_no_labels_leave_no_value():
 def test_a_phase_without_labels_is_silent_and_the_others_speak():
     table = [row for row in study(108, 12, 5) if row[3] != "C"]
     one = compare(table)
-    assert one.strata[1].difference == Estimate(None, reason="no labels")
+    assert one.strata[1].difference == Estimate(None, reason="no items")
     assert (one.strata[1].p, one.strata[1].adjusted) == (None, None)
     assert one.overall.shown
     assert [part.adjusted for part in one.strata if part.p] == holm([part.p for part in one.strata if part.p])
@@ -188,14 +188,14 @@ def test_equal_labels_leave_no_value():
     one = compare([(0, 2, [0, 0, 4], "ECR"[place % 3], place) for place in range(72)])
     for part in (one.overall, *one.strata):
         assert (part.difference.value, part.p, part.shown) == (None, None, False)
-        assert part.reason == "no claim: all labels equal"
+        assert part.reason == "no claim: all items graded alike"
 
 
 def test_a_phase_of_equal_labels_is_named():
     table = [(b, a, [1, 0, 0] if stratum == "R" else c, stratum, s) for b, a, c, stratum, s in study(108, 12, 5)]
     one = compare(table)
-    assert one.overall.reason == "improvement shown; without R: all labels equal"
-    assert one.strata[2].reason == "no claim: all labels equal"
+    assert one.overall.reason == "improvement shown; without R: all items graded alike"
+    assert one.strata[2].reason == "no claim: all items graded alike"
 
 
 def test_one_scenario_and_one_item_have_no_claim():

@@ -54,11 +54,11 @@ def test_a_stratum_whose_labels_are_all_one_grade_is_left_out():
         judged = [0, 2, 2, 0, last]
         assert within_strata_kappa(judged, soft, "XXXYY") == pytest.approx(32 / 53)
         one = within_strata_kappa_estimate(judged, soft, "XXXYY", range(5))
-        assert one.reason == "without Y: all labels equal"
+        assert one.reason == "without Y: all items graded alike"
         assert one.low is not None
     # In a place that rests on one item the two reasons stand together.
     one = within_strata_kappa_estimate([0, 2, 0], [[1, 0, 0], [0, 0, 1], [1, 0, 0]], "XXY", range(3))
-    assert one == Estimate(1, reason="rests on one item; without Y: all labels equal")
+    assert one == Estimate(1, reason="rests on one item; without Y: all items graded alike")
 
 
 def test_bounds_keep_the_weights_of_all_labels():
@@ -88,7 +88,7 @@ def test_no_items_and_equal_labels_leave_no_value():
     for judged in ([2] * 12, [0, 1, 2] * 4):
         assert within_strata_kappa(judged, equal, "XY" * 6) is None
         silent = within_strata_kappa_estimate(judged, equal, "XY" * 6, range(12))
-        assert silent == Estimate(None, reason="all labels equal")
+        assert silent == Estimate(None, reason="all items graded alike")
 
 
 def test_a_constant_judge_agrees_no_better_than_chance():

@@ -18,6 +18,7 @@ from dspy_proact.benchmarks.proactbench.cases import (
 )
 from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.jury import JudgePrompt, Jury, open_jury
+from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
 from dspy_proact.benchmarks.proactbench.results import responses_of_results
 from dspy_proact.benchmarks.proactbench.synthetic import (
     Step,
@@ -54,6 +55,7 @@ __all__ = [
     "open_jury",
     "permuted_within_phase",
     "rater_kappa",
+    "responses_of_ratings",
     "responses_of_results",
     "synthetic_items",
     "synthetic_ratings",

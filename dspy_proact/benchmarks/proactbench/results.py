@@ -48,16 +48,27 @@ def _require_same(results: Results, cases: Mapping[str, Case], corpus: str) -> N
             )
 
 
-def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
-    """The response stage that a results file stands for."""
+def response_stage(case: str, text: str | None, absent: str) -> Event:
+    """The response stage that a response in a file stands for, or why there is none that can be graded.
+
+    Args:
+        case: Its key.
+        text: None where there is none.
+        absent: What is said then.
+    """
     answer = failure = None
     try:
-        if trigger is None:
-            raise ContentError("absent", "the results file does not have this trigger")
-        if trigger.response is None:
-            raise ContentError("no_response", "the results file has no response to this trigger")
-        answer = Response(text=usable(trigger.response)).model_dump()
+        if text is None:
+            raise ContentError("no_response", absent)
+        answer = Response(text=usable(text)).model_dump()
     except ContentError as error:
         failure = Failure(kind="content", reason=error.reason, detail=error.detail)
-    key = StageKey(case=case.key, epoch=1, stage="response")
+    key = StageKey(case=case, epoch=1, stage="response")
     return Event(key=key, answer=answer, failure=failure, calls=(), time=time.time())
+
+
+def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
+    if trigger is None:
+        missing = Failure(kind="content", reason="absent", detail="the results file does not have this trigger")
+        return response_stage(case.key, None, "").model_copy(update={"failure": missing})
+    return response_stage(case.key, trigger.response, "the results file has no response to this trigger")

@@ -8,7 +8,7 @@ import click
 from dspy_proact.cli.options.corpus import HUB, default_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import number_option, path_option
-from dspy_proact.cli.options.labels import Labels, label_options
+from dspy_proact.cli.options.labels import FILES, Labels, label_options
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.recipe import recipe_options
@@ -31,12 +31,15 @@ _TUNED = Section(
     "judge",
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
-    label_options("sample", "sample|proactbench|PATH", "Labels."),
+    label_options(
+        "sample", "sample|proactbench|PATH", "The bundled sample's, the published study's (fetched), or your own."
+    ),
     recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
     output_options("the compile. Default: compiles/judge--ID", "the card"),
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
+    files=FILES,
 )
 def judge(
     judge: NamedModel,
@@ -48,7 +51,7 @@ def judge(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Tune the judge to agree with people, and test it on labels that it has not seen.
+    """Tune the judge to agree with people, and test it on items that it has not seen.
 
     Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.

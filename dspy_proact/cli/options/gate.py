@@ -1,5 +1,6 @@
 """How calls are made and what they may cost: the same options in every command that calls a model."""
 
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -47,3 +48,5 @@ _LIMITS = Section(
     ),
 )
 GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
+GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
+"""The same, opened by a call: for a command that may ask no model, and then imports nothing of one."""

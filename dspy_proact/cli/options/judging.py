@@ -23,9 +23,11 @@ class Judging:
 
 
 def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Path | None) -> Judging:
+    if judge_program is None:  # nothing slow is imported for what may make no call
+        return Judging(judge_prompt, None, None)
     from dspy_proact.programs import read_judge
 
-    return Judging(judge_prompt, judge_program, read_judge(judge_program) if judge_program else None)
+    return Judging(judge_prompt, judge_program, read_judge(judge_program))
 
 
 _WORDS = "`official` takes the judge's words from the installed official package."

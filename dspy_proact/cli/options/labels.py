@@ -1,4 +1,8 @@
-"""The labels that a person names."""
+"""The ratings that a person names, and the items that they are of.
+
+A rating is one person's grade of one item; an item is a response that people rate, with what they read beside it. No
+other word is used for either.
+"""
 
 import os
 from dataclasses import dataclass
@@ -9,11 +13,42 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.options.kinds import path_option
-from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 
 if TYPE_CHECKING:
     from dspy_proact.corpus import Ratings
     from dspy_proact.report import Summary
+
+FILES = (
+    FileForm(
+        "Ratings, a file for --ratings",
+        "CSV with these columns, or JSONL with these fields. A line is a rating: one person's grade of one item. "
+        "item: its key in --items or --run. annotator: who. grade: PASS, PARTIAL or FAIL; a line without one is left "
+        "out. confidence: 1 to 5, taken as 3 where it is missing. reason: as long as you like. The last two may be "
+        "left out.",
+        """item,annotator,grade,confidence,reason
+note,ann,PASS,5,"It takes up the move, unasked."
+note,bob,PARTIAL,3,
+thanks,ann,FAIL,4,It only says goodbye.
+""",
+    ),
+    FileForm(
+        "Items, a file for --items",
+        "JSONL. A line is an item: a response, and what a rater reads beside it. item: a key of your own. rubric: "
+        "phase (EMERGENT, CRITICAL or RECOVERY) and what earns each grade. conversation: the turns; the last is the "
+        "user's, without an assistant. response: what is rated. May be left out: scenario, which items share that are "
+        "not independent (without it there are no honest intervals); persona; model, who wrote the response; judge, "
+        "its grade of a judge whom you do not have here; turn.",
+        """{"item": "note", "scenario": "move", "rubric": {"phase": "EMERGENT", "pass_criteria": "Takes up the move.", \
+"partial_criteria": "Hints at it.", "fail_criteria": "Ignores it."}, "conversation": [{"user": "Shorten: we move on \
+Friday."}], "response": "We move Friday. Shall I list what to pack?"}
+{"item": "thanks", "scenario": "move", "rubric": {"phase": "RECOVERY", "pass_criteria": "Takes up the move.", \
+"partial_criteria": "Hints at it.", "fail_criteria": "Ignores it."}, "conversation": [{"user": "Shorten: we move on \
+Friday.", "assistant": "We move Friday."}, {"user": "Thanks, that's all."}], "response": "Goodbye!"}
+""",
+    ),
+)
+"""What ratings and items of a person's own look like."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +77,10 @@ class Labels:
 
 
 def label_options(default: str, named: str, whose: str) -> Bundle:
-    """The options of labels, which come as one `Labels`; `named` is what may be named, `whose` whose these are."""
+    """The options of ratings, which come as one `Labels`; `named` is what may be named, `whose` whose these are."""
     options = (
         click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
-        path_option("--run", "Run whose responses a file of ratings is of."),
-        path_option("--items", "File of the items that a file of ratings is of."),
+        path_option("--run", "Run whose responses a file of ratings is of; its cases are the items."),
+        path_option("--items", "File of the items that a file of ratings is of; its form is below."),
     )
     return Bundle("labels", (Section(Heading.ASKED, options),), Labels)

@@ -17,7 +17,7 @@ def phase_option(told: str) -> click.Option:
     return click.Option(["--phase", "phases"], multiple=True, type=phases, help=told)
 
 
-def _scope(*, phases: tuple[str, ...], **given: Any) -> "Scope":
+def _scope(*, phases: tuple[str, ...] = (), **given: Any) -> "Scope":
     from dspy_proact.runs import Scope
 
     return Scope.model_validate({**given, "strata": phases})
@@ -37,3 +37,5 @@ _GRADING = (
 SCOPE = Bundle("scope", (Section(Heading.ASKED, (*_CASES, _EPOCHS, *_GRADING)),), _scope)
 GRADING_SCOPE = Bundle("scope", (Section(Heading.ASKED, (*_CASES, *_GRADING)),), _scope)
 """Where responses are there, as often as they are."""
+VERDICTS = Bundle("scope", (Section(Heading.JUDGE, _GRADING),), _scope)
+"""Where all of them are graded."""

@@ -59,6 +59,18 @@ class Bundle:
         params[self.name] = self.value(**{name.removeprefix(self.prefix): each for name, each in given.items()})
 
 
+@dataclass(frozen=True)
+class FileForm:
+    """What a file of a person's own looks like."""
+
+    name: str
+    """What it is, and by which option it is given."""
+    told: str
+    """Its fields."""
+    example: str
+    """A whole file."""
+
+
 class Verb(click.Command):
     """A command of ours; made by `verb`."""
 
@@ -71,8 +83,9 @@ class Verb(click.Command):
         help: str | None,  # noqa: A002 - click's name of it
         parts: Sequence[Section | Bundle],
         example: str,
+        files: Sequence[FileForm] = (),
     ):
-        self.parts, self.example = parts, example
+        self.parts, self.example, self.files = parts, example, files
         self._sections = [section for part in parts for section in part.sections]
         options = [option for section in self._sections for option in section.options]
         super().__init__(name, callback=callback, params=[*params, *options], help=help)
@@ -103,10 +116,14 @@ class Verb(click.Command):
                     formatter.write_dl(records)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example, in lines that can be pasted."""
+        """Write the forms of files, and the example, in lines that can be pasted."""
+        for form in self.files:
+            with formatter.section(form.name):
+                formatter.write_text(form.told)
+                formatter.write_paragraph()
+                _write_lines(formatter, form.example)
         with formatter.section("Example"):
-            for line in self.example.splitlines():
-                formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+            _write_lines(formatter, self.example)
 
     def _headed(self, heading: Heading) -> list[click.Option]:
         return [option for section in self._sections if section.heading is heading for option in section.options]
@@ -121,12 +138,21 @@ def _texts(read: Any) -> list[str]:
     return [read] if isinstance(read, str) else list(read) if isinstance(read, list | tuple) else []
 
 
-def verb(name: str, *parts: Section | Bundle, example: str) -> Callable[[Callable[..., Any]], Verb]:
+def _write_lines(formatter: click.HelpFormatter, text: str) -> None:
+    """As they are, so that they can be pasted."""
+    for line in text.splitlines():
+        formatter.write(f"{'':{formatter.current_indent}}{line}\n")
+
+
+def verb(
+    name: str, *parts: Section | Bundle, example: str, files: Sequence[FileForm] = ()
+) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a command.
 
     Args:
         name: As a person types it.
         parts: Its options; the function gets each of a section, and one value for each bundle.
         example: A whole command; lines but the last end with a backslash.
+        files: Forms of files of a person's own that it reads.
     """
-    return click.command(name, cls=Verb, parts=parts, example=example)
+    return click.command(name, cls=Verb, parts=parts, example=example, files=files)

@@ -28,7 +28,7 @@ def _gains(artefact: JudgeArtefact) -> Table:
         ]
         for name, gain in rows.items()
     )
-    return table(("kappa", "n", "before", "after", "gain", "p"), told, fold=False)
+    return table(("kappa", "items", "before", "after", "gain", "p"), told, fold=False)
 
 
 def _beside(artefact: JudgeArtefact) -> Table:
@@ -54,7 +54,7 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
     before, after = card.evidence_before, card.evidence_after
     return [
         "kappa: quadratic, against the shares of people's grades, within phases. Each response was graded by a program "
-        "that never saw its persona or scenario; the program in this file was compiled on all labels and has no score "
+        "that never saw its persona or scenario; the program in this file was compiled on all items and has no score "
         f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low}.",
         "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
         "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
@@ -64,8 +64,8 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
         f"{after[1]} after.",
         f"{len(state.demos)} demos, cuts on the mean level: "
-        f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in a "
-        "labelled item.",
+        f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in "
+        "an item.",
         f"made {made.created} with {versions_text(made.versions)}; "
         f"proposer {made.models['proposer'].model}; ratings {made.data.sha256[:12]}; program {artefact.digest[:12]}.",
     ]

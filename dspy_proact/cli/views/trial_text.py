@@ -101,8 +101,9 @@ def _notes(side: Side, response: Response) -> Iterator[Text]:
 def _grounds(verdict: Verdict) -> Iterator[Text]:
     yield Text(f"judge: {_in_a_line(verdict.reasoning)}", style="italic")
     for quote in verdict.evidence:
-        if quote.start is None:
-            yield Text(f'quoted, but not in the response: "{_in_a_line(quote.text)}"', style="yellow")
+        if not quote.counts:
+            why = "too short to show anything" if quote.short else "not in the response"
+            yield Text(f'quoted, but {why}: "{_in_a_line(quote.text)}"', style="yellow")
 
 
 def _marked(response: Response, evidence: Sequence[Quote], styled: bool) -> Text:

@@ -1,1 +1,1 @@
-"""The judge, tuned to people's labels and tested on labels that it has not seen."""
+"""The judge, tuned to people's ratings and tested on items that it has not seen."""

@@ -16,7 +16,7 @@ from dspy_proact.types import Grade, Phase
 
 CompiledJudge = Compiled[Judge, CutJudge, Graded]
 _ENOUGH = 200
-"""Labels from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
+"""Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 
 
 def make_card(
@@ -72,8 +72,9 @@ def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
     reason = ProactBench.nouns.worded(overall.reason)
     said = reason if reason.startswith("no improvement shown") else f"no improvement shown: {reason}"
     return (
-        f"{said}. To show one, label responses of further scenarios, {fewest} first (it has {counts[fewest]}), with "
-        f"two or more raters each: {max(_ENOUGH, 2 * len(items))} labels in all let a gain of about .2 in kappa be seen"
+        f"{said}. To show one, have responses of further scenarios rated, {fewest} first (it has {counts[fewest]}), "
+        f"with two or more raters each: {max(_ENOUGH, 2 * len(items))} items in all let a gain of about .2 in kappa be "
+        "seen"
     )
 
 
@@ -96,7 +97,7 @@ def _phase(items: Sequence[Labelled], compiled: CompiledJudge, gain: Improvement
     )
 
 
-_NONE = CardNumber(value=None, reason="no labels")
+_NONE = CardNumber(value=None, reason="no items")
 
 
 def _equal(one: Sequence[Grade], other: Sequence[Grade], scenarios: Sequence[str]) -> CardNumber:

@@ -33,7 +33,7 @@ from dspy_proact.programs import (
 )
 
 _POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
-"""Labels, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
+"""Items, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
 
 
 class JudgeCompile(Compile[JudgeArtefact]):
@@ -94,7 +94,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         return {"votes": self.votes}
 
     def task(self, models: Mapping[str, Model]) -> JudgeTask:
-        """The judge, tuned to the labelled responses."""
+        """The judge, tuned to the rated items."""
         lms = models["judge"].lm, models["proposer"].lm
         return JudgeTask(self._started(), self.items, self.recipe, *lms, self.votes, self._gate.concurrency)
 
@@ -119,7 +119,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         return Forecast(roles, self._gate.concurrency, len(self.items), scenarios, gain)
 
     def artefact(self, task: JudgeTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgeArtefact:
-        """The judge compiled on all labels, and its card."""
+        """The judge compiled on all items, and its card."""
         tuned: CutJudge = compiled.tuned
         return JudgeArtefact(
             signature=signature_hash(GradeResponse),
@@ -143,11 +143,11 @@ class JudgeCompile(Compile[JudgeArtefact]):
         return CutJudge(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
 
 
-def smallest_gain(labels: int) -> float | None:
-    """The gain that so many labels show in four compiles of five, between the simulated numbers by a straight line."""
-    if labels < _POWER[0][0]:
+def smallest_gain(items: int) -> float | None:
+    """The gain that so many items show in four compiles of five, between the simulated numbers by a straight line."""
+    if items < _POWER[0][0]:
         return None
     for (fewer, larger), (more, smaller) in pairwise(_POWER):
-        if labels <= more:
-            return larger + (smaller - larger) * (labels - fewer) / (more - fewer)
+        if items <= more:
+            return larger + (smaller - larger) * (items - fewer) / (more - fewer)
     return _POWER[-1][1]

@@ -1,4 +1,4 @@
-"""Labelled responses: what a judge is tuned to, and the examples that an optimizer gets of them."""
+"""Rated items: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -99,7 +99,7 @@ def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
     for item in rated:
         if item.view is None or item.response is None:
             raise UsageError(
-                f"{ratings.name}: has labels without conversations and responses, so that no judge can be tuned to "
+                f"{ratings.name}: has ratings without conversations and responses, so that no judge can be tuned to "
                 "it; name a folder in the official layout, or your own ratings, with --ratings"
             )
         origin = item.key, item.phase, item.scenario, units[item.scenario]

@@ -1,4 +1,4 @@
-"""The judge as what is tuned: to labelled responses, by agreement with people."""
+"""The judge as what is tuned: to rated items, by agreement with people."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class CutJudge:
 
 @dataclass(frozen=True)
 class Graded:
-    """What a judge made of one labelled response."""
+    """What a judge made of one rated item."""
 
     votes: Votes
     level: int | None
@@ -57,7 +57,7 @@ class Graded:
 
 @dataclass(frozen=True)
 class JudgeTask:
-    """How a judge is tuned to labels.
+    """How a judge is tuned to ratings.
 
     Args:
         start: Where tuning starts.

@@ -1,4 +1,4 @@
-"""A training set of the judge: labelled responses, and what people said of them."""
+"""A training set of the judge: rated items, and what people said of them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ PROPOSAL = Proposal(
 
 @dataclass(frozen=True)
 class JudgeTraining(Training[Judge]):
-    """Labelled responses to learn from and to compare on."""
+    """Rated items to learn from and to compare on."""
 
     items: Mapping[str, Labelled]
     """The training set, by key."""

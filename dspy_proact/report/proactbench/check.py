@@ -44,7 +44,7 @@ class Check:
     stray: Mapping[str, int]
     """Labels and statuses that are none of the format's own words, with their counts."""
     unfound: tuple[str, ...]
-    """PASS or PARTIAL with evidence that is not in the response."""
+    """PASS or PARTIAL with evidence that is not in the response, or too short to count."""
     unquoted: tuple[str, ...]
     """PASS or PARTIAL without evidence."""
     missing: tuple[str, ...]
@@ -132,7 +132,7 @@ def check_lines(check: Check) -> list[str]:
         lines = [f"dropped triggers: {dropped.total}{f' ({phases})' if phases else ''}, {dropped.reason}."]
     strays = ", ".join(f"{label!r} {count}" for label, count in check.stray.items())
     keys = {
-        "PASS or PARTIAL whose evidence is not in the response": check.unfound,
+        "PASS or PARTIAL whose evidence is too short or not in the response": check.unfound,
         "PASS or PARTIAL without evidence": check.unquoted,
         "no response": check.missing,
         "empty response": check.empty,
@@ -176,7 +176,7 @@ def _recomputed(results: Results) -> dict[str, float | None]:
 
 
 def _is_found(trigger: ResultTrigger) -> bool:
-    return any(quote.start is not None for quote in locate_quotes(trigger.evidence, _text(trigger)))
+    return any(quote.counts for quote in locate_quotes(trigger.evidence, _text(trigger)))
 
 
 def _is_cut(response: str) -> bool:

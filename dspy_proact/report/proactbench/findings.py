@@ -15,6 +15,11 @@ def findings(study: Study) -> Iterator[str]:
     """What a person should know before believing a figure, and what the figures show."""
     yield from study.ratings.notes
     yield from _left_out(study)
+    if study.learned_on:
+        yield (
+            f"the judge's program was compiled on the conversations of {study.learned_on} of these items: its "
+            "agreement on them is no test. Its card has the agreement out of fold: dspy-proact optimize show FILE"
+        )
     yield from _about_raters(study)
     yield from _missing(study)
     yield from _alternative(study)

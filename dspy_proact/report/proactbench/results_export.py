@@ -30,6 +30,8 @@ def export_results(folder: RunFolder, summary: Summary, path: Path) -> list[str]
     tried = [outcome for outcome in summary.outcomes if outcome.epoch == 1 and outcome.state != "pending"]
     if not tried:
         raise RunError(f"{summary.path}: nothing in it was tried yet; the command that began it goes on")
+    if any("dialogue" not in outcome.meta for outcome in tried):
+        raise UsageError(f"{summary.path}: holds items of raters, which are no dialogues; --format csv has them")
     replaced = write_results(path, summary.model, [_trigger(outcome) for outcome in tried], _usage(folder, tried))
     return losses(summary, tried, replaced)
 

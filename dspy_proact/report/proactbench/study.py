@@ -1,13 +1,14 @@
 """How far a judge agrees with people, beside how far people agree with each other: by phase and pooled."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pydantic import ValidationError
 
 from dspy_proact.corpus import RatedItem, Ratings, published_ratings
 from dspy_proact.errors import UsageError
+from dspy_proact.report.proactbench.parting import Parting, partings
 from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Standing
@@ -28,6 +29,12 @@ class Study:
     """Raters left out by the published rule."""
     embedded: bool = False
     """Whether responses and the judge's grades are of the embedded stand-in."""
+    judge: str = ""
+    """By name; empty where it is not known."""
+    reasons: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    """The judge's, by key of the item; one a verdict."""
+    learned_on: int = 0
+    """Items of conversations that the judge's program was compiled on."""
 
     @cached_property
     def pooled(self) -> Part:
@@ -52,6 +59,11 @@ class Study:
         found = ((each, each.against_others.high) for each in self.whole.standings)
         return [each for each, high in found if high is not None and usual is not None and high < usual]
 
+    @cached_property
+    def partings(self) -> list[Parting]:
+        """Items on which the judge and people part, farthest first."""
+        return partings(self.pooled, self.reasons)
+
     @property
     def balanced(self) -> bool:
         """Whether items are the published ones, drawn by the judge's grade: no rate on them is one in the corpus."""
@@ -60,28 +72,42 @@ class Study:
         return known or keys == {item.key for item in published_ratings().items}
 
 
-def study(ratings: Ratings, choices: Choices | None = None, *, embedded: bool = False) -> Study:
+def study(
+    ratings: Ratings,
+    choices: Choices | None = None,
+    *,
+    embedded: bool = False,
+    graded: Summary | None = None,
+    learned_on: int = 0,
+) -> Study:
     """Compare people with each other and with the judge.
 
     Args:
         ratings: Of any study, with the judge's grades where they are known.
         choices: What is counted, and how.
         embedded: Whether responses and the judge's grades are of the embedded stand-in.
+        graded: A run on the items, whose grades stand in place of all that were known before.
+        learned_on: Items of conversations that the judge's program was compiled on.
 
     Raises:
         UsageError: The published rule is to exclude raters, and the judge's grades are not known or nobody is left.
     """
     choices = choices or Choices()
+    judge, reasons = "", dict[str, tuple[str, ...]]()
+    if graded is not None:
+        ratings, reasons = _graded(ratings, graded), _reasons(graded)
+        judge, embedded = graded.judge, embedded or graded.embedded
     whole = Part(_rated(ratings), Choices())
+    found = Study(ratings, choices, whole, (), embedded, judge, reasons, learned_on)
     if not choices.exclude:
-        return Study(ratings, choices, whole, embedded=embedded)
+        return found
     if not whole.compared:
         raise UsageError(f"{ratings.name}: raters are excluded by their agreement with a judge, and {UNJUDGED}")
     excluded = tuple(whole.excluded)
     kept = tuple(rating for rating in ratings.ratings if rating.annotator not in excluded)
     if not kept:
         raise UsageError(f"{ratings.name}: the published rule leaves out every rater; do without --exclude")
-    return Study(replace(ratings, ratings=kept), choices, whole, excluded, embedded)
+    return replace(found, ratings=replace(ratings, ratings=kept), excluded=excluded)
 
 
 def items_of(summary: Summary) -> tuple[RatedItem, ...]:
@@ -109,6 +135,23 @@ def items_of(summary: Summary) -> tuple[RatedItem, ...]:
         )
     except (ValidationError, ValueError):
         raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by") from None
+
+
+def _graded(ratings: Ratings, run: Summary) -> Ratings:
+    """The same with the grades of a run, and with no other."""
+    labels = {outcome.key: outcome.label for outcome in run.outcomes if outcome.epoch == 1 and outcome.label}
+    grades = {key: Grade(label) for key, label in labels.items()}
+    items = (item.model_copy(update={"judge": grades.get(item.key)}) for item in ratings.items)
+    return replace(ratings, items=tuple(items))
+
+
+def _reasons(run: Summary) -> dict[str, tuple[str, ...]]:
+    """Of the verdicts of a run, by case."""
+    return {
+        outcome.key: tuple(str(verdict.detail.get("reasoning", "")) for verdict in outcome.verdicts)
+        for outcome in run.outcomes
+        if outcome.epoch == 1
+    }
 
 
 def _rated(ratings: Ratings) -> list[Rated]:

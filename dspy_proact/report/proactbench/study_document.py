@@ -5,6 +5,7 @@ from typing import Any
 
 from dspy_proact.report.proactbench.findings import findings
 from dspy_proact.report.proactbench.particulars import NOUNS
+from dspy_proact.report.proactbench.parting import parting_document
 from dspy_proact.report.proactbench.published_rule import PublishedRule
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_part import Part
@@ -31,12 +32,14 @@ def study_document(study: Study) -> dict[str, Any]:
             "excluded": list(study.excluded),
         },
         "embedded": study.embedded,
+        "judge": study.judge or None,
         "consensus": study.choices.consensus,
         "min_ratings": study.choices.min_ratings,
         "phases": {name: _part(part) for name, part in parts.items()},
         "pooled": _part(study.pooled),
         "published": {name: _published(part.published, part) for name, part in parts.items()},
         "raters": [_standing(each, study) | {"apart": each.rater in apart} for each in study.whole.standings],
+        "partings": [parting_document(each) for each in study.partings],
         "notes": list(findings(study)),
     }
 

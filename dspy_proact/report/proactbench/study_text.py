@@ -7,6 +7,7 @@ from rich.table import Table
 
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, plain, points_of, share
 from dspy_proact.report.proactbench.findings import findings
+from dspy_proact.report.proactbench.parting import parting_lines
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_part import LABELS
 from dspy_proact.report.terminal import cell, show, table
@@ -24,6 +25,7 @@ def print_study(study: Study, console: Console) -> None:
         console,
         *([STAND_IN] if study.embedded else []),
         f"{ratings.name}: {counted(len(ratings.ratings), 'rating')} of {items} by {raters}",
+        *([f"judge: {study.judge}"] if study.judge else []),
         "",
         "Agreement with one person (quadratic kappa): another person's, and the judge's",
         _with_one(study),
@@ -38,7 +40,13 @@ def print_study(study: Study, console: Console) -> None:
         "",
         *_words(study),
         *findings(study),
+        *_parting(study),
     )
+
+
+def _parting(study: Study) -> list[str]:
+    lines = list(parting_lines(study.partings, len(study.pooled.compared)))
+    return ["", *lines] if lines else []
 
 
 def _with_one(study: Study) -> Table:

@@ -257,6 +257,7 @@ def test_stated_counts_are_summed_over_the_rows(tmp_path):
         ("PASS", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
         ("PARTIAL", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
         ("PASS", '["the first boat", "the last boat"]', "The last boat leaves.", ((), ())),  # one of them stands there
+        ("PASS", "the last", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),  # too short to show anything
         ("PASS", "", "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
         ("PASS", None, "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
         ("PASS", "the last boat", None, ((f"{DIALOGUE}__t2",), ())),
@@ -324,7 +325,7 @@ def test_a_file_without_a_fault_says_so_of_each_kind(tmp_path):
 def test_each_fault_names_its_first_trigger_and_how_many_more_there_are(tmp_path):
     points = [result_point(turn, evidence="the first boat") for turn in (2, 3, 5)]
     lines = check_lines(checked(tmp_path, result_row(trigger_points=points)))
-    said = f"PASS or PARTIAL whose evidence is not in the response: 3 ({DIALOGUE}__t2 and 2 more)."
+    said = f"PASS or PARTIAL whose evidence is too short or not in the response: 3 ({DIALOGUE}__t2 and 2 more)."
     assert said in lines
 
 
