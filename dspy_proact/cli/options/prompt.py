@@ -58,5 +58,5 @@ def _is_file(given: str) -> bool:
 SYSTEM_PROMPT = click.Option(
     ["--system-prompt"], metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing."
 )
-PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.", folder=False)
+PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.")
 ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), assistant_of)
