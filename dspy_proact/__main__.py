@@ -1,5 +1,17 @@
-"""`python -m dspy_proact`."""
+"""`dspy-proact` and `python -m dspy_proact`: Ctrl-C ends them with its own status, also while they import."""
 
-from dspy_proact.cli import main
+import sys
 
-main()
+
+def main() -> None:
+    """Entry point of both."""
+    try:
+        from dspy_proact.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

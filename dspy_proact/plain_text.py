@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Any, cast
 
+_LONGEST_SHOWN = 60
+"""Characters of a text that a message shows."""
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
 
 
@@ -29,6 +31,21 @@ def encodable_all(value: Any) -> Any:
 def printable(text: str) -> str:
     """The text with control and format characters shown as escapes, so that no terminal obeys them."""
     return "".join(map(_visible, text))
+
+
+def shown(value: object) -> str:
+    """A value, of JSON above all, for a message: short, and safe to print whatever it holds."""
+    if isinstance(value, str):
+        return repr(shortened(value))
+    if isinstance(value, bool | int | float):
+        return str(value).lower()
+    named = {dict: "an object", list: "a list", type(None): "null"}
+    return named.get(cast("type[Any]", type(value)), f"a {type(value).__name__}")
+
+
+def shortened(text: str) -> str:
+    """As much of a text as a message shows."""
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
 def _visible(char: str) -> str:

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Frozen(BaseModel):
-    """A value that cannot change and refuses fields it does not know."""
+    """A value that cannot change, and refuses fields it does not know and numbers that are not finite."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Phase(StrEnum):

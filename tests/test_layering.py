@@ -8,7 +8,7 @@ import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
 GROUND = {"errors", "types", "calls", "switch", "plain_text"}
-FIRST = GROUND | {"evidence", "views", "stats", "kept"}
+FIRST = GROUND | {"conversation", "evidence", "views", "stats", "kept"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "provenance": set(),
     "calls": GROUND,
     "switch": GROUND,
+    "conversation": GROUND,
     "evidence": GROUND,
     "views": GROUND,
     "stats": GROUND,
@@ -32,7 +33,7 @@ MAY_IMPORT = {
     "__init__": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
     "__main__": {"cli"},
 }
-WITHOUT_DSPY = GROUND | {"evidence", "views", "stats", "kept", "corpus", "runs", "report"}
+WITHOUT_DSPY = FIRST | {"corpus", "runs", "report"}
 PRINTING = {"cli", "__main__"}
 
 

@@ -2,13 +2,40 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from script import ROOT, ended
+from tuning import artefact
+
+from dspy_proact.corpus import read_jsonl, sample_path
+from dspy_proact.programs import write_artefact
+from dspy_proact.runs import RunFolder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+FENCE = re.compile(
+    r"(?:^<!-- (?P<marker>.+?) -->\n)?^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+FENCES = [(found["marker"] or "", found["language"], found["text"]) for found in FENCE.finditer(README)]
+MARKERS = {
+    "python": r"python(: \w+)?",
+    "sh": r"command: (run|test)|run|dry run",
+    "": r"output: \w+|tree",
+}
+"""What may stand above a block of each language; whatever it is, a test below does it."""
+PYTHON = [marker for marker, language, _ in FENCES if language == "python"]
+COMMANDS = [(marker, text) for marker, _, text in FENCES if marker in ("run", "dry run")]
+MAKES_CALLS = ("eval", "rejudge", "optimize judge", "optimize assistant")
+
+
+def test_every_block_is_run_or_is_what_comes_out():
+    for marker, language, text in FENCES:
+        assert re.fullmatch(MARKERS[language], marker), text
+    assert README.count("```") == 2 * len(FENCES)
 
 
 def block(marker):
@@ -47,12 +74,47 @@ def printed(folder, marker):
     return done.stdout
 
 
-def test_the_python_prints_what_is_shown(tmp_path):
-    assert stripped(printed(tmp_path, "python")) == stripped(block("output: python"))
+@pytest.mark.parametrize("marker", PYTHON)
+def test_the_python_prints_what_is_shown(tmp_path, marker):
+    (tmp_path / "optimize").symlink_to(ROOT / "optimize")
+    assert stripped(printed(tmp_path, marker)) == stripped(block(f"output: {marker.removeprefix('python: ')}"))
 
 
-def test_the_three_ways_to_ask_a_compiled_assistant_print_what_is_shown():
-    assert stripped(printed(ROOT, "python: assistant")) == stripped(block("output: assistant"))
+@pytest.fixture
+def at_work(proact, server, monkeypatch, tmp_path):
+    """A folder with what the commands name, and a server behind every model: the hub's corpus is the sample here."""
+    sample = replace(read_jsonl(sample_path()), name="proactbench", revision="0" * 40)
+    monkeypatch.setattr("dspy_proact.corpus.spec.read_dataset", lambda revision=None: sample)
+    for name in ("OPENAI", "ANTHROPIC"):
+        monkeypatch.setenv(f"{name}_API_KEY", "a key of this test")
+        monkeypatch.setenv(f"{name}_BASE_URL", server.judge)
+    (tmp_path / "optimize").symlink_to(ROOT / "optimize")
+    assert proact("eval", "--out", "runs/RUN")[0] == 0
+    assert proact("export", "runs/RUN", "--format", "proactbench", "--out", "official_results.jsonl")[0] == 0
+    keys = [case.key for case in RunFolder("runs/RUN").cases()]
+    rows = ["item,annotator,grade,confidence,reason", *(f"{key},ann,PASS,4,it acts" for key in keys)]
+    Path("labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    write_artefact(Path("compiles/judge--ID/judge.json"), artefact())
+    return proact
+
+
+def lines(text, server):
+    """The commands of a block as a shell would hand them over, with a server here in place of one there."""
+    for line in text.replace("\\\n", " ").replace("http://localhost:8000/v1", server.assistant).splitlines():
+        words = shlex.split(line)
+        yield [each for word in words for each in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
+
+
+@pytest.mark.parametrize(("marker", "text"), COMMANDS, ids=[text.splitlines()[-1][:40] for _, text in COMMANDS])
+def test_the_commands_run(at_work, server, marker, text):
+    """Of those that are marked so it is asked what they would take: they take minutes, or a provider's own protocol."""
+    for first, *words in lines(text, server):
+        if first == "export":
+            continue
+        assert first == "dspy-proact", text
+        dry = marker == "dry run" and " ".join(words[:2]).startswith(MAKES_CALLS)
+        status, _, err = at_work(*words, *(["--dry-run"] if dry else []))
+        assert status == 0, f"{shlex.join(words)}\n{err}"
 
 
 def test_the_tree_is_true():

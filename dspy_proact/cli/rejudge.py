@@ -105,10 +105,11 @@ def _responses(run: Path, corpus: str | None) -> "Responses":
     """The responses of a run, or of a results file with its corpus."""
     from dspy_proact.benchmarks import Responses
     from dspy_proact.benchmarks.proactbench import ProactBench, responses_of_results
+    from dspy_proact.cli.views.summary import is_results
     from dspy_proact.corpus import read_results
     from dspy_proact.runs import RunFolder
 
-    if not run.is_file():
+    if not is_results(run):
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(run), ProactBench)

@@ -20,12 +20,12 @@ def report(run: Path, by: tuple[str, ...], corpus: str | None, as_json: bool) ->
     """
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
-    from dspy_proact.cli.views.summary import print_summaries
+    from dspy_proact.cli.views.summary import is_results, print_summaries
     from dspy_proact.errors import UsageError
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
-    if run.is_file():
+    if is_results(run):
         _report_results(run, by, corpus, as_json)
         return
     if corpus is not None:

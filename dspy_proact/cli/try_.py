@@ -22,10 +22,10 @@ from dspy_proact.plain_text import printable
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench import Jury, Tried
+    from dspy_proact.conversation import Conversation
     from dspy_proact.models import Gate, Model
     from dspy_proact.programs import Assistant
     from dspy_proact.runs import Case
-    from dspy_proact.types import Turn
 
 _DEFAULT_PHASES = ("RECOVERY",)
 _FEW = 3
@@ -53,13 +53,13 @@ class _Place:
             raise UsageError(f"{flag} is about the triggers of a corpus; leave it out, or leave --conversation out")
 
     @cached_property
-    def turns(self) -> "tuple[Turn, ...]":
+    def said(self) -> "Conversation | None":
         """The person's own conversation, if it is about one."""
         from dspy_proact.cli.views.message import say
         from dspy_proact.corpus import parse_transcript, read_transcript
 
         if self.conversation is None:
-            return ()
+            return None
         if self.conversation != "-":
             return read_transcript(self.conversation)
         if sys.stdin.isatty():
@@ -71,8 +71,8 @@ class _Place:
         from dspy_proact.benchmarks.proactbench import conversation_case
         from dspy_proact.cli.options.triggers import named_triggers, triggers_of
 
-        if self.turns:
-            return [conversation_case(self.turns)]
+        if self.said:
+            return [conversation_case(self.said.turns)]
         corpus = self.corpus or default_corpus(embedded)
         if self.triggers:
             return named_triggers(corpus, self.triggers)
@@ -102,11 +102,23 @@ class _Trial:
     program: Path | None
     model: NamedModel
     judge: NamedModel
+    said: "Conversation | None" = None
+    """The person's own conversation, whose system message is the prompt where there is no other."""
 
     @property
     def embedded(self) -> bool:
         """Whether the model under test is the stand-in, so that sample and judge go with it."""
         return self.model.spec(EMBEDDED).name == EMBEDDED
+
+    @cached_property
+    def prompt(self) -> str | None:
+        """What the assistant is told: TEXT, or the system message of the conversation."""
+        if self.text is None:
+            return self.said.system if self.said and not self.program else None
+        prompt = text_of(self.text) or ""
+        if not prompt.strip():
+            raise UsageError(f"{self.text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+        return prompt
 
     @cached_property
     def assistant(self) -> "Assistant | None":
@@ -115,12 +127,18 @@ class _Trial:
 
         if self.text is not None and self.program:
             raise UsageError("--program has a prompt of its own; leave TEXT out")
-        if self.text is None:
-            return assistant_of(None, self.program) if self.program else None
-        prompt = text_of(self.text) or ""
-        if not prompt.strip():
-            raise UsageError(f"{self.text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
-        return Assistant(prompt)
+        if self.program:
+            return assistant_of(None, self.program)
+        return None if self.prompt is None else Assistant(self.prompt)
+
+    @property
+    def system_message(self) -> str | None:
+        """What becomes of the system message of the conversation, for the person; None where there is none."""
+        if self.said is None or self.said.system is None:
+            return None
+        if self.text is None and self.program is None:
+            return "The system message of the conversation is the prompt."
+        return f"The system message of the conversation is left out: {'--program' if self.program else 'TEXT'} is used."
 
 
 @verb(
@@ -150,14 +168,15 @@ def try_(
     """Try a system prompt: responses with TEXT beside those without it, and what the judge thinks of both.
 
     By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
-    A --conversation is JSON (a list of chat messages, or of turns with user and assistant) or a text in which `User:`
-    and `Assistant:` begin a message; it ends with the user, and nobody grades it. Nothing is written to disk.
+    A --conversation is JSON or JSON lines (chat messages, turns with user and assistant, or a log with `messages`) or a
+    text in which `User:` and `Assistant:` begin a message; it ends with the user, and nobody grades it. Its system
+    message is the prompt where TEXT is not given. Nothing is written to disk.
     """
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.triggers_text import print_triggers
 
-    trial = _Trial(text, program, model, judge)
     place.require_one_kind()
+    trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
         return _try(trial, place, gate, as_json)
     listed = place.cases(trial.embedded)
@@ -175,9 +194,11 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
-    assistant, graded = trial.assistant, not place.turns
+    assistant, graded = trial.assistant, not place.said
     if trial.judge.name and not graded:
         say("A conversation of your own has no rubric, so that --judge is not asked.")
+    if told := trial.system_message:
+        say(told)
     model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
     jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
     cases = place.cases(trial.embedded)
@@ -230,9 +251,10 @@ def _say_next(trial: _Trial, place: _Place, graded: bool) -> None:
         say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
         return
     shown = "" if place.conversation else "A few triggers show how it reads and no more."
-    prompt, text = ["--program", str(trial.program)], trial.text or ""
+    prompt, text = ["--program", str(trial.program)], trial.text or trial.prompt or ""
     if trial.program is None:
-        whole = text.startswith("@") or (len(text) <= _LONGEST_REPEATED and text.isprintable())
+        named = bool(trial.text) and text.startswith("@")
+        whole = named or (len(text) <= _LONGEST_REPEATED and text.isprintable() and not text.startswith("@"))
         shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
         prompt = ["--system-prompt", text if whole else "@FILE"]
     say_next("eval", *prompt, *again, before=shown)

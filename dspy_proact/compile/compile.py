@@ -16,6 +16,7 @@ from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.compile.task import Task
 from dspy_proact.errors import Halt, Interrupted, UsageError
+from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
 from dspy_proact.models.blocking import wait_for
@@ -26,7 +27,6 @@ from dspy_proact.switch import Switch
 A = TypeVar("A", JudgeArtefact, AssistantArtefact)
 COMPILES = Path("compiles")
 """Where compiles are done unless a person says otherwise."""
-CLAIM = "compile.json"
 _RECORD = "record.jsonl"
 _VERSIONED = ("optuna", "gepa")
 """Packages that decide what a compile ends in, beside those of every run."""

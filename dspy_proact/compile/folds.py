@@ -72,6 +72,27 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
     return tuple(Fold.of(items, test) for test in tests)
 
 
+def tested_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
+    """The folds of a compile, each of which leaves two units or more: some to learn from, some to compare on.
+
+    Raises:
+        UsageError: There are too few units for that, or fewer than folds.
+    """
+    units = {item.unit for item in items}
+    if len(units) < 3:
+        raise UsageError(
+            f"{len(items)} labelled items of too few scenarios: {len(units)} that share no persona, where 3 are the "
+            "least that can be compiled on and tested; label responses of more scenarios"
+        )
+    folds = grouped_folds(items, count, seed)
+    if any(len({item.unit for item in fold.train}) < 2 for fold in folds):
+        raise UsageError(
+            f"{count} folds of {len(units)} personas or scenarios leave only one of them to learn from in some fold; "
+            f"give more --folds, up to {len(units)}, or bring items of more scenarios"
+        )
+    return folds
+
+
 def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
     """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
 

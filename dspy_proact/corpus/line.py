@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import reduce
 
 from dspy_proact.errors import CorpusError
+from dspy_proact.plain_text import shortened, shown
 
 _DEEPEST = 64
 """Levels of nesting; the official rows have six."""
 _MOST_DIGITS = 18
 """Digits that always fit a signed integer of 64 bits."""
-_LONGEST_SHOWN = 60
-"""Characters of a text that a message shows."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -116,17 +115,6 @@ def elements(text: str, source: str) -> Iterator[Element]:
         yield Element(source, index, "", fields)
 
 
-def shown(value: object) -> str:
-    """A JSON value for a message: short, and safe to print whatever it holds."""
-    if isinstance(value, str):
-        return repr(_shortened(value))
-    if isinstance(value, dict):
-        return "an object"
-    if isinstance(value, list):
-        return "a list"
-    return "null" if value is None else str(value).lower()
-
-
 def dotted(steps: Iterable[str | int]) -> str:
     """The path of a field, such as `turn_records[0].user_message`; list positions count from 0."""
     return reduce(_joined, steps, "")
@@ -191,8 +179,4 @@ def _text_problem(text: str) -> str | None:
 def _joined(path: str, step: str | int) -> str:
     if isinstance(step, int):
         return f"{path}[{step}]"
-    return f"{path}.{_shortened(step)}" if path else _shortened(step)
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+    return f"{path}.{shortened(step)}" if path else shortened(step)

@@ -7,7 +7,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from dspy_proact.corpus.line import Line, dotted, shown
+from dspy_proact.corpus.line import Line, dotted
+from dspy_proact.plain_text import shown
 from dspy_proact.types import Phase, Rubric
 
 

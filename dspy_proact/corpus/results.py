@@ -13,12 +13,13 @@ from io import StringIO
 from pathlib import Path
 
 from dspy_proact.corpus.corpus import Corpus
-from dspy_proact.corpus.line import lines_in, shown
+from dspy_proact.corpus.line import lines_in
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, made_safe, trigger_key
 from dspy_proact.corpus.results_row import ResultRow, row_text
 from dspy_proact.corpus.text_file import lines_of, read_bytes
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.kept import write_whole
+from dspy_proact.plain_text import shown
 from dspy_proact.types import Origin
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dspy_proact.errors import CorpusError
+from dspy_proact.kept import Kind, place_of
 
 
 def read_bytes(source: str, wanted: str) -> bytes:
@@ -31,7 +32,9 @@ def opened(source: str, wanted: str) -> Generator[BinaryIO]:
     except FileNotFoundError:
         problem = f"there is no such file; give {wanted}"
     except IsADirectoryError:
-        problem = "a folder, not a file; give the path of the file in it"
+        place = place_of(Path(source))
+        plain = "a folder, not a file; give the path of the file in it"
+        problem = plain if place.kind is Kind.FOLDER else place.told(wanted)
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     raise CorpusError(problem, source=source)

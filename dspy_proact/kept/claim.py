@@ -10,8 +10,9 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError
-from dspy_proact.kept.fault import first_fault
+from dspy_proact.kept.fault import first_fault, require_finite
 from dspy_proact.kept.identity import Identified
+from dspy_proact.kept.place import RUN_CLAIM, Kind, place_of
 from dspy_proact.kept.whole import unwritable, write_whole
 from dspy_proact.types import Frozen
 
@@ -47,9 +48,14 @@ class Claim(Generic[C]):
     def read(self) -> C:
         """What the file says; raises `RunError` when there is none, or it is damaged."""
         try:
-            return self._form.model_validate_json(self.file.read_bytes())
+            data = self.file.read_bytes()
+            claimed = self._form.model_validate_json(data)
+            require_finite(data)
+            return claimed
         except (FileNotFoundError, NotADirectoryError):
-            raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name})") from None
+            several = Kind.RUNS if self.file.name == RUN_CLAIM else Kind.COMPILES
+            told = place_of(self.folder).told(f"the folder of a {self._kind}", several)
+            raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {told}") from None
         except OSError as error:
             raise RunError(f"{self.file}: cannot be read: {error.strerror}") from error
         except ValidationError as error:
@@ -59,6 +65,8 @@ class Claim(Generic[C]):
                     f"{self.file}: field 'format': made by another version of dspy-proact; {other}"
                 ) from error
             raise RunError(f"{self.file}: {first_fault(error)}") from error
+        except ValueError as error:
+            raise RunError(f"{self.file}: {error}") from error
 
     def check(self, identity: Identified) -> C | None:
         """What the file says; None where the folder is free.

@@ -6,6 +6,7 @@ strict model with exact keys, the hash of the declared signature, and no model b
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
@@ -13,7 +14,7 @@ import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
-from dspy_proact.kept import write_whole
+from dspy_proact.kept import Kind, first_fault, place_of, require_finite, write_whole
 from dspy_proact.programs.assistant import Assistant, Reply
 from dspy_proact.programs.assistant_card import AssistantCard
 from dspy_proact.programs.judge import GradeResponse, Judge
@@ -21,6 +22,7 @@ from dspy_proact.programs.judge_card import JudgeCard
 from dspy_proact.types import Frozen, Phase
 
 FORMAT = 1
+_OTHER_FORMAT = re.compile(rb'\s*\{\s*"format"\s*:\s*(?!%d\b)(\d+)' % FORMAT)
 
 
 class FieldState(Frozen):
@@ -136,25 +138,45 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
 
 
 def read_artefact(path: Path) -> Artefact:
-    """Read a file.
+    """Read a file, or the one of the compile whose folder is given.
 
     Raises:
         UsageError: It is not there, not an artefact of this format, or of another signature.
     """
+    path = _file_of(path)
     try:
-        artefact = _FILE.validate_json(path.read_bytes())
+        content = path.read_bytes()
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        artefact = _FILE.validate_json(content)
+        require_finite(content)
     except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(str(part) for part in fault["loc"])
-        raise UsageError(f"{path}: not a compiled program of ours: {where or 'the file'}: {fault['msg']}") from error
+        if other := _OTHER_FORMAT.match(content):
+            raise UsageError(
+                f"{path}: a compiled program of format {other.group(1).decode()}, made by another version of "
+                f"dspy-proact; this one reads format {FORMAT}. Compile it again, or use it with that version"
+            ) from error
+        raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
+    except ValueError as error:
+        raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
     if artefact.signature != signature_hash(artefact.declares):
         raise UsageError(
             f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
             "of its fields have changed since); compile it again"
         )
     return artefact
+
+
+def _file_of(path: Path) -> Path:
+    """The file that is meant by a path; raises `UsageError` where that is none, with what it is."""
+    place = place_of(path)
+    if place.kind is Kind.COMPILE and place.inside:
+        return place.inside[0]
+    if place.kind in (Kind.PROGRAM, Kind.FILE):
+        return path
+    told = place.told("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
+    raise UsageError(f"{path}: cannot be read: {told}")
 
 
 def read_judge(path: Path) -> JudgeArtefact:

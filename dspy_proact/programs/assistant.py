@@ -3,15 +3,16 @@
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Sequence
+import warnings
+from collections.abc import AsyncGenerator, Iterable
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import dspy
-from pydantic import ValidationError
 
+from dspy_proact.conversation import History, history_of
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
-from dspy_proact.programs.bare_chat import BareChat, instruction_of, turns_of
+from dspy_proact.programs.bare_chat import BareChat, instruction_of
 from dspy_proact.programs.fingerprint import fingerprint, rendered
 from dspy_proact.programs.streaming import streamed
 from dspy_proact.types import Response, Turn
@@ -79,11 +80,12 @@ class Assistant(dspy.Module):
         """All that is said beside the conversation, worked examples included; empty for the bare chat."""
         return self.adapter.system(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
 
-    def forward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
+    def forward(self, history: History, user_message: str) -> dspy.Prediction:
         """A prediction with `response`, and whether it is `truncated`.
 
         Args:
-            history: The turns before, also as plain objects with `user` and `assistant`.
+            history: The turns before, in any form of `conversation`. A system message in it is the system prompt where
+                there is no other; else it is left out with a warning.
             user_message: The message to answer.
 
         Raises:
@@ -92,13 +94,13 @@ class Assistant(dspy.Module):
         """
         return run_now(self._replied(ask_now, history, user_message))
 
-    async def aforward(self, history: list[Turn], user_message: str) -> dspy.Prediction:
+    async def aforward(self, history: History, user_message: str) -> dspy.Prediction:
         """The same, awaited."""
         return await self._replied(ask, history, user_message)
 
-    def stream(self, history: Sequence[Turn], user_message: str) -> AsyncGenerator[str]:
+    def stream(self, history: History, user_message: str) -> AsyncGenerator[str]:
         """The response piece by piece, as the model writes it; raises a `StageError` when there is none."""
-        return streamed(self, history=list(history), user_message=user_message)
+        return streamed(self, history=history, user_message=user_message)
 
     async def respond(self, view: AssistantView, asking: Asking | None = None) -> Response:
         """The response to what the view shows; by way of DSPy where no other way to ask is given."""
@@ -115,23 +117,19 @@ class Assistant(dspy.Module):
         """Hash of what it says to its model."""
         return fingerprint((self.reply, self.adapter))
 
-    async def _replied(self, asking: Asking, history: list[Turn], user_message: str) -> dspy.Prediction:
-        turns = _checked(history)
-        answered = await asking(self.reply, self.adapter, history=turns, user_message=user_message)
+    async def _replied(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
+        before = history_of(history)
+        adapter = _told(self, before.system) if before.system else self.adapter
+        answered = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
         return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
 
 
-def _checked(history: Sequence[Any]) -> list[Turn]:
-    """The turns of a history; raises `UsageError` where one is none, or awaits its response."""
-    try:
-        turns = turns_of(history)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"]))
-        raise UsageError(f"history: a turn has `user` and `assistant`, both text: {where}: {fault['msg']}") from error
-    if any(turn.assistant is None for turn in turns):
-        raise UsageError("history: a turn awaits its response; the last message goes into `user_message`")
-    return turns
+def _told(assistant: Assistant, system: str) -> BareChat:
+    """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
+    if not assistant.system_prompt:
+        return BareChat(system)
+    warnings.warn("history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2)
+    return assistant.adapter
 
 
 def usable(text: str) -> str:

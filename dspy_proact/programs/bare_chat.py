@@ -1,13 +1,12 @@
 """The adapter under the assistant: the chat messages as they are, and nothing of DSPy's own formatting."""
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 import dspy
 
+from dspy_proact.conversation import history_of
 from dspy_proact.plain_text import encodable
-from dspy_proact.types import Turn
 
 
 class BareChat(dspy.Adapter):
@@ -28,7 +27,7 @@ class BareChat(dspy.Adapter):
         """The chat messages of one call."""
         system = self.system(signature, demos)
         messages = [{"role": "system", "content": system}] if system else []
-        for turn in turns_of(inputs["history"]):
+        for turn in history_of(inputs["history"]).turns:
             messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
         return [*messages, {"role": "user", "content": inputs["user_message"]}]
 
@@ -52,11 +51,6 @@ def instruction_of(signature: type[dspy.Signature]) -> str:
 
 
 def _example(demo: dict[str, Any]) -> str:
-    conversation = [turn.model_dump() for turn in turns_of(demo["history"])]
+    conversation = [turn.model_dump() for turn in history_of(demo["history"]).turns]
     shown = {"conversation": conversation, "user_message": demo["user_message"], "response": demo["response"]}
     return f"A worked example:\n{json.dumps(shown, ensure_ascii=False, indent=1)}"
-
-
-def turns_of(history: Iterable[Any]) -> list[Turn]:
-    """A history as turns, which it may give as plain objects with `user` and `assistant`, as a saved demo does."""
-    return [turn if isinstance(turn, Turn) else Turn.model_validate(turn) for turn in history]

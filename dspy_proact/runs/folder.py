@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
-from dspy_proact.kept import Claim, Log, read_log
+from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_log
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.event import Event, StageKey
 from dspy_proact.runs.manifest import Manifest
@@ -39,7 +39,7 @@ class RunFolder:
 
     def __init__(self, path: str | Path):
         self.path = Path(path)
-        self._claim = Claim(self.path, "manifest.json", Manifest, "run")
+        self._claim = Claim(self.path, RUN_CLAIM, Manifest, "run")
         self._cases, self._events = self.path / "cases.jsonl", self.path / "events.jsonl"
 
     @property

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,35 @@ def test_what_cannot_be_compiled_is_a_sentence(optimize, tmp_path, more, said):
     assert (status, out) == (2, "")
     assert said in err
     assert not Path("out", "record.jsonl").exists() or Path("out", "record.jsonl").read_bytes() == b""
+
+
+SHEET = "item,annotator,grade,confidence,reason\n"
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "folds", "told"),
+    [
+        (1, 5, "labelled items of too few scenarios: 1 that share no persona, where 3 are the least"),
+        (2, 2, "labelled items of too few scenarios: 2 that share no persona, where 3 are the least"),
+        (
+            3,
+            2,
+            "2 folds of 3 personas or scenarios leave only one of them to learn from in some fold; give more --folds",
+        ),
+        (3, 5, "3 personas or scenarios cannot make 5 folds; give --folds between 2 and 3"),
+    ],
+)
+def test_too_few_labels_are_told_with_what_would_be_enough(proact, scenarios, folds, told):
+    triggers = [trigger(f"d{number}", scenario=f"S_{number:02}") for number in range(scenarios)]
+    triggers = [replace(each, meta={**each.meta, "persona": f"{each.key:0>16}"}) for each in triggers]
+    run_of(Path("mine"), [(each, "PASS") for each in triggers])
+    Path("r.csv").write_text(SHEET + "".join(f"{each.key},ann,PASS,4,x\n" for each in triggers), encoding="utf-8")
+    command = ["optimize", "judge", "--ratings", "r.csv", "--run", "mine", "--folds", folds]
+    for more in ([], ["--dry-run"]):
+        status, out, err = proact(*command, *more)
+        assert (status, out) == (2, "")
+        assert told in err
+        assert err.count("Error") == 1
 
 
 def test_a_proposers_endpoint_without_a_proposer_is_refused(optimize, server):

@@ -1,11 +1,15 @@
 """What the command line costs before it works, and that it does only what works."""
 
 import json
+import os
 import subprocess
 import sys
+import tomllib
 
+import pytest
 from results_rows import result_row
 from rows import jsonl, row
+from script import ROOT
 
 from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import read_jsonl
@@ -74,3 +78,31 @@ def test_importing_the_package_imports_nothing_slow():
     code = "import sys, json, dspy_proact; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(json.loads(done.stdout)) & (SLOW | {"numpy", "pydantic"})
+
+
+INTERRUPTED = """
+import os, signal
+os.kill(os.getpid(), signal.SIGINT)
+for _ in range(10**9):  # Python sees a signal between two of its instructions
+    pass
+"""
+SCRIPT = "import sys, importlib; sys.argv[0] = 'dspy-proact'; sys.exit(importlib.import_module({!r}).{}())"
+
+
+@pytest.mark.parametrize("way", ["module", "script"])
+@pytest.mark.parametrize("module", ["click", "numpy", "rich"])
+def test_ctrl_c_while_it_imports_ends_it_as_ctrl_c_does(tmp_path, module, way):
+    """The first is imported by every command, the others by the one that is given, when it runs."""
+    (tmp_path / f"{module}.py").write_text(INTERRUPTED, encoding="utf-8")
+    entry = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]["dspy-proact"]
+    command = {"module": ["-m", "dspy_proact"], "script": ["-c", SCRIPT.format(*entry.split(":"))]}[way]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run(
+        [sys.executable, *command, "leaderboard"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (130, "", "")

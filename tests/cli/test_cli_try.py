@@ -349,10 +349,57 @@ def test_a_judge_for_a_conversation_is_not_asked_and_that_is_said(proact, server
     assert "no rubric" in err
 
 
+LOG = {"messages": [{"role": "system", "content": "@ Be kind."}, {"role": "user", "content": "Hello."}]}
+
+
+def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server):
+    status, out, err = proact(*against(server, text=None)[:-2], "--conversation", talk(LOG, "log.json"))
+    prompted, bare = sorted(server.sent, key=is_prompted, reverse=True)
+    assert (status, prompted.messages, bare.messages) == (0, LOG["messages"], LOG["messages"][1:])
+    assert "with the prompt" in out
+    assert "The system message of the conversation is the prompt." in err
+    assert "--system-prompt @FILE" in err  # for what begins with @ would be read as a file's name
+
+
+@pytest.mark.parametrize("other", ["TEXT", "--program"])
+def test_the_system_message_of_a_log_is_left_out_where_there_is_a_prompt_and_that_is_said(
+    proact, server, monkeypatch, other
+):
+    monkeypatch.setattr(programs, "load_assistant", lambda file: assistant.Assistant(PROMPT))
+    command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
+    more = [] if other == "TEXT" else ["--program", "best.json"]
+    status, _, err = proact(*command, *more, "--conversation", talk(LOG, "log.json"))
+    assert (status, {sent.messages[0]["content"] for sent in server.sent}) == (0, {PROMPT, "Hello."})
+    assert f"The system message of the conversation is left out: {other} is used." in err
+
+
+def test_a_prompt_that_is_the_name_of_a_file_is_warned_of(proact, server):
+    Path("prompt.txt").write_text("From a file.", encoding="utf-8")
+    status, _, err = proact(*against(server, text="prompt.txt"))
+    assert status == 0
+    assert {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)} == {"prompt.txt"}
+    assert "for what is in it, @prompt.txt" in err
+
+
+@pytest.mark.parametrize("verb", [["eval"], ["optimize", "assistant"]])
+def test_a_system_prompt_that_is_the_name_of_a_file_is_warned_of(proact, verb):
+    Path("prompt.txt").write_text("From a file.", encoding="utf-8")
+    assert "for what is in it, @prompt.txt" in proact(*verb, "--system-prompt", "prompt.txt", "--dry-run")[2]
+    assert "@prompt.txt" not in proact(*verb, "--system-prompt", "@prompt.txt", "--dry-run")[2]
+
+
+def test_a_prompt_too_long_for_a_name_is_warned_of_by_nothing(proact):
+    status, _, err = proact("eval", "--system-prompt", "Be kind. " * 1000, "--dry-run")
+    assert (status, "There is a file" in err) == (0, False)
+
+
 BAD_TALKS = {
     "ends with the assistant": ("User: a\nAssistant: b", "ends with an assistant message"),
     "empty": ("", "empty"),
-    "system message": ("System: be kind\nUser: a", "TEXT"),
+    "system message in the middle": (
+        '[{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]',
+        "put it first",
+    ),
     "two in a row": ("User: a\nUser: b", "two user messages in a row"),
     "unknown role": ('[{"role": "tool", "content": "a"}]', "'tool'"),
     "unknown key": ('[{"role": "user", "content": "a", "id": 1}]', "'id'"),

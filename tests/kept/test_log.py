@@ -91,7 +91,7 @@ def test_half_a_surrogate_pair_is_kept_as_a_question_mark(path: Path):
 @pytest.mark.parametrize("weight", [float("nan"), float("inf")])
 def test_what_no_json_holds_is_refused_and_nothing_of_it_kept(path: Path, weight: float):
     with Log(path, Note) as log, pytest.raises(ValueError, match="not JSON compliant"):
-        log.append(Note(text="a", weight=weight))
+        log.append(Note.model_construct(text="a", weight=weight))
     assert path.read_bytes() == b""
 
 

@@ -161,6 +161,28 @@ def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
     assert "state.lm" in refused(content)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("card.usage_before.usd", "card.usage_after.usd", "card.overlap", "card.fold_scores.0", "card.overall.p"),
+        *(
+            "card.overall.low98",
+            "card.phases.RECOVERY.after.value",
+            "card.provenance.models.judge.decoding.temperature",
+        ),
+    ],
+)
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_is_not_finite_is_refused_naming_it(refused, content, path, number):
+    above, _, name = path.rpartition(".")
+    found = at(content, above)
+    found[int(name) if isinstance(found, list) else name] = number
+    said = refused(content)
+    assert above in said or "decoding" in path
+    assert "finite" in said
+    assert "Value error" not in said
+
+
 @pytest.mark.parametrize("name", ["traces", "train"])
 def test_a_program_with_traces_or_training_data_is_refused(refused, content, name):
     content["state"][name] = [{"x": 1}]

@@ -52,7 +52,7 @@ _TUNED = Section(
     Heading.RECIPE,
     (
         SYSTEM_PROMPT,
-        path_option("--start", "Compiled assistant to go on from instead.", folder=False),
+        path_option("--start", "Compiled assistant to go on from instead."),
         click.Option(
             ["--guard", "guards"],
             multiple=True,

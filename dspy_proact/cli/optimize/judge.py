@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _TUNED = Section(
     Heading.RECIPE,
     (
-        path_option("--start", "Compiled judge to go on from.", folder=False),
+        path_option("--start", "Compiled judge to go on from."),
         number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
     ),
 )

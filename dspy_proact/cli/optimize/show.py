@@ -9,12 +9,12 @@ from dspy_proact.errors import UsageError
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
 @click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
 def show(file: Path, as_prompt: bool, no_demos: bool, as_json: bool) -> None:
-    """Print the card of a compiled program: what was shown, on which data, with what it was made."""
+    """Print the card of a compiled program, by its FILE or its compile's folder: what was shown, on which data."""
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable

@@ -33,6 +33,6 @@ def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Pat
 _WORDS = "`official` takes the judge's words from the installed official package."
 _OPTIONS = (
     choice_option("--judge-prompt", ("default", "official"), _WORDS),
-    path_option("--judge-program", "A compiled judge, as `optimize judge` writes it.", folder=False),
+    path_option("--judge-program", "A compiled judge, as `optimize judge` writes it."),
 )
 JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)

@@ -76,6 +76,6 @@ def choice_option(flag: str, among: Sequence[str], told: str, default: str | Non
     return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=told)
 
 
-def path_option(flag: str, told: str, folder: bool = True) -> click.Option:
-    """An option that takes a path, of a file alone where it may be no folder."""
-    return click.Option([flag], type=click.Path(path_type=Path, dir_okay=folder), help=told)
+def path_option(flag: str, told: str) -> click.Option:
+    """An option that takes a path."""
+    return click.Option([flag], type=click.Path(path_type=Path), help=told)

@@ -26,10 +26,17 @@ def assistant_of(system_prompt: str | None, program: Path | None = None) -> "Ass
 
 
 def text_of(given: str | None) -> str | None:
-    """TEXT as it is, or what stands in the file of @FILE; raises `UsageError` where that cannot be read."""
+    """TEXT as it is, or what stands in the file of @FILE; raises `UsageError` where that cannot be read.
+
+    Where TEXT is the name of a file, it is said that the name itself is the prompt.
+    """
+    from dspy_proact.cli.views.message import say
+
     if given is None or not given.startswith("@"):
         if given is not None and encodable(given) != given:
             raise UsageError("the system prompt is not UTF-8 text")
+        if given and _is_file(given):
+            say(f"The prompt is the text {given!r} itself. There is a file of that name: for what is in it, @{given}")
         return given
     path = Path(given.removeprefix("@"))
     try:
@@ -40,8 +47,16 @@ def text_of(given: str | None) -> str | None:
         raise UsageError(f"{path}: cannot be read: {why}") from error
 
 
+def _is_file(given: str) -> bool:
+    """Whether it is the name of a file; what is too long for a name is none."""
+    try:
+        return Path(given).is_file()
+    except (OSError, ValueError):
+        return False
+
+
 SYSTEM_PROMPT = click.Option(
     ["--system-prompt"], metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing."
 )
-PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.", folder=False)
+PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.")
 ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), assistant_of)

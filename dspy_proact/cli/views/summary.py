@@ -11,14 +11,26 @@ if TYPE_CHECKING:
     from dspy_proact.report import Summary
 
 
+def is_results(path: Path) -> bool:
+    """Whether it is to be read as a results file, and not as a run; raises `UsageError` where it can be neither."""
+    from dspy_proact.errors import UsageError
+    from dspy_proact.kept import Kind, place_of
+
+    place = place_of(path)
+    if place.kind in (Kind.RUN, Kind.FILE):
+        return place.kind is Kind.FILE
+    told = place.told("the folder of a run or a results file", Kind.RUNS)
+    raise UsageError(f"{path}: no run here and no results file: {told}")
+
+
 def summary_of(path: Path) -> "Summary":
-    """The summary of a run's folder or of a results file."""
+    """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
     from dspy_proact.corpus import read_results
     from dspy_proact.report import summarize
     from dspy_proact.report.proactbench import summarize_results
     from dspy_proact.runs import RunFolder
 
-    return summarize_results(read_results(path)) if path.is_file() else summarize(RunFolder(path))
+    return summarize_results(read_results(path)) if is_results(path) else summarize(RunFolder(path))
 
 
 def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True, by: Sequence[str] = ()) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.folds import grouped_folds, split
+from dspy_proact.compile.folds import split, tested_folds
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
 from dspy_proact.compile.judge.card import make_card
 from dspy_proact.compile.judge.cuts import PLAIN
@@ -100,7 +100,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
 
     def forecast(self) -> Forecast:
         """What `run` takes at most; no call is made and nothing is written."""
-        folds = grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
+        folds = tested_folds(self.items, self.recipe.folds, self.recipe.seed)
         calls = 2 * len(self.items) * self.votes
         for train in [*(fold.train for fold in folds), self.items]:
             learn, compare = (len(part) for part in split(train, self.recipe.seed))

@@ -8,7 +8,7 @@ from statistics import fmean
 import dspy
 
 from dspy_proact.compile.candidate import Chosen
-from dspy_proact.compile.folds import Fold, grouped_folds, split
+from dspy_proact.compile.folds import Fold, split, tested_folds
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
@@ -80,7 +80,7 @@ class JudgeTask:
 
     def folds(self) -> tuple[Fold[Labelled], ...]:
         """Folds of whole personas, or of scenarios where no persona is known."""
-        return grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
+        return tested_folds(self.items, self.recipe.folds, self.recipe.seed)
 
     def training(self, train: Sequence[Labelled], before: Mapping[str, Graded]) -> JudgeTraining:
         """A third of the units, about, is compared on; answers shown rest on the start's verdicts on the others."""

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from dspy_proact.conversation import turns_of
 from dspy_proact.corpus.line import Line, elements, lines_in
 from dspy_proact.corpus.part import Id, Name, RawPart, Text, rubric_of
 from dspy_proact.corpus.ratings.rated_item import PhaseWord, RatedItem, scenario_of
@@ -23,7 +24,6 @@ from dspy_proact.corpus.ratings.rating import (
 )
 from dspy_proact.corpus.ratings.ratings import Ratings, RatingsSource
 from dspy_proact.corpus.text_file import lines_of, read_bytes
-from dspy_proact.corpus.transcript import turns_of
 from dspy_proact.errors import CorpusError
 from dspy_proact.views import JudgeView
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
 
-from dspy_proact.corpus.line import Line, shown
+from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.ratings.rated_item import RatedItem
 from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, GivenRating
 from dspy_proact.errors import CorpusError
+from dspy_proact.plain_text import shown
 from dspy_proact.types import Frozen, Phase, Rating
 
 
