@@ -93,7 +93,7 @@ def at_work(proact, server, monkeypatch, tmp_path):
     assert proact("export", "runs/RUN", "--format", "proactbench", "--out", "official_results.jsonl")[0] == 0
     keys = [case.key for case in RunFolder("runs/RUN").cases()]
     rows = ["item,annotator,grade,confidence,reason", *(f"{key},ann,PASS,4,it acts" for key in keys)]
-    Path("labels.csv").write_text("\n".join(rows), encoding="utf-8")
+    Path("ratings.csv").write_text("\n".join(rows), encoding="utf-8")
     write_artefact(Path("compiles/judge--ID/judge.json"), artefact())
     return proact
 
