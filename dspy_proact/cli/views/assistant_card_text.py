@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from rich.table import Table
-
 from dspy_proact.cli.views.card_text import print_card, recipe_text, usage_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
@@ -11,6 +9,7 @@ from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard
 from dspy_proact.report import (
     STAND_IN,
     ScatterPoint,
+    Table,
     coefficient,
     counted,
     percent,

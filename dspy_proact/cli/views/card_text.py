@@ -1,10 +1,9 @@
 """What both cards say alike."""
 
 from rich.console import Console
-from rich.table import Table
 
 from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe
-from dspy_proact.report import STAND_IN, show
+from dspy_proact.report import STAND_IN, Table, show
 
 
 def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:
