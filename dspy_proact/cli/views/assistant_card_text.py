@@ -148,9 +148,7 @@ def _front(card: AssistantCard) -> Table:
     for each in pareto_front(card):
         what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
         rows.append([f"{share(each.score, 0)} %", f"{share(each.offers or 0, 0)} %", what])
-    front = table(("candidates: score", "unwanted offers", ""), rows, fold=False)
-    front.columns[0].justify = "right"
-    return front
+    return table(("candidates: score", "unwanted offers", ""), rows, fold=False, names=2)
 
 
 def _notes(artefact: AssistantArtefact) -> list[str]:
