@@ -16,7 +16,7 @@ from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
-from dspy_proact.report.terminal import cell, show, table
+from dspy_proact.report.terminal import Table, cell, show, table
 
 __all__ = [
     "STAND_IN",
@@ -29,6 +29,7 @@ __all__ = [
     "ScatterPoint",
     "Scores",
     "Summary",
+    "Table",
     "agree_between",
     "agree_within",
     "agreement_document",

@@ -4,13 +4,12 @@ from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 
 from rich.console import Console
-from rich.table import Table
 
 from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.comparison import Comparison, Difference
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL
-from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.stats import Discordant, Paired
 
 _SIGNIFICANT = 0.05

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 
 from rich.console import Console
-from rich.table import Table
 
 from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within, agreement_lines
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
-from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 

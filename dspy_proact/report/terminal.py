@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from rich.box import SIMPLE_HEAD, Box
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
+from rich.table import Table as RichTable
 from rich.text import Text
 
 from dspy_proact.plain_text import printable
@@ -20,18 +20,17 @@ def cell(text: str) -> Text:
     return Text(printable(text).replace("\n", "\\n"))
 
 
-class _Parted(Table):
+class Table:
     """A table that comes in parts, each with the names, where the terminal has no room for all of its columns."""
 
     def __init__(self, headings: Sequence[Text], sections: Sequence[Sequence[Sequence[Text]]], names: int, fold: bool):
-        super().__init__()
         self._headings, self._sections, self._names, self._fold = headings, sections, names, fold
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         box = SIMPLE_HEAD if console.encoding.startswith("utf") else _PLAIN_HEAD
         for number, part in enumerate(self._parts(options.max_width)):
             yield from [Text("")] if number else []
-            yield self._table(part, box)
+            yield self._part(part, box)
 
     def _parts(self, room: int) -> Iterator[list[int]]:
         """The columns of each part, by their places: the names, and as many others as there is room for."""
@@ -54,8 +53,8 @@ class _Parted(Table):
         rows = [self._headings, *(row for section in self._sections for row in section)]
         return max((line.cell_len for row in rows for line in row[place].split()), default=0)
 
-    def _table(self, part: Sequence[int], box: Box) -> Table:
-        shown = Table(box=box, padding=0, show_edge=False)
+    def _part(self, part: Sequence[int], box: Box) -> RichTable:
+        shown = RichTable(box=box, padding=0, show_edge=False)
         for place in part:
             named, folds = place == self._names, self._fold and place == self._names
             overflow = "fold" if folds else "ellipsis"
@@ -80,7 +79,7 @@ def table(
         names: Place of their column.
     """
     told = [heading if isinstance(heading, Text) else cell(heading) for heading in headings]
-    return _Parted(told, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
+    return Table(told, [[[*map(cell, row)] for row in rows] for rows in sections], names, fold)
 
 
 def show(console: Console, *told: str | Table) -> None:

@@ -273,7 +273,9 @@ def test_rejudge_by_a_compiled_judge_counts_its_votes_among_its_cuts_and_compare
     assert "dspy-proact compare parent child" in err
     status, out, _ = proact("compare", "parent", "child", "--json")
     document = json.loads(out)
-    assert (document["judges"]["first"], document["judges"]["second"]) == ("openai/j", "openai/any")
+    named = f"openai/any ({RunFolder('child').manifest().identity.judges[0].program})"
+    assert named.startswith("openai/any (compiled:")
+    assert (document["judges"]["first"], document["judges"]["second"]) == ("openai/j", named)
     changed = {change["field"]: change["b"] for change in document["changed"]}
     assert changed["judge.program"].startswith("compiled:")
     # The same again does nothing; another program is another run.

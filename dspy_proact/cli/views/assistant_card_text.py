@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from rich.table import Table
-
 from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
@@ -11,6 +9,7 @@ from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard
 from dspy_proact.report import (
     STAND_IN,
     ScatterPoint,
+    Table,
     coefficient,
     counted,
     percent,
@@ -149,9 +148,7 @@ def _front(card: AssistantCard) -> Table:
     for each in pareto_front(card):
         what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
         rows.append([f"{share(each.score, 0)} %", f"{share(each.offers or 0, 0)} %", what])
-    front = table(("candidates: score", "unwanted offers", ""), rows, fold=False)
-    front.columns[0].justify = "right"
-    return front
+    return table(("candidates: score", "unwanted offers", ""), rows, fold=False, names=2)
 
 
 def _notes(artefact: AssistantArtefact) -> list[str]:

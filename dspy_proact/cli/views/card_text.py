@@ -4,10 +4,9 @@ from math import floor, log10
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
-from dspy_proact.report import STAND_IN, show
+from dspy_proact.report import STAND_IN, Table, show
 
 
 def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:

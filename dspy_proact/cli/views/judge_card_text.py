@@ -1,10 +1,8 @@
 """The card of a compiled judge, as a person reads it."""
 
-from rich.table import Table
-
 from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
 from dspy_proact.programs import CardNumber, JudgeArtefact
-from dspy_proact.report import coefficient, probability, share, table
+from dspy_proact.report import Table, coefficient, probability, share, table
 
 _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""

@@ -1,13 +1,12 @@
 """A leaderboard as a person reads it on a terminal."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from dspy_proact.corpus import TRIGGERS_PER_PHASE
 from dspy_proact.report.numbers import counted, percent, share
 from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT, Entry, Leaderboard, own_name
-from dspy_proact.report.terminal import show, table
+from dspy_proact.report.terminal import Table, show, table
 
 
 def print_leaderboard(board: Leaderboard, console: Console) -> None:

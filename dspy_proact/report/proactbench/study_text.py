@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
+from rich.text import Text
 
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, plain, points_of, share
 from dspy_proact.report.proactbench.findings import findings
 from dspy_proact.report.proactbench.parting import parting_lines
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_part import LABELS
-from dspy_proact.report.terminal import cell, show, table
+from dspy_proact.report.terminal import Table, show, table
 
 _WIDTHS = (5, 8, 5)
 """Of a count under FAIL, PARTIAL and PASS."""
@@ -73,15 +73,11 @@ def _with_people(study: Study) -> Table:
 
 def _confusion(study: Study) -> Table:
     """A block of columns a phase, and below it the judge's mean score less that of people."""
-    shown, parts = table(("",)), study.phases.values()
+    parts = study.phases.values()
     heads = "".join(f"{grade.lower():>{width}}" for grade, width in zip(LABELS, _WIDTHS, strict=True))
-    for phase in study.phases:
-        shown.add_column(f"{phase}\n{heads}", justify="right", overflow="fold")
-    for place, grade in enumerate(LABELS):
-        shown.add_row(*map(cell, (grade, *(_counted(part.counts[place]) for part in parts))))
-    shown.add_section()
-    shown.add_row(*map(cell, ("judge - people", *(points_of(part.bias) for part in parts))))
-    return shown
+    counts = [(grade, *(_counted(part.counts[place]) for part in parts)) for place, grade in enumerate(LABELS)]
+    bias = ("judge - people", *(points_of(part.bias) for part in parts))
+    return table(("", *(Text(f"{phase}\n{heads}") for phase in study.phases)), counts, [bias])
 
 
 def _counted(row: Sequence[float]) -> str:
