@@ -407,7 +407,7 @@ def test_help_describes_both_files_with_a_whole_example_that_works_when_pasted(p
     status, out, err = proact("agree", *given)
     assert status == 0
     assert "ratings.csv: 3 ratings of 2 items by 2 raters" in out
-    assert "Next: the same with --judge MODEL, which grades the items" in err
+    assert "Next: dspy-proact agree --ratings ratings.csv --items items.jsonl --judge MODEL --dry-run" in err
     assert proact("agree", *given, "--judge", "embedded")[0] == 0
     for field in ("item", "annotator", "grade", "confidence", "reason"):
         assert f" {field}: " in " ".join(said.split())

@@ -206,7 +206,7 @@ def test_tokens_and_price_of_a_verdict_stand_first_on_the_card(optimize, server)
     assert status == 0
     each = "11 tokens in and 7 out (USD 0.0000250)"
     text = " ".join(out.split())
-    assert f"a verdict takes {each} before, {each} after, 1.0 times as many tokens. kappa n before" in text
+    assert f"a verdict takes {each} before, {each} after, 1.0 times as many tokens. kappa" in text
 
 
 def spoilt(change):
