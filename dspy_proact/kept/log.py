@@ -41,7 +41,7 @@ class Log(Generic[M]):
         self.path, self._form = path, form
         self._turn = threading.Lock()
         try:
-            self._file = path.open("ab+", buffering=0)
+            self._file = open(path, "ab+", buffering=0, opener=_open_itself)  # noqa: SIM115 - closed by `__exit__`
         except OSError as error:
             raise RunError(unwritable(path, error)) from error
         try:
@@ -129,6 +129,8 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
         RunError: It cannot be read, or a line before the last is damaged: named by file and number.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise RunError(f"{path}: cannot be read: it is no file")
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if line.endswith(b"\n") or _is_whole(form, line):
@@ -137,6 +139,11 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
         return
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _open_itself(path: str, flags: int) -> int:
+    """A file descriptor of the file and not of what a link in its place leads to, which would be cut."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
 
 
 def _record(path: Path, form: type[M], number: int, line: bytes) -> M:

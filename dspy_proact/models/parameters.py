@@ -82,7 +82,9 @@ _TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 }
 """What the parameters take that every provider words alike."""
 
-_HOLDS_SECRETS = re.compile(r"(?i)header|body|query|auth|cookie|credential|key|password|secret|signature|token")
+_HOLDS_SECRETS = re.compile(
+    r"(?i)access|auth|bearer|body|cookie|credential|header|jwt|key|pass|pwd|query|secret|session|signature|(^|_)sid|token"
+)
 
 
 def require_parameters(flag: str, given: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from collections.abc import Iterable
 from urllib.parse import quote, quote_plus
 
@@ -16,15 +17,15 @@ def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
 
 
 def redacted(text: str, secrets: Iterable[str]) -> str:
-    """A text without any of these; the longest come first."""
-    for secret in secrets:
-        text = text.replace(secret, "[key]")
-    return text
+    """A text without any of these, in whatever case; the longest come first."""
+    pattern = "|".join(map(re.escape, secrets))
+    return re.sub(pattern, "[key]", text, flags=re.IGNORECASE) if pattern else text
 
 
 def _forms(secret: str) -> Iterable[str]:
     plain = secret.encode("utf-8", "surrogatepass")
-    yield from (secret, quote(plain), quote(plain, safe=""), quote_plus(plain), json.dumps(secret)[1:-1], plain.hex())
+    yield from (secret, quote(plain), quote(plain, safe=""), quote_plus(plain), json.dumps(secret)[1:-1])
+    yield from (plain.hex(), plain.hex(" "), "".join(f"%{byte:02x}" for byte in plain))
     for before in range(3):
         # Behind text of any length the bytes of a secret fall into groups of three in one of three ways; characters
         # that it shares with a neighbour are left out.

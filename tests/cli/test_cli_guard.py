@@ -83,7 +83,14 @@ def test_an_endpoint_with_a_user_or_a_query_is_refused_and_leaves_nothing(provid
         assert not (tmp_path / "run").exists()
 
 
-CODES = [quote, lambda key: b64encode(f"user:{key}".encode()).decode(), lambda key: key.encode().hex()]
+CODES = [
+    quote,
+    lambda key: b64encode(f"user:{key}".encode()).decode(),
+    lambda key: key.encode().hex(),
+    lambda key: key.encode().hex(" ").upper(),
+    lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
+    str.upper,
+]
 
 
 @pytest.mark.parametrize("coded", CODES)

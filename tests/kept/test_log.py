@@ -120,9 +120,11 @@ def test_threads_append_whole_lines_and_lose_none(path: Path):
 def test_any_prefix_loses_no_more_than_its_partial_last_line(written: list[str], more: str, data: st.DataObject):
     with TemporaryDirectory() as folder:
         path = kept(Path(folder, "notes.jsonl"), *written)
-        prefix = path.read_bytes()[: data.draw(st.integers(0, path.stat().st_size))]
-        path.write_bytes(prefix)
-        whole = written[: prefix.count(b"\n")]  # a line is whole when its line feed is there
+        lines = path.read_bytes()
+        cut = data.draw(st.integers(0, len(lines)))
+        path.write_bytes(lines[:cut])
+        # A line is whole when all of it is there, be it without its line feed.
+        whole = written[: lines[: cut + 1].count(b"\n")]
         assert texts(path) == whole
         assert texts(kept(path, more)) == [*whole, more]
 
@@ -134,6 +136,22 @@ def test_a_last_line_that_only_lacks_its_newline_counts_for_readers_and_for_the_
     assert texts(path) == ["a", "b"]
     assert texts(kept(path, "c")) == ["a", "b", "c"]
     assert path.read_bytes().startswith(whole)
+
+
+def test_a_link_in_the_place_of_a_log_is_refused_and_where_it_leads_is_left_as_it_is(path: Path):
+    victim = path.with_name("victim")
+    victim.write_bytes(b"first\nlast without its end")
+    path.symlink_to(victim)
+    with pytest.raises(RunError, match=str(path)):
+        Log(path, Note)
+    assert victim.read_bytes() == b"first\nlast without its end"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero"), Path.mkdir])
+def test_what_is_no_file_is_refused_instead_of_read_for_ever(path: Path, make):
+    make(path)
+    with pytest.raises(RunError, match="cannot be read"):
+        list(read_log(path, Note))
 
 
 @pytest.mark.parametrize("torn", [b"{", b'{"text": "c"', b"\xf0\x9f", b"null", b"\0" * 70_000, b"x" * 200_000])

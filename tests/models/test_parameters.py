@@ -89,6 +89,8 @@ def test_a_text_that_may_be_a_secret_is_shown_as_a_mark_that_changes_with_it():
     assert told == shown(SECRET)
     other = shown({**SECRET, "aws_secret_access_key": "canary-five"})
     assert {name for name in told if told[name] != other[name]} == {"aws_secret_access_key"}
+    for name in ("passwd", "pwd", "passphrase", "bearer", "jwt", "sid", "access", "session"):
+        assert secret_texts({name: "canary"}) == ["canary"], name
     # The same text elsewhere has another mark.
     assert len({*shown({"a_key": "x", "b_key": "x"}).values()}) == 2
 
