@@ -16,6 +16,7 @@ from typing import Any, Self
 import dspy
 from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
 from dspy.lm15 import Request, Response
+from pydantic import model_validator
 
 from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, RunError, StorageFault
@@ -38,6 +39,12 @@ class Answered(Frozen):
     calls: tuple[Call, ...]
     """Every attempt."""
 
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.response is None) == (self.refused is None):
+            raise ValueError("either an answer or a refusal is kept")
+        return self
+
     def replayed(self) -> Response:
         """The answer once more, with the calls that it took; raises as `given` does."""
         for call in self.calls:
@@ -48,8 +55,12 @@ class Answered(Frozen):
         """The answer; raises `ContentError` where there is none to use."""
         if self.refused:
             raise ContentError(*self.refused)
-        assert self.response is not None, "answered or refused"
-        response = response_from_dict(self.response)
+        try:
+            response = response_from_dict(self.response or {})
+        except Exception as error:  # whatever a reader makes of what somebody has written there
+            raise StorageFault(
+                f"the record's answer to request {self.request} is none of ours; take its line out, and it is asked again"
+            ) from error
         if response.finish_reason == "content_filter":
             raise ContentError("filtered", "the provider's content filter cut the answer")
         return response

@@ -1,6 +1,7 @@
 """The record of a compile: a function from a request to its answer, of which only what is not there is paid for."""
 
 import asyncio
+import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from server import Answer, Sent, Server, error
 
 from dspy_proact.calls import collect_calls
-from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault
+from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
 from dspy_proact.models.record import Answered, RecordedFace
 from dspy_proact.programs import JUDGE, PROPOSER
@@ -223,6 +224,20 @@ def test_a_damaged_record_is_refused_and_left_as_it_is(tmp_path, line):
         with pytest.raises(RunError, match=r"record\.jsonl, line 1: .*; take this line out"):
             Record(path).__enter__()
     assert path.read_bytes() == line
+
+
+@pytest.mark.parametrize("spoilt", [{}, {"message": 1}, {"id": [], "model": {}}])
+def test_an_answer_that_somebody_has_edited_ends_the_compile_with_the_mend(tmp_path, server, engine, spoilt):
+    path = tmp_path / "record.jsonl"
+    with Record(path) as record:
+        asked(engine(record), "a")
+    line = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(line | {"response": spoilt}) + "\n", encoding="utf-8")
+    with Record(path) as record, pytest.raises(StorageFault, match="take its line out"):
+        asked(engine(record), "a")
+    path.write_text(json.dumps(line | {"response": None}) + "\n", encoding="utf-8")
+    with pytest.raises(RunError, match=r"record.jsonl, line 1: .*either an answer or a refusal"), Record(path):
+        pass
 
 
 def test_one_process_at_a_time(tmp_path):
