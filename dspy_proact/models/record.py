@@ -59,7 +59,7 @@ class Answered(Frozen):
             response = response_from_dict(self.response or {})
         except Exception as error:  # whatever a reader makes of what somebody has written there
             raise StorageFault(
-                f"the record's answer to request {self.request} is none of ours; take its line out, and it is asked again"
+                f"the record's answer to request {self.request} is none; take its line out, and it is asked again"
             ) from error
         if response.finish_reason == "content_filter":
             raise ContentError("filtered", "the provider's content filter cut the answer")
