@@ -75,8 +75,11 @@ def history_of(given: History) -> Conversation:
     Raises:
         UsageError: It is in none of the forms, or ends with a message of the user.
     """
-    conversation = conversation_of(messages_of([] if given is None else given, _of_a_history))
-    if conversation.turns and conversation.turns[-1].assistant is None:
+    if isinstance(given, list | tuple) and all(isinstance(turn, Turn) for turn in given):
+        conversation = Conversation(tuple(cast("Sequence[Turn]", given)), None)  # as a run gives it, thousands of times
+    else:
+        conversation = conversation_of(messages_of([] if given is None else given, _of_a_history))
+    if any(turn.assistant is None for turn in conversation.turns):
         raise UsageError("history: a turn awaits its response; the last message goes into `user_message`")
     return conversation
 

@@ -5,7 +5,6 @@ read up to a bound, so that one that never ends takes no memory.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from functools import wraps
 from typing import Any
 
@@ -59,13 +58,15 @@ async def bounded(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
 class BoundedTransport(StdlibAsyncTransport):
     """DSPy's transport, which follows no redirect, with bodies that end."""
 
-    @asynccontextmanager
-    async def stream(self, request: Any) -> AsyncGenerator[Any]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The response to a request."""
-        async with super().stream(request) as response:
+    async def _do_stream(self, request: Any) -> Any:
+        response = await super()._do_stream(request)
+        try:
             _require_answer(response.status, response.header("location"))
-            response._chunks = bounded(response._chunks)
-            yield response
+        except RedirectError:
+            await response.aclose()
+            raise
+        response._chunks = bounded(response._chunks)
+        return response
 
 
 class _BoundedStream(httpx.AsyncByteStream):
