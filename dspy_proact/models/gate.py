@@ -8,7 +8,7 @@ from a provider's errors to ours. DSPy's own retries are off. Nothing here looks
 import random
 from collections import defaultdict
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 
 from dspy_proact.calls import CallObserver, FailedCall
@@ -21,6 +21,7 @@ from dspy_proact.models.slots import Slots
 from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0
+_AT_ONCE = nullcontext()
 
 
 class Gate:
@@ -70,10 +71,13 @@ class Gate:
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
         self._standing.clear()
 
-    @asynccontextmanager
-    async def turn(self, caller: Caller) -> AsyncGenerator[None]:
+    def turn(self, caller: Caller) -> AbstractAsyncContextManager[None]:
         """The turn of a call: the first one to a model is made alone, and the others wait for its end."""
         standing = self._standing[_who(caller)]
+        return _AT_ONCE if standing.asked and not standing.asked_first else self._in_turn(standing)
+
+    @asynccontextmanager
+    async def _in_turn(self, standing: "_Standing") -> AsyncGenerator[None]:
         while standing.asked_first:
             await self._first_ended.wait()
         if standing.asked:
