@@ -134,20 +134,14 @@ def _graded_now(
     output: Output,
 ) -> int:
     """Have the judge grade the items, and compare; the exit status."""
-    from dspy_proact.benchmarks.proactbench import Rejudging, responses_of_ratings
-    from dspy_proact.cli.views.run_forecast import print_forecasts
-    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.benchmarks.proactbench import responses_of_ratings
+    from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report.proactbench import study
 
-    responses = responses_of_ratings(ratings)
-    judges = judge.specs(EMBEDDED)
-    grading = Rejudging(responses, judges, judge_prompt=judging.prompt, judge_program=judging.program, gate=gate)
-    runs = [(grading, output.out or grading.default_folder)]
-    if output.dry_run:
-        print_forecasts(runs, scope, output.as_json)
+    ending = rejudged(responses_of_ratings(ratings), judge.specs(EMBEDDED), judging, scope, gate, output)
+    if ending is None:
         return 0
-    ending = run_all(runs, scope)
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
             learned_on = _learned_on(ratings, judging)

@@ -53,21 +53,14 @@ def rejudge(
     The responses are copied into a new run, which names its parent; then the two gradings are compared. A results file
     holds no conversations, so that it needs the --corpus that it answers.
     """
-    from dspy_proact.benchmarks.proactbench import Rejudging
-    from dspy_proact.cli.views.program_notes import say_of_judge
-    from dspy_proact.cli.views.run_forecast import print_forecasts
-    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
 
     responses = _responses(run, corpus)
     judges = judge.specs(default_judge(responses.embedded))
-    say_of_judge(judging.program, judges)
-    rejudging = Rejudging(responses, judges, judge_prompt=judging.prompt, judge_program=judging.program, gate=gate)
-    runs = [(rejudging, output.out or rejudging.default_folder)]
-    if output.dry_run:
-        print_forecasts(runs, scope, output.as_json)
+    ending = rejudged(responses, judges, judging, scope, gate, output)
+    if ending is None:
         return 0
-    ending = run_all(runs, scope)
     compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]
     return ending.close(beside=run if any(compared) else None)
 

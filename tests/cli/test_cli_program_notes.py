@@ -48,6 +48,14 @@ def test_eval_says_the_same_of_both_programs_before_any_call(proact, tmp_path):
     assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
 
 
+def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
+    program = judge_program(tmp_path, shown=False)
+    status, _, err = proact("agree", "--ratings", "sample", "--judge", "embedded", *program, "--dry-run")
+    assert status == 0
+    assert f"--judge-program: {NOTHING}" in err
+    assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
+
+
 def test_of_a_plain_prompt_nothing_is_said(proact, tmp_path):
     _, _, err = proact("eval", "--limit", 1, "--system-prompt", "Be kind.", "--dry-run")
     assert "card" not in err
