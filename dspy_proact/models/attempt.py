@@ -1,5 +1,6 @@
 """One attempt at a call: its reservation, its clock, and what becomes of a failure."""
 
+import asyncio
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from dspy_proact.models.budget import Cost
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.fault import Fault, understand
 from dspy_proact.models.gate import Gate
+from dspy_proact.models.wire import chain
 
 _ABSURD = 10**8
 """More tokens than a call can have: a count above it is no count."""
@@ -44,8 +46,7 @@ class Attempt:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
         if error is None or self._settled:
             return False
-        if not isinstance(error, Exception):
-            # Cancelled, or closed by its reader, on its way: it may have been answered and billed.
+        if not isinstance(error, Exception) or _is_left(error):  # on its way: it may have been answered and billed
             self._settle(self.most)
             return False
         fault = self._failed(error)
@@ -109,6 +110,13 @@ class Attempt:
     def _record(self, **outcome: Any) -> None:
         latency = time.perf_counter() - self._tick
         record_call(Call(role=self.caller.role, started=self.started, latency=latency, **outcome))
+
+
+def _is_left(error: Exception) -> bool:
+    """Whether a client failed over being cancelled, or closed by its reader."""
+    task = asyncio.current_task()
+    cancelled = task is not None and task.cancelling() > 0
+    return cancelled or any(isinstance(each, GeneratorExit) for each in chain(error))
 
 
 def _plus(tokens: int | None, more: int) -> int | None:

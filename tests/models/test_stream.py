@@ -12,7 +12,7 @@ from server import Answer, error
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.models.budget import Cost, Limits
+from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.embedded import EmbeddedEngine
 from dspy_proact.models.gated import GatedEngine
@@ -291,6 +291,48 @@ def test_a_stream_that_is_closed_at_its_last_event_has_cost_what_it_says():
     assert [call.prompt_tokens for call in calls] == [usage.input_tokens]
     assert through.budget.spent == Cost(calls=1, tokens=usage.input_tokens + usage.output_tokens)
     assert through.budget.reserved == Cost()
+
+
+class Grudging:
+    """An engine whose connections cannot be left without an error, as litellm's now and then."""
+
+    async def stream(self, request):
+        async with aclosing(EmbeddedEngine(ASSISTANT.stand_in).stream(request)) as events:
+            async for event in events:
+                try:
+                    yield event
+                except GeneratorExit:
+                    raise ConnectionError("Connection closed") from None
+
+    async def complete(self, request):
+        try:
+            await asyncio.sleep(5)
+        except asyncio.CancelledError:
+            raise ConnectionError("Connection closed") from None
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "in pieces"])
+def test_a_client_that_fails_over_being_left_is_no_failed_call(whole):
+    through = gate(limits=AMPLE)
+    engine = GatedEngine(Grudging, through, EMBEDDED_CALLER)
+    request = Request(model="embedded", messages=(Message.user("Where does the ferry leave?"),))
+
+    async def left():
+        if whole:
+            asking = asyncio.create_task(engine.complete(request))
+            await asyncio.sleep(0.01)
+            asking.cancel()
+            await asking
+        else:
+            async with aclosing(engine.stream(request)) as events:
+                await anext(events)
+
+    with collect_calls() as calls, pytest.raises(ConnectionError):
+        asyncio.run(left())
+    assert calls == []
+    assert through.budget.spent == most_of(request, EMBEDDED_CALLER.completion_limit, EMBEDDED_CALLER.price)
+    assert through.budget.reserved == Cost()
+    assert through.silent() is None
 
 
 @ROUTES
