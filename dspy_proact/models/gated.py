@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from dspy._vendor.lm15.types import StreamEvent
-from dspy.lm15 import Request, Response
+from dspy.lm15 import Config, Request, Response
 
 from dspy_proact.models.attempt import Attempt
 from dspy_proact.models.budget import Cost, Limits, most_of
@@ -42,6 +42,7 @@ class GatedEngine:
         self.supported_params = set(supported_params)
         self._make = make
         self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
+        self._last_config = (bare := Config(), bare)
 
     async def complete(self, request: Request) -> Response:
         """Answer one request, with retries; raises ours of `errors`."""
@@ -89,10 +90,13 @@ class GatedEngine:
     def _worded(self, request: Request) -> Request:
         if not self.caller.extensions:
             return request
-        config = request.config
-        extensions = {**(config.extensions or {}), **self.caller.extensions}
-        limit = None if "max_tokens" in extensions else config.max_tokens
-        return replace(request, config=replace(config, max_tokens=limit, extensions=extensions))
+        plain, worded = self._last_config
+        if request.config is not plain:  # a run asks with one and the same
+            extensions = {**(request.config.extensions or {}), **self.caller.extensions}
+            limit = None if "max_tokens" in extensions else request.config.max_tokens
+            worded = replace(request.config, max_tokens=limit, extensions=extensions)
+            self._last_config = request.config, worded
+        return replace(request, config=worded)
 
     def _most(self, request: Request) -> Cost:
         if self.gate.limits == Limits():

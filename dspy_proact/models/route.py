@@ -16,6 +16,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
 from dspy._vendor.lm15.registry import lookup
 from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
+from dspy.clients.engines.base import validate_request
 from dspy.lm15 import (
     AmbiguousModelError,
     Request,
@@ -27,6 +28,7 @@ from dspy.lm15 import (
 )
 
 from dspy_proact.errors import UsageError
+from dspy_proact.models.usage import LenientReader
 from dspy_proact.models.wire import BoundedTransport, bound_clients_of_litellm
 
 Backend = Literal["auto", "litellm"]
@@ -100,6 +102,7 @@ class _LeanLM15(AsyncLM15Engine):
 
     def __init__(self, config: RouterConfig):
         self._transport = BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
+        self._targets: dict[tuple[str, bool], tuple[Any, str]] = {}
         super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
 
     async def complete(self, request: Request) -> Response:
@@ -107,8 +110,20 @@ class _LeanLM15(AsyncLM15Engine):
         provider, routed = self._target(request)
         return await provider.complete(routed)
 
+    def _target(self, request: Request, *, streaming: bool = False) -> tuple[Any, Request]:
+        """The client of a request and the request as it takes it, found once for each model."""
+        if (request.model, streaming) not in self._targets:
+            provider, routed = super()._target(request, streaming=streaming)
+            provider._inner = LenientReader(provider._inner)
+            self._targets[request.model, streaming] = provider, routed.model
+            return provider, routed
+        validate_request(request)
+        provider, model = self._targets[request.model, streaming]
+        return provider, replace(request, model=model)
+
     async def aclose(self) -> None:
         """Close the engine and its connections."""
+        self._targets.clear()
         await super().aclose()
         await self._transport.aclose()
 

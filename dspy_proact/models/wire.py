@@ -11,6 +11,8 @@ from typing import Any
 import httpx
 from dspy._vendor.lm15.transports import StdlibAsyncTransport
 
+from dspy_proact.models.usage import counted
+
 LONGEST = 16 * 2**20
 """Bytes of a body: five times what the longest answer that a model writes takes in JSON."""
 
@@ -87,6 +89,8 @@ async def _bound(response: httpx.Response) -> None:
     _require_answer(response.status_code, response.headers.get("location"))
     assert isinstance(response.stream, httpx.AsyncByteStream), "of an asynchronous client"
     response.stream = _BoundedStream(response.stream)
+    if "json" in response.headers.get("content-type", ""):
+        response._content = counted(await response.aread())
 
 
 def _bounding(make: Any) -> Any:

@@ -13,6 +13,7 @@ from server import Answer, error
 from dspy_proact.calls import CallObserver, collect_calls
 from dspy_proact.errors import ContentError, Interrupted, ProviderDown, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models.budget import Limits
 from dspy_proact.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.switch import Switch
 
@@ -241,13 +242,26 @@ def test_a_broken_body_is_tried_again(server, name, backend, way, broken):
     assert isinstance(ask(assistant(server, name, gate(backend, retries=0)), way).error, ProviderError)
 
 
+NO_COUNTS = ["none", ["none"], 11, {"prompt_tokens": 11.5, "completion_tokens": 4}, {"prompt_tokens": {"all": 1}}]
+COUNTS = [
+    {"prompt_tokens": "11", "completion_tokens": 4},
+    {"prompt_tokens": 11.0, "completion_tokens": "4", "prompt_tokens_details": "none"},
+    {"prompt_tokens": 11, "completion_tokens": 4, "completion_tokens_details": {"reasoning_tokens": "few"}},
+]
+
+
 @WAYS
-@pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/any"])
-def test_usage_of_another_type_is_a_broken_body(server, name, way):
-    answers(server, Answer("hello", usage="none"), Answer("hello"))
-    outcome = ask(assistant(server, name, gate(retries=1)), way)
-    assert outcome.text == "hello"
-    assert outcome.words == ["server", None]
+@pytest.mark.parametrize("usage", [*NO_COUNTS, *COUNTS], ids=repr)
+@ROUTES
+def test_usage_that_is_no_count_costs_no_answer(server, name, backend, way, usage):
+    answers(server, Answer("hello", usage=usage))
+    through = gate(backend, retries=0, limits=Limits(tokens=10**6))
+    outcome = ask(assistant(server, name, through), way)
+    assert (outcome.text, outcome.words) == ("hello", [None])
+    (call,) = outcome.calls
+    counted = usage in COUNTS
+    assert (call.prompt_tokens, call.completion_tokens) == ((11, 4) if counted else (None, call.completion_tokens))
+    assert (through.budget.spent.tokens == 15) == counted  # what is not known counts as the most that it can be
 
 
 USAGE = {

@@ -227,6 +227,15 @@ def test_an_error_in_the_middle_of_a_stream_is_understood(server, name, backend,
     assert len(server.sent) == 1
 
 
+@NATIVE
+@WAYS
+@pytest.mark.parametrize("usage", ["none", {"prompt_tokens": 11.5, "completion_tokens": 4}], ids=repr)
+def test_usage_that_is_no_count_costs_no_stream(server, name, backend, way, usage):
+    answers(server, Answer(WHOLE, usage=usage))
+    outcome = stream(assistant(server, name, gate(backend, retries=0)), way)
+    assert (outcome.text, outcome.error, outcome.words) == (WHOLE, None, [None])
+
+
 @ROUTES
 @WAYS
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"data: [[[\n\n"], ids=["no stream", "nothing", "no JSON"])
