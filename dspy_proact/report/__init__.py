@@ -12,7 +12,9 @@ from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.reading import Reading
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
+from dspy_proact.report.section import Grounds, Section, quoted
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
@@ -25,9 +27,12 @@ __all__ = [
     "Evidence",
     "GivenVerdict",
     "Grader",
+    "Grounds",
     "Outcome",
+    "Reading",
     "ScatterPoint",
     "Scores",
+    "Section",
     "Summary",
     "Table",
     "agree_between",
@@ -47,6 +52,7 @@ __all__ = [
     "print_comparison",
     "print_summary",
     "probability",
+    "quoted",
     "scatter_svg",
     "share",
     "show",

@@ -14,6 +14,7 @@ from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
+from dspy_proact.report.section import Grounds, Section
 
 _ROOMS = {each.name for each in iter_modules([str(Path(__file__).parent)]) if each.ispkg}
 """Of benchmarks that have something to say."""
@@ -43,6 +44,18 @@ def _control_lines(controls: Controls) -> Iterator[str]:
     )
 
 
+def _sections(view: View) -> Iterator[Section]:
+    yield Section("case", "terms", tuple((name, _text(value)) for name, value in view.items()))
+
+
+def _grounds(verdict: GivenVerdict) -> Grounds:
+    return Grounds("", points=tuple((name, _text(value)) for name, value in verdict.detail.items()))
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+
+
 def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
@@ -68,6 +81,10 @@ class Particulars:
     """Columns that tell of a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
     """Columns that tell of a verdict."""
+    sections: Callable[[View], Iterable[Section]] = _sections
+    """What there is to read of a case."""
+    grounds: Callable[[GivenVerdict], Grounds] = _grounds
+    """What there is to read of a verdict."""
 
 
 @cache

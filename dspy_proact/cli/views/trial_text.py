@@ -10,6 +10,7 @@ from rich.text import Text
 
 from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
 from dspy_proact.plain_text import printable
+from dspy_proact.report import quoted
 from dspy_proact.types import Quote, Response, Verdict
 
 _WIDE = 100
@@ -110,22 +111,11 @@ def _marked(response: Response, evidence: Sequence[Quote], styled: bool) -> Text
     """The response with the judge's quotes underlined, or between marks where there are no styles."""
     before, after = ("", "") if styled else _QUOTE_MARKS
     marked, end = Text(), 0
-    for start, stop in _spans(evidence):
+    for start, stop in quoted(evidence):
         marked.append(_readable(response.text[end:start]))
         marked.append(f"{before}{_readable(response.text[start:stop])}{after}", style=_QUOTE_STYLE)
         end = stop
     return marked.append(_readable(response.text[end:]))
-
-
-def _spans(evidence: Sequence[Quote]) -> list[tuple[int, int]]:
-    """Where the quotes stand, in order; those that overlap are one."""
-    spans: list[tuple[int, int]] = []
-    for start, end in sorted((q.start, q.end) for q in evidence if q.start is not None and q.end is not None):
-        if spans and start <= spans[-1][1]:
-            spans[-1] = spans[-1][0], max(spans[-1][1], end)
-        else:
-            spans.append((start, end))
-    return spans
 
 
 def _readable(text: str) -> str:

@@ -18,9 +18,10 @@ from dspy_proact.report.document import document
 from dspy_proact.report.numbers import coefficient, counted, percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
+from dspy_proact.report.section import Grounds, Section
 from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, alpha_estimate
-from dspy_proact.types import Offers
+from dspy_proact.types import Grade, Offer, Offers, Quote
 
 NOUNS = Nouns(
     case="trigger",
@@ -113,6 +114,31 @@ def _evidence(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return None if quotes is None else "\n".join(quote["text"] for quote in quotes)
 
 
+def sections(view: View) -> Iterator[Section]:
+    """The conversation up to the user's message that was answered, and the rubric where there is one."""
+    turns: list[dict[str, str | None]] = view.get("conversation") or []
+    said = [(who, text) for turn in turns for who in ("user", "assistant") if (text := turn.get(who)) is not None]
+    yield Section("conversation", "chat", tuple(said))
+    if rubric := view.get("rubric"):
+        criteria = ((str(grade), rubric.get(f"{grade.lower()}_criteria")) for grade in Grade)
+        yield Section("rubric", "terms", tuple((grade, text) for grade, text in criteria if text))
+
+
+def grounds(verdict: GivenVerdict) -> Grounds:
+    """Reasons and quotes of a verdict on a trigger, or the offers that were found at a control turn."""
+    detail = verdict.detail
+    if "offers" not in detail:
+        return Grounds(detail["reasoning"], tuple(map(Quote.model_validate, detail["evidence"])))
+    offers = Offers.model_validate(detail)
+    told = ((offer.quote.text, _offer(offer)) for offer in offers.offers)
+    return Grounds(offers.reasoning, tuple(offer.quote for offer in offers.offers), tuple(told))
+
+
+def _offer(offer: Offer) -> str:
+    asked = "asked for" if offer.asked_for else "not asked for"
+    return f"{asked}, {'hangs on the conversation' if offer.grounded else 'would fit anybody'}"
+
+
 PARTICULARS = Particulars(
     notes=(
         "human reference: people agree on such grades with ordinal alpha "
@@ -136,4 +162,6 @@ PARTICULARS = Particulars(
         Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),
         Column("evidence", "string", _evidence),
     ),
+    sections=sections,
+    grounds=grounds,
 )

@@ -1,0 +1,50 @@
+"""What there is to read of a case, in the words of its benchmark or without any."""
+
+import pytest
+from proact_run import QUOTE, RESPONSE, answered, graded, manifest, trigger, written
+from toy import answered as guessed
+from toy import case as riddle
+from toy import graded as marked
+from toy import manifest as manifest_of_riddles
+from toy import written as riddles
+
+from dspy_proact.errors import RunError
+from dspy_proact.report import Reading, quoted, summarize
+from dspy_proact.types import Quote
+
+
+def reading(folder):
+    summary = summarize(folder)
+    return Reading.of(summary.outcomes[0], summary.benchmark)
+
+
+def test_a_trigger_is_read_as_a_chat_a_rubric_and_grounds(tmp_path):
+    case = trigger(user="Any boxes?")
+    read = reading(written(tmp_path, manifest(), [case], [answered(case), graded(case, reasoning="It plans.")]))
+    chat, rubric = read.sections
+    assert (chat.kind, chat.items[-2:]) == ("chat", (("assistant", "Good luck."), ("user", "Any boxes?")))
+    assert [name for name, _ in rubric.items] == ["PASS", "PARTIAL", "FAIL"]
+    (grounds,) = read.grounds
+    assert grounds.reasons == "It plans."
+    assert [RESPONSE[start:end] for start, end in quoted(grounds.quotes)] == [QUOTE.rstrip(".")]
+
+
+def test_of_a_benchmark_that_says_nothing_the_fields_are_read(tmp_path):
+    case = riddle("one")
+    read = reading(riddles(tmp_path, manifest_of_riddles(), [case], [guessed("one"), marked("one", "SOLVED")]))
+    (fields,) = read.sections
+    assert dict(fields.items).keys() == case.view.model_dump().keys()
+    assert [name for name, _ in read.grounds[0].points]
+
+
+def test_a_verdict_of_another_form_is_named(tmp_path):
+    case = trigger()
+    event = graded(case)
+    changed = event.model_copy(update={"grade": event.grade.model_copy(update={"detail": {"reasoning": "so"}})})
+    with pytest.raises(RunError, match="'d1__t2' cannot be read"):
+        reading(written(tmp_path, manifest(), [case], [answered(case), changed]))
+
+
+def test_quotes_that_overlap_or_touch_are_one_span():
+    quotes = [Quote(text="", start=s, end=e) for s, e in ((4, 6), (0, 2), (1, 4), (9, 12))] + [Quote(text="no")]
+    assert quoted(quotes) == [(0, 6), (9, 12)]
