@@ -85,6 +85,7 @@ _TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 _HOLDS_SECRETS = re.compile(
     r"(?i)access|auth|bearer|body|cookie|credential|header|jwt|key|pass|pwd|query|secret|session|signature|(^|_)sid|token"
 )
+_MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
 
 
 def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
@@ -99,6 +100,8 @@ def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if problem := _problem(name, value):
             raise UsageError(f"{flag} {name}: {problem}")
+        if any(map(_MARK.fullmatch, secret_texts({name: value}))):
+            raise UsageError(f"{flag} {name}: holds the mark of a secret; put the secret itself in its place")
         for within in _names(value):
             if within.lower() in _SEVERAL:
                 raise UsageError(f"{flag} {name}: {within!r} in it, and one answer is asked for at a time")

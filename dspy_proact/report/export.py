@@ -16,7 +16,9 @@ from dspy_proact.kept import replacing
 from dspy_proact.report.particulars import Column
 from dspy_proact.report.summary import Summary
 
-_BEGINS_FORMULA = re.compile(r"(?:^|(?<=[;\t\r\n]))(?=[ \u00a0]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])")
+_BEGINS_FORMULA = re.compile(
+    r"(?:^|(?<=[;\t\r\n]))(?=(?:[^\S\t\r\n]|[\u200b\ufeff])*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r])"
+)
 """Before what a spreadsheet runs: where a text begins, and where it would part it into cells by itself.
 
 Where the comma is a decimal point, spreadsheets part by semicolons, and quotes in the middle of a cell end nothing.

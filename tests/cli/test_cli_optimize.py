@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +99,7 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     server.script = models
     status, out, err = optimize(*at(server), "--max-calls", 15)
     assert (status, out, len(server.sent)) == (4, "", 15)
+    assert re.search(r"^It came to call 15 of at most \d", err, re.MULTILINE)
     assert "What is done is kept in out. The same command goes on." in err
     assert not Path("out", "judge.json").exists()
     assert optimize(*at(server))[0] == 0

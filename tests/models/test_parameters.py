@@ -37,6 +37,7 @@ REFUSED = {
     "another limit in the body": ({"extra_body": {"max_new_tokens": 9}}, "max_tokens=N"),
     "the limit in the body": ({"extra_body": {"max_tokens": 99_999}}, "max_tokens=N"),
     "another model in the body": ({"extra_body": {"model": "dear"}}, "model"),
+    "the mark of a secret": ({"extra_body": {"api": {"secret": "[hidden 0123abcd]"}}}, "the secret itself"),
     "a form in the body": ({"extra_body": {"response_format": {}}}, "response_format"),
 }
 

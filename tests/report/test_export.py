@@ -62,6 +62,8 @@ TEXTS = st.one_of(
             "",
             " ",
             "=1+1",
+            "\u2003\u3000=1+1",
+            "\ufeff\v\f+1",
             '=HYPERLINK("http://x","y")',
             "+1",
             "-1",
@@ -288,12 +290,15 @@ def test_the_official_format_holds_runs_of_its_own_benchmark_only(tmp_path):
 # Tables.
 
 
+BLANKS = "\u200b\ufeff" + "".join(char for char in map(chr, range(0x3001)) if char.isspace() and char not in "\t\r\n")
+
+
 def cell_of(text: str | None) -> str:
     """What a text must be in a CSV file."""
     whole = before = ""
     for place, char in enumerate(text := (text or "").replace("\0", "\ufffd")):
         begins = not before or before in ";\t\r\n"
-        first = text[place:].lstrip(" \u00a0")[:1]
+        first = text[place:].lstrip(BLANKS)[:1]
         runs = char in "\t\r" or (first and first in "=+-@\uff1d\uff0b\uff0d\uff20")
         whole += f"'{char}" if begins and runs else char
         before = char
@@ -327,7 +332,7 @@ def test_every_text_of_a_csv_file_reads_back_and_none_of_them_is_run(
         "evidence": evidence,
     }
     assert {name: row[name] for name in texts} == {name: cell_of(text) for name, text in texts.items()}
-    parted = [part.lstrip(" \u00a0") for cell in row.values() for part in re.split("[;\t\r\n]", cell)]
+    parted = [part.lstrip(BLANKS) for cell in row.values() for part in re.split("[;\t\r\n]", cell)]
     assert not any(part.startswith(("=", "+", "-", "@")) for part in parted)
     assert (folder / "out.csv").read_bytes().startswith(b'"key","scenario"')
 

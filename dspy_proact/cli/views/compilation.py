@@ -37,10 +37,12 @@ def compile_shown(
         _print_forecast(compiling, output.as_json)
         return 0
     folder = output.out or compiling.default_folder
+    progress = CompileProgress()
     try:
-        with CompileProgress() as progress:
+        with progress:
             finished = compiling.run(folder, progress)
     except Halt as halt:
+        progress.say_reached()
         say_stopped(halt, folder)
         return halt.exit_status
     artefact = finished.artefact

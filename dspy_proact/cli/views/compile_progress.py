@@ -21,11 +21,13 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         told = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
         super().__init__(*told)
         self._said = time.monotonic()
+        self._last: Stand | None = None
 
     def started(self, forecast: Forecast, stand: Stand) -> None:
         """Say what it will take."""
         for line in forecast_text(forecast):
             self._say(line)
+        self._last = stand
         if stand.kept:
             self._say(f"{stand.kept:,} answers stand in the record and are not paid for again.")
         if self._bar:
@@ -34,11 +36,17 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
 
     def changed(self, stand: Stand) -> None:
         """Show how far it is."""
+        self._last = stand
         if self._bar:
             self._bar.update(self._bar.task_ids[0], completed=stand.done, told=stand_text(stand))
         elif time.monotonic() - self._said >= _SECONDS:
             self._said = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
+
+    def say_reached(self) -> None:
+        """Say how far it came, once it has stopped."""
+        if self._last:
+            self._say(f"It came to call {stand_text(self._last)}.")
 
 
 def stand_text(stand: Stand) -> str:
