@@ -2,8 +2,6 @@
 
 import time
 
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-
 from dspy_proact.cli.views.forecast import duration, forecast_text
 from dspy_proact.cli.views.progress import ProgressOnStderr
 from dspy_proact.compile import CompileObserver, Forecast, Stand
@@ -18,8 +16,7 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
     """Shows calls, candidates, cost and time, also while the compile silences standard error."""
 
     def __init__(self) -> None:
-        told = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"), TimeElapsedColumn()
-        super().__init__(*told)
+        super().__init__("left at most")
         self._said = time.monotonic()
         self._last: Stand | None = None
 
@@ -30,16 +27,13 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         self._last = stand
         if stand.kept:
             self._say(f"{stand.kept:,} answers stand in the record and are not paid for again.")
-        if self._bar:
-            self._bar.add_task("calls", total=stand.at_most, completed=stand.kept, told=stand_text(stand))
-            self._bar.start()
+        self._begin("calls", stand.at_most, stand.kept)
 
     def changed(self, stand: Stand) -> None:
         """Show how far it is."""
         self._last = stand
-        if self._bar:
-            self._bar.update(self._bar.task_ids[0], completed=stand.done, told=stand_text(stand))
-        elif time.monotonic() - self._said >= _SECONDS:
+        self._move(stand.done, stand_text(stand))
+        if not self._bar and time.monotonic() - self._said >= _SECONDS:
             self._said = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
 

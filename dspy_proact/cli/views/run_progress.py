@@ -1,37 +1,64 @@
-"""How far a run is: a bar on a terminal, a line now and then elsewhere."""
+"""How far a run is: what is done, which grades came, what failed and what it cost."""
 
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+import time
+from collections import Counter, defaultdict
 
+from dspy_proact.calls import CallTally, Price
+from dspy_proact.cli.views.forecast import duration
 from dspy_proact.cli.views.progress import ProgressOnStderr
-from dspy_proact.runs import Event, Observer
+from dspy_proact.runs import Event, Manifest, Observer
 
 _LINES = 10
+_WORTH_TELLING = 10.0
+"""Seconds that are left from which on they are told in a line."""
 
 
 class RunProgress(ProgressOnStderr, Observer):
-    """Shows turns that are done."""
+    """Shows cases that are done.
 
-    def __init__(self) -> None:
-        text = TextColumn("{task.description}")
-        super().__init__(text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-        self._todo = 0
-        self._done = 0
+    Args:
+        manifest: Of the run; it names its things and knows its prices.
+    """
+
+    def __init__(self, manifest: Manifest):
+        super().__init__("left")
+        self._manifest, self._cases = manifest, manifest.nouns.cases
+        self._todo = self._done = self._failures_for_good = 0
+        self._begun = time.monotonic()
+        self._labels = Counter[str]()
+        self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
 
     def started(self, todo: int, asked: int) -> None:
         """Say how much there is."""
         self._todo = todo
         if todo < asked:
-            self._say(f"{asked - todo} of {asked} turns are done already.")
-        if self._bar and todo:
-            self._bar.add_task("turns", total=todo)
-            self._bar.start()
+            self._say(f"{asked - todo} of {asked} {self._cases} are done already.")
+        if todo:
+            self._begin(self._cases, todo)
 
     def ended(self, event: Event, last: bool) -> None:
-        """Count a turn that has its grades, or will have none."""
-        if not last:
-            return
-        self._done += 1
-        if self._bar:
-            self._bar.advance(self._bar.task_ids[0])
-        elif self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
-            self._say(f"{self._done} of {self._todo} turns")
+        """Count a stage, and a case that has its grades or will have none."""
+        for call in event.calls:
+            self._tallies[call.role, event.key.judge].add(call)
+        self._labels.update([event.grade.label] if event.grade else [])
+        self._failures_for_good += event.failure is not None
+        self._done += last
+        self._move(self._done, self._told())
+        if last and not self._bar and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
+            left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
+            ahead = f"; about {duration(left)} left" if left >= _WORTH_TELLING else ""
+            self._say(f"{self._done} of {self._todo} {self._cases}: {self._told()}{ahead}")
+
+    def _told(self) -> str:
+        """Grades, failures and cost so far, in a line."""
+        order = [*self._manifest.labels, *self._manifest.control_labels]
+        parts = [f"{label} {self._labels[label]}" for label in order if self._labels[label]]
+        parts += [f"failed {self._failures_for_good}"] if self._failures_for_good else []
+        return ", ".join([*parts, *self._cost()])
+
+    def _cost(self) -> list[str]:
+        prices: dict[tuple[str, str | None], Price] = {("assistant", None): self._manifest.assistant_price}
+        prices |= {("judge", judge): price for judge, price in self._manifest.judge_prices.items()}
+        spent = [tally.usage(prices[who]).usd for who, tally in self._tallies.items() if who in prices]
+        known = [usd for usd in spent if usd is not None]
+        return [f"USD {sum(known):.2f}"] if spent and len(known) == len(spent) and sum(known) else []
