@@ -1,0 +1,59 @@
+"""What an agent answers to a task of PROBE."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pydantic import Field
+
+from dspy_proact.benchmarks.probe.view import TaskView
+from dspy_proact.programs import Direct
+from dspy_proact.types import Frozen
+
+
+class Solution(Frozen):
+    """An answer; a part that is missing or has another form stands empty, and is named among the faults."""
+
+    evidence: tuple[str, ...] = ()
+    """Ids of the items that it names as evidence, each once, in its order, those included that do not exist."""
+    bottleneck: str = ""
+    action: str = ""
+    """Id of the action that it takes."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    touched: tuple[str, ...] = ()
+    """Ids of all items that its tools returned to it, named as evidence or not; every id for an agent that was shown
+    everything."""
+    turns: int = 1
+    """Calls that it took, without repairs."""
+    faults: tuple[str, ...] = ()
+    """What is missing or malformed: `evidence`, `bottleneck`, `action`, `parameters`, `turns` (its turns ran out).
+    A malformed answer is kept and scores what its readable parts earn."""
+    truncated: bool = False
+    """Whether any of its answers was cut at the token limit."""
+
+    @property
+    def text(self) -> str:
+        """For people: what it named, found and does."""
+        named = "\n".join(f"- {each}" for each in self.evidence) or "(no evidence)"
+        done = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{named}\n\n{self.bottleneck or '(no bottleneck)'}\n\n{self.action or '(no action)'}({done})"
+
+
+class Agent(Protocol):
+    """A program that works a task."""
+
+    async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
+        """The answer to a task.
+
+        Args:
+            task: All that it may see.
+            asking: How a run asks; None for DSPy's own way, as in a compile.
+
+        Raises:
+            StageError: There is none: the provider failed, or nothing at all could be read. Answers that are readable
+                in part are solutions with faults.
+        """
+        ...
+
+    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
+        """The messages of its first call, for a forecast."""
+        ...
