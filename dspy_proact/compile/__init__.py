@@ -9,7 +9,7 @@ from dspy_proact.compile.candidate import Candidate, Chosen
 from dspy_proact.compile.compile import CLAIM, COMPILES, Compile, CompileClaim, CompileIdentity, Finished
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.folds import Fold, grouped_folds
-from dspy_proact.compile.forecast import Forecast, RoleForecast
+from dspy_proact.compile.forecast import PROPOSALS, Forecast, RoleForecast
 from dspy_proact.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.compile.judge.labels import Labelled, labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
@@ -24,6 +24,7 @@ __all__ = [
     "COMPILES",
     "GUARDS",
     "MARGINS",
+    "PROPOSALS",
     "AgreementMetric",
     "AssistantCompile",
     "Candidate",

@@ -109,6 +109,16 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert lasting(Path("out", "judge.json")) == lasting(Path("other", "judge.json"))
 
 
+@pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
+def test_a_proposer_that_says_nothing_usable_is_told(optimize, server, optimizer):
+    server.script = lambda sent: Answer("  ") if sent.role == "proposer" else models(sent)
+    status, _, err = optimize(*at(server), optimizer=optimizer)
+    assert status == 0
+    assert "No instruction but the start's was compared" in err
+    server.script = models
+    assert "No instruction" not in optimize(*at(server), out="other", optimizer="search")[2]
+
+
 def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     status, out, _ = optimize(*at(server), "--dry-run", "--json", optimizer="search")
     assert status == 0

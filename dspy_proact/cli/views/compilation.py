@@ -47,6 +47,7 @@ def compile_shown(
         return halt.exit_status
     artefact = finished.artefact
     print_card(artefact, output.as_json)
+    progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
     if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
