@@ -188,6 +188,7 @@ def try_(
 def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
     from dspy_proact.benchmarks.proactbench import Trial, open_jury
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.program_notes import say_of_assistant
     from dspy_proact.models import open_model
     from dspy_proact.programs import ASSISTANT
     from dspy_proact.report import counted
@@ -199,6 +200,8 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
         say("A conversation of your own has no rubric, so that --judge is not asked.")
     if told := trial.system_message:
         say(told)
+    if assistant:
+        say_of_assistant(assistant, [trial.model.spec(EMBEDDED)])
     model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
     jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
     cases = place.cases(trial.embedded)
