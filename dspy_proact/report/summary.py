@@ -244,7 +244,7 @@ def summarize(folder: RunFolder) -> Summary:
     judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    outcomes = outcomes_of(folder, manifest, ended)
+    outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
         path=str(folder.path),

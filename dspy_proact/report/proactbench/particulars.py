@@ -19,9 +19,9 @@ from dspy_proact.report.numbers import coefficient, counted, percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.section import Grounds, Section
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import CONTROL, Nouns
 from dspy_proact.stats import Estimate, alpha_estimate
-from dspy_proact.types import Grade, Offer, Offers, Quote
+from dspy_proact.types import Grade, Offer, Offers, Quote, Verdict
 
 NOUNS = Nouns(
     case="trigger",
@@ -162,6 +162,7 @@ PARTICULARS = Particulars(
         Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),
         Column("evidence", "string", _evidence),
     ),
+    detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
 )

@@ -109,7 +109,8 @@ def verdict_key(key):
 def result(grade):
     if grade is None:
         return {"failure": Failure(kind="content", reason="unreadable")}
-    return {"grade": GradeRecord(score=SCORE[grade], label=grade, verified=True, detail={})}
+    detail = {"reasoning": "so", "evidence": [], "grade": grade}
+    return {"grade": GradeRecord(score=SCORE[grade], label=grade, verified=True, detail=detail)}
 
 
 @pytest.fixture(scope="module")
