@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
-from typing import Any, TypeVar
+from threading import Event
+from typing import Any, TypeVar, cast
 
 from dspy_proact.models.blocking import HEARTBEAT
 from dspy_proact.runs import signals_heard
@@ -26,21 +27,29 @@ def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    begun = Future[asyncio.Task[Any]]()
+    begun, dropped = Future[asyncio.Task[T]](), Event()
 
     async def known() -> T:
-        task = asyncio.current_task()
-        assert task is not None, "a coroutine is run by a task"
+        task = cast("asyncio.Task[T]", asyncio.current_task())
         begun.set_result(task)
         return await coroutine
 
-    with signals_heard(), ThreadPoolExecutor(1, "dspy-proact run") as pool:
+    def drop() -> None:
+        dropped.set()
+        begun.add_done_callback(_cancel)
+
+    with signals_heard(unheard=drop), ThreadPoolExecutor(1, "dspy-proact run") as pool:
         ended = pool.submit(copy_context().run, asyncio.run, known())
-        try:
-            while not wait([ended], HEARTBEAT).done:
-                pass
-        except BaseException:
-            task = begun.result()
-            task.get_loop().call_soon_threadsafe(task.cancel)
-            raise
+        while not wait([ended], HEARTBEAT).done:
+            pass
+    try:
         return ended.result()
+    except asyncio.CancelledError:
+        if dropped.is_set():
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _cancel(begun: Future[asyncio.Task[T]]) -> None:
+    task = begun.result()
+    task.get_loop().call_soon_threadsafe(task.cancel)

@@ -65,16 +65,19 @@ def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator
 
 
 @contextmanager
-def signals_heard(loop: asyncio.AbstractEventLoop | None = None) -> Generator[None]:
+def signals_heard(
+    loop: asyncio.AbstractEventLoop | None = None, unheard: Callable[[], None] = lambda: None
+) -> Generator[None]:
     """Inside, SIGINT and SIGTERM reach every `orderly_interrupt`; in another thread than the main one nothing is done.
 
     Args:
         loop: Of the main thread, which may be in this several times at once; None where the main thread only waits.
-            Then a signal that nobody listens for raises `KeyboardInterrupt`.
+        unheard: Called, between any two steps of the main thread where there is no loop, at a signal that nobody
+            listens for.
     """
     try:
         if not _hearing[loop]:
-            _before[loop] = {number: _heard(number, loop) for number in _SIGNALS}
+            _before[loop] = {number: _heard(number, loop, unheard) for number in _SIGNALS}
     except (ValueError, RuntimeError, NotImplementedError):  # not the main thread, or no signals on this system
         yield
         return
@@ -91,22 +94,16 @@ def signals_heard(loop: asyncio.AbstractEventLoop | None = None) -> Generator[No
                 signal.signal(number, handler)
 
 
-def _heard(number: int, loop: asyncio.AbstractEventLoop | None) -> Any:
+def _heard(number: int, loop: asyncio.AbstractEventLoop | None, unheard: Callable[[], None]) -> Any:
     """Have a signal told to the listeners; the handler of before."""
     before = signal.getsignal(number)
     if loop is None:
-        signal.signal(number, _tell_or_raise)
+        signal.signal(number, lambda _number, _frame: _tell(unheard))
     else:
-        loop.add_signal_handler(number, _tell)  # which wakes the loop, whatever thread the system gives the signal to
+        loop.add_signal_handler(number, _tell, unheard)  # which wakes the loop, whatever thread is given the signal
     return before
 
 
-def _tell() -> None:
-    for listener in tuple(_listeners):
+def _tell(unheard: Callable[[], None]) -> None:
+    for listener in tuple(_listeners) or (unheard,):
         listener()
-
-
-def _tell_or_raise(*_: object) -> None:
-    if not _listeners:
-        raise KeyboardInterrupt
-    _tell()
