@@ -84,6 +84,12 @@ class Envelope(Frozen):
                 TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
         return self
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.digest[:12]!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
     @property
     def digest(self) -> str:
         """sha256 of what decides answers: not of the card."""

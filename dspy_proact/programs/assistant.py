@@ -14,6 +14,7 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.bare_chat import BareChat, instruction_of
 from dspy_proact.programs.fingerprint import fingerprint, rendered
+from dspy_proact.programs.program_table import program_html, program_line
 from dspy_proact.programs.streaming import Pieces, streamed
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
@@ -58,6 +59,12 @@ class Assistant(dspy.Module):
         self.card: AssistantCard | None = None
         self._filed: tuple[str, str] | None = None
 
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
+        return program_line(self)
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
+
     @property
     def name(self) -> str:
         """`bare`, `compiled:` with the hash of its file, or `prompt` where it says anything else to its model."""
@@ -69,6 +76,11 @@ class Assistant(dspy.Module):
         """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
         self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
         return self
+
+    @property
+    def demos(self) -> int:
+        """Worked examples that it shows."""
+        return len(self.reply.demos)
 
     @property
     def instruction(self) -> str:
