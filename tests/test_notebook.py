@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attack import harmless
 from jupyter_client.kernelspec import NATIVE_KERNEL_NAME
 from jupyter_client.manager import KernelManager
 from script import ROOT
 from server import Answer, Sent, Server, healthy
+from test_docs import fences
 from test_readme import PYTHON, block, stripped
 
 PATIENCE = 60.0
@@ -88,6 +90,14 @@ def test_the_blocks_of_the_readme_run_as_they_stand_and_print_what_is_shown(note
         cell = notebook.run(block(marker))
         assert cell.error is None, marker
         assert stripped(cell.printed) == stripped(block(f"output: {marker.removeprefix('python: ')}"))
+
+
+def test_the_blocks_of_the_page_on_python_run_in_cells_too_and_a_summary_is_shown_as_a_table(notebook: Notebook):
+    blocks = [fence.text for fence in fences(ROOT / "docs" / "python.md") if fence.language == "python"]
+    *earlier, last = [notebook.run(text) for text in blocks]
+    assert [cell.error for cell in (*earlier, last)] == [None] * len(blocks)
+    assert "RECOVERY" in harmless(last.shown["text/html"])
+    assert last.shown["text/plain"].startswith("Summary(embedded judged by embedded, 12/12 scored")
 
 
 @pytest.mark.parametrize("way", ["evaluation.run", "await evaluation.arun"])
