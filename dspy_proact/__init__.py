@@ -8,21 +8,51 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
+    from dspy_proact.benchmarks.proactbench import (
+        Evaluation,
+        ProactBench,
+        Rejudging,
+        Trial,
+        cases_of,
+        open_jury,
+        responses_of_ratings,
+        responses_of_results,
+    )
+    from dspy_proact.compile import AssistantCompile, JudgeCompile
     from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
-    from dspy_proact.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector, load_assistant
+    from dspy_proact.programs import (
+        ASSISTANT,
+        JUDGE,
+        Assistant,
+        Judge,
+        OfferDetector,
+        Recipe,
+        load_assistant,
+        load_judge,
+        read_artefact,
+        read_judge,
+    )
     from dspy_proact.report import (
         Comparison,
         Summary,
         compare,
+        export_csv,
+        export_parquet,
         print_comparison,
         print_summary,
         summarize,
         summary_document,
     )
-    from dspy_proact.report.proactbench import leaderboard, print_leaderboard, study, summarize_results
+    from dspy_proact.report.proactbench import (
+        export_results,
+        leaderboard,
+        print_leaderboard,
+        print_study,
+        study,
+        summarize_results,
+    )
     from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
     from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
@@ -32,6 +62,7 @@ __all__ = [
     "ASSISTANT",
     "JUDGE",
     "Assistant",
+    "AssistantCompile",
     "AssistantView",
     "Comparison",
     "Corpus",
@@ -43,6 +74,7 @@ __all__ = [
     "Grade",
     "Halt",
     "Judge",
+    "JudgeCompile",
     "JudgeView",
     "Limits",
     "ModelSpec",
@@ -51,6 +83,7 @@ __all__ = [
     "ProactBench",
     "ProactError",
     "Ratings",
+    "Recipe",
     "Rejudging",
     "Response",
     "Responses",
@@ -58,19 +91,31 @@ __all__ = [
     "RunFolder",
     "Scope",
     "Summary",
+    "Trial",
     "Trigger",
     "Turn",
     "Verdict",
+    "cases_of",
     "compare",
+    "export_csv",
+    "export_parquet",
+    "export_results",
     "leaderboard",
     "load_assistant",
     "load_corpus",
+    "load_judge",
     "load_ratings",
+    "open_jury",
     "open_model",
     "print_comparison",
     "print_leaderboard",
+    "print_study",
     "print_summary",
+    "read_artefact",
+    "read_judge",
     "read_results",
+    "responses_of_ratings",
+    "responses_of_results",
     "study",
     "summarize",
     "summarize_results",
@@ -79,21 +124,51 @@ __all__ = [
 
 _ROOMS = {
     "benchmarks": ["Execution", "Responses"],
-    "benchmarks.proactbench": ["Evaluation", "ProactBench", "Rejudging"],
+    "benchmarks.proactbench": [
+        "Evaluation",
+        "ProactBench",
+        "Rejudging",
+        "Trial",
+        "cases_of",
+        "open_jury",
+        "responses_of_ratings",
+        "responses_of_results",
+    ],
+    "compile": ["AssistantCompile", "JudgeCompile"],
     "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
-    "programs": ["ASSISTANT", "JUDGE", "Assistant", "Judge", "OfferDetector", "load_assistant"],
+    "programs": [
+        "ASSISTANT",
+        "JUDGE",
+        "Assistant",
+        "Judge",
+        "OfferDetector",
+        "Recipe",
+        "load_assistant",
+        "load_judge",
+        "read_artefact",
+        "read_judge",
+    ],
     "report": [
         "Comparison",
         "Summary",
         "compare",
+        "export_csv",
+        "export_parquet",
         "print_comparison",
         "print_summary",
         "summarize",
         "summary_document",
     ],
-    "report.proactbench": ["leaderboard", "print_leaderboard", "study", "summarize_results"],
+    "report.proactbench": [
+        "export_results",
+        "leaderboard",
+        "print_leaderboard",
+        "print_study",
+        "study",
+        "summarize_results",
+    ],
     "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
     "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],

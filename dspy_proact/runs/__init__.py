@@ -4,7 +4,7 @@ from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, Expect
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
-from dspy_proact.runs.interrupt import orderly_interrupt
+from dspy_proact.runs.interrupt import orderly_interrupt, signals_heard
 from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
@@ -46,4 +46,5 @@ __all__ = [
     "latest",
     "orderly_interrupt",
     "select_cases",
+    "signals_heard",
 ]

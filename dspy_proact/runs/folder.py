@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
+from dspy_proact.html_table import html_table
 from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_log
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.event import Event, StageKey
@@ -41,6 +42,25 @@ class RunFolder:
         self.path = Path(path)
         self._claim = Claim(self.path, RUN_CLAIM, Manifest, "run")
         self._cases, self._events = self.path / "cases.jsonl", self.path / "events.jsonl"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        try:
+            manifest = self.manifest()
+        except RunError as error:
+            return html_table((), [("run", str(self.path)), ("cannot be read", str(error))])
+        identity, nouns = manifest.identity, manifest.nouns
+        rows = [
+            ("run", str(self.path)),
+            ("benchmark", f"{identity.benchmark}, {manifest.corpus.cases:,} {nouns.cases} of {manifest.corpus.name}"),
+            ("model", identity.assistant.name),
+            *(("judge", judge.name) for judge in identity.judges),
+            ("begun", manifest.created),
+            *([("embedded stand-in", "measures no real model")] if manifest.embedded else []),
+        ]
+        return html_table((), rows)
 
     @property
     def exists(self) -> bool:
