@@ -6,7 +6,7 @@ from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, plain
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.words import worded
-from dspy_proact.stats import Estimate
+from dspy_proact.stats import CLAIM_GROUPS, Estimate
 
 SAMPLE = "sample"
 """Name of the bundled ratings, which no person gave."""
@@ -15,8 +15,8 @@ SAMPLE = "sample"
 def study_headline(study: Study) -> str:
     """Whether the judge agrees with a person more or less than another person does, on the items of all phases.
 
-    Where there is no judge, how far people agree with each other; where nobody rated an item twice, that nothing can
-    be said.
+    It is said of items in ten scenarios or more. Where there is no judge, how far people agree with each other; where
+    nobody rated an item twice, that nothing can be said.
     """
     begin = MEASURES_NOTHING if study.embedded else ""
     return f"{begin}{'; '.join([_told(study), *_reserved(study)])}."
@@ -36,7 +36,11 @@ def _told(study: Study) -> str:
         return f"On {items} nothing can be said of {judge} beside a {person}, for {why}"
     span = bounds(worded(difference, NOUNS), lambda value: f"{value:+.2f}")
     kappas = f"kappa {plain(found.judge)} and {plain(found.one_human)}, difference {difference.value:+.2f}, {span}"
-    if difference.low > 0 or difference.high < 0:
+    scenarios = len({each.item.scenario for each in study.pooled.compared if len(each.ratings) > 1})
+    if scenarios < CLAIM_GROUPS:
+        # The interval takes items for independent there.
+        kappas = f"{kappas}; {counted(scenarios, 'scenario')} would be too few for a claim"
+    elif difference.low > 0 or difference.high < 0:
         side = "better" if difference.low > 0 else "less well"
         return f"On {items} {judge} agrees with a {person} {side} than another {person} does ({kappas})"
     return (
