@@ -10,7 +10,20 @@ from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
 from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
+from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.numbers import (
+    MEASURES_NOTHING,
+    STAND_IN,
+    bounds,
+    coefficient,
+    counted,
+    listed,
+    percent,
+    points_of,
+    probability,
+    share,
+    signed,
+)
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
@@ -21,6 +34,7 @@ from dspy_proact.report.summary_text import print_summary
 from dspy_proact.report.terminal import Table, cell, show, table
 
 __all__ = [
+    "MEASURES_NOTHING",
     "STAND_IN",
     "Agreement",
     "Comparison",
@@ -39,14 +53,18 @@ __all__ = [
     "agree_within",
     "agreement_document",
     "agreement_lines",
+    "bounds",
     "cell",
     "coefficient",
     "compare",
     "comparison_document",
+    "comparison_headline",
     "counted",
     "document",
     "export_csv",
     "export_parquet",
+    "headline",
+    "listed",
     "percent",
     "points_of",
     "print_comparison",
@@ -56,6 +74,7 @@ __all__ = [
     "scatter_svg",
     "share",
     "show",
+    "signed",
     "summarize",
     "summary_document",
     "table",

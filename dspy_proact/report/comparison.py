@@ -136,6 +136,12 @@ class Comparison:
         return [(name, _short(mine), _short(theirs)) for name, (mine, theirs) in a.differences(b).items()]
 
     @property
+    def judged_alike(self) -> bool:
+        """Whether both are known to have been graded by one judge, asked in the same way."""
+        known = self.a.manifest is not None and self.b.manifest is not None
+        return known and not any(name.partition(".")[0] in {"judge", "judges"} for name, _, _ in self.changed)
+
+    @property
     def system_prompts(self) -> tuple[str | None, str | None] | None:
         """What each assistant was told beside the conversations; None where that is alike, or not known."""
         if self.a.manifest is None or self.b.manifest is None:

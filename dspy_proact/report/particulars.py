@@ -71,7 +71,7 @@ class Particulars:
     """What a benchmark says of its own; of one that says nothing, what stands here."""
 
     notes: tuple[str, ...] = ()
-    """Sentences below every summary."""
+    """References of every summary, in sentences."""
     ungrouped: frozenset[str] = frozenset()
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
@@ -83,6 +83,8 @@ class Particulars:
     control_document: Callable[[Controls], dict[str, Any]] = _control_document
     control_lines: Callable[[Controls], Iterable[str]] = _control_lines
     """What is told of control cases that there are."""
+    control_notes: Callable[[], Iterable[str]] = tuple
+    """What that rests on, in sentences."""
     case_columns: tuple[Column, ...] | None = None
     """Columns that tell of a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.output import explained
 from dspy_proact.errors import UsageError
 
 
@@ -12,8 +13,9 @@ from dspy_proact.errors import UsageError
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
 @click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
+@explained
 @click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-def show(file: Path, as_prompt: bool, no_demos: bool, as_json: bool) -> None:
+def show(file: Path, as_prompt: bool, no_demos: bool, explain: bool, as_json: bool) -> None:
     """Print the card of a compiled program, by its FILE or its compile's folder: what was shown, on which data."""
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
@@ -24,7 +26,7 @@ def show(file: Path, as_prompt: bool, no_demos: bool, as_json: bool) -> None:
     if not as_prompt:
         if no_demos:
             raise UsageError("--no-demos is about the prompt that --as-prompt prints; name both")
-        print_card(artefact, as_json)
+        print_card(artefact, as_json, explain)
         return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")

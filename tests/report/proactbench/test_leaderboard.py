@@ -140,7 +140,7 @@ def differences(summary):
 
 def text_of(board):
     file = StringIO()
-    print_leaderboard(board, Console(width=80, file=file))
+    print_leaderboard(board, Console(width=80, file=file), explain=True)
     return file.getvalue()
 
 
@@ -353,6 +353,7 @@ def test_the_document_has_the_promised_keys_and_no_nan(ranked):
     below = changed(replace(ranked, path="below"), epochs=2)
     document = json.loads(json.dumps(leaderboard_document(leaderboard([ranked, below])), allow_nan=False))
     models = document.pop("models")
+    assert document.pop("headline")
     assert document == {"design_effect": 2.0}
     keys = {"model", "published", "rank_lenient", "rank_strict", "rank_range", "lenient", "strict", "phases"}
     for entry in models:
