@@ -3,6 +3,7 @@
 from dspy_proact.report.proactbench.check import Check, check_document, check_lines, check_results
 from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard, leaderboard_document
 from dspy_proact.report.proactbench.leaderboard_text import print_leaderboard
+from dspy_proact.report.proactbench.particulars import sections
 from dspy_proact.report.proactbench.results import summarize_results
 from dspy_proact.report.proactbench.results_export import export_results
 from dspy_proact.report.proactbench.study import Study, items_of, study
@@ -24,6 +25,7 @@ __all__ = [
     "leaderboard_document",
     "print_leaderboard",
     "print_study",
+    "sections",
     "study",
     "study_document",
     "summarize_results",
