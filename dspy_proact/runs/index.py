@@ -177,6 +177,8 @@ def _graded(
         found: Of each verdict that was asked for, whether it is its judge's first, and what became of it.
         labels: All there are, from best to worst.
     """
+    if len(found) == 1 and isinstance(only := found[0][1], _Grade) and only.label in labels:
+        return Glance(key, epoch, stratum, "scored", only.label, None, only.verified is False)
     if any(first and ended is None for first, ended in found):
         return Glance(key, epoch, stratum, "pending")
     given = [ended for _, ended in found if isinstance(ended, _Grade)]

@@ -47,18 +47,15 @@ class CaseList:
             for line in self._lines(shown):
                 click.echo(line)
             click.echo()
-        several = f"{nouns.cases}, each epoch counted" if self._epochs else nouns.cases
+        several = f"{nouns.cases}, each epoch counted" if self.looked.epochs > 1 else nouns.cases
         left = f", {len(shown):,} of them above; --limit {found} lists all" if len(shown) < found else ""
         click.echo(printable(f"{found:,} of {total:,} {several}{left}."))
 
-    @property
-    def _epochs(self) -> bool:
-        return any(glance.epoch > 1 for glance in self.looked.glances)
-
     def _lines(self, shown: Sequence[Glance]) -> Iterator[str]:
-        nouns, moved = self.looked.nouns, differing_epochs(self.looked.glances)
+        nouns, epochs = self.looked.nouns, self.looked.epochs
+        moved = differing_epochs(self.looked.glances) if epochs > 1 else set[str]()
         columns: list[tuple[str, Callable[[Glance], str]]] = [
-            *([("epoch", lambda each: str(each.epoch))] if self._epochs else []),
+            *([("epoch", lambda each: str(each.epoch))] if epochs > 1 else []),
             (nouns.stratum, lambda each: each.stratum),
             ("grade", lambda each: each.label or each.state),
         ]

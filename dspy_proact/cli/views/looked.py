@@ -111,10 +111,10 @@ class Looked:
 
     def holding(self, glances: Iterable[Glance]) -> list[Glance]:
         """Those with the text in what was said, in the response, or in what a verdict says of it."""
-        from dspy_proact.report import Reading
-
         if self._text is None:
             return list(glances)
+        from dspy_proact.report import Reading
+
         text = self._text.casefold()
         likely = [each for each in glances if not self._index or each.key in self._index.holding]
         readings = (Reading.of(outcome, self.benchmark) for outcome in self.outcomes(likely))
@@ -135,6 +135,11 @@ class Looked:
             if alike == len(set(keys)):
                 break
         return told
+
+    @property
+    def epochs(self) -> int:
+        """How often every case was asked for."""
+        return self.glances[-1].epoch if self.glances else 1
 
     def labels_of(self, stratum: str) -> Sequence[str]:
         """All labels that its cases may have, from best to worst."""
