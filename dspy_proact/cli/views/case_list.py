@@ -63,7 +63,7 @@ class CaseList:
             columns.append(("beside", self._beside))
         cells = [[name, *(printable(cell(each)) for each in shown)] for name, cell in columns]
         widths = [max(map(cell_len, column)) for column in cells]
-        longest = max(len(glance.key) for glance in shown)
+        longest = max(len(nouns.case), *(len(glance.key) for glance in shown))
         key = min(longest, max(_LEAST_KEY, self.width - sum(widths) - len(widths) - 1 - _EXCERPT))
         keys = [nouns.case, *map(printable, self.looked.abridged([glance.key for glance in shown], key))]
         told = ["", *(self._told(*each, moved) for each in zip(shown, self.looked.excerpts(shown), strict=True))]
