@@ -78,7 +78,7 @@ def main() -> None:
         count = enlarge(RunFolder(small.path), large, triggers)
         size = sum(path.stat().st_size for path in large.glob("*.jsonl")) / 1e6
         took = [listed(large) for _ in range(rounds)]
-        whole, processor = (median(each[place] for each in took) for place in (0, 1))
+        whole, processor = median(each[0] for each in took), median(each[1] for each in took)
         print(took[0][3])
         print(f"{count:,} triggers, {size:,.0f} MB: {whole:.2f} s, {processor:.2f} s of the processor", end=", ")
         print(f"{max(each[2] for each in took)} MB of memory; medians of {rounds}")

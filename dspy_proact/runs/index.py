@@ -16,7 +16,7 @@ import msgspec
 
 from dspy_proact.kept import read_lines
 from dspy_proact.runs.consensus import consensus
-from dspy_proact.runs.event import Event
+from dspy_proact.runs.event import Event, Stage
 from dspy_proact.runs.folder import CaseRecord, RunFolder, controls_of
 from dspy_proact.runs.glance import Glance
 from dspy_proact.runs.ledger import Grading
@@ -40,7 +40,7 @@ class _Case(msgspec.Struct, gc=False):
 class _Key(msgspec.Struct, gc=False):
     case: str
     epoch: int
-    stage: str
+    stage: Stage
     judge: str | None = None
     judge_epoch: int = 1
 

@@ -200,6 +200,18 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     }
 
 
+def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
+    of = manifest()
+    judge = of.identity.judges[0].model_copy(update={"cuts": {"EMERGENT": (0.2, 0.9)}})
+    cut = of.model_copy(update={"identity": of.identity.model_copy(update={"judges": (judge,)})})
+    path = written(tmp_path / "cut", cut, [QUOTED], [answered(QUOTED), graded(QUOTED, "PARTIAL")]).path
+    assert listed(show(path, "--grade", "pass")) == ["d1__t2"]  # PARTIAL is level 1, and from .9 on is PASS
+    assert listed(show(path, "--grade", "partial")) == []
+    assert "openai/m: PASS\n" in show(path, "--trigger", "d1")
+    assert listed(show(path, "--search", "ladder")) == []
+    assert listed(show(path, "--search", "boxes")) == ["d1__t2"]
+
+
 def test_a_stand_in_is_called_one(proact):
     assert proact("eval", "--out", "small", "--limit", 2)[0] == 0
     for options, place in (([], 1), (["--json"], 2)):
