@@ -131,12 +131,10 @@ def _list(looked: "Looked", beside: "Looked | None", choice: _Choice, as_json: b
     from dspy_proact.cli.views.next import say_next
 
     found = choice.among(looked, beside)
-    if as_json:
-        shown = found[: choice.limit]
-        _say_stand_in(looked, beside, as_json)
-        _print_list(looked, beside, shown)
-        return
     _say_stand_in(looked, beside, as_json)
+    if as_json:
+        _print_list(looked, beside, found[: choice.limit])
+        return
     shown = found[: choice.limit or _FEW]
     CaseList(looked, shutil.get_terminal_size().columns, _placed(beside), choice.search).print(shown, len(found))
     if shown:
