@@ -26,8 +26,11 @@ from dspy_proact.report.numbers import (
 )
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.reading import Reading
+from dspy_proact.report.reading_document import outcome_document, reading_document, sections_document
+from dspy_proact.report.reading_text import grade_style, grounds_text, print_reading, print_sections
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.section import Grounds, Section, quoted
+from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
@@ -47,6 +50,7 @@ __all__ = [
     "ScatterPoint",
     "Scores",
     "Section",
+    "Sheet",
     "Summary",
     "Table",
     "agree_between",
@@ -63,15 +67,25 @@ __all__ = [
     "document",
     "export_csv",
     "export_parquet",
+    "grade_style",
+    "grounds_text",
     "headline",
+    "in_a_line",
     "listed",
+    "marked",
+    "outcome_document",
     "percent",
     "points_of",
     "print_comparison",
+    "print_reading",
+    "print_sections",
     "print_summary",
     "probability",
     "quoted",
+    "readable",
+    "reading_document",
     "scatter_svg",
+    "sections_document",
     "share",
     "show",
     "signed",

@@ -4,17 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.report.ended import Ended, GivenVerdict
-from dspy_proact.runs import CONTROL, CaseRecord, Grading, Manifest, RunFolder, consensus
+from dspy_proact.runs import CONTROL, CaseRecord, Glance, Grading, Manifest, RunFolder, State, consensus
 
 NO_CUTS: Mapping[str, tuple[float, float]] = {}
-State = Literal["scored", "unscored", "pending"]
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,13 @@ class Outcome:
             given += [_cut(own, labels, cut)] if cut else [(each.label, each.score) for each in own]
         label, score = _joined(given, labels)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
+
+    @property
+    def glance(self) -> Glance:
+        """What a list says of it."""
+        unverified = any(verdict.verified is False for verdict in self.verdicts)
+        split = len({verdict.label for verdict in self.verdicts}) > 1
+        return Glance(self.key, self.epoch, self.stratum, self.state, self.label, self.reason, unverified, split)
 
     def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
         """The same as one judge alone graded it; without a label where it gave no verdict."""

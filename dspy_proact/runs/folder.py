@@ -88,9 +88,9 @@ class RunFolder:
             RunError: There is no run, or a line is damaged, was changed after it was written, or is of no stratum.
         """
         manifest = self.manifest()
-        strata = {*manifest.strata, *([CONTROL] if manifest.control_labels or manifest.controls else [])}
+        strata = {*manifest.strata, *controls_of(manifest)}
         marked = False
-        for number, case in enumerate(read_log(self._cases, CaseRecord), start=1):
+        for number, case in self._case_lines():
             line, marked = f"{self._cases}, line {number}", marked or case.mark is not None
             if marked and case.mark != case.marked(manifest.identity.corpus).mark:
                 raise RunError(f"{line}: was changed after the run wrote it; put back what stood there")
@@ -114,6 +114,10 @@ class RunFolder:
     def events(self) -> Iterator[Event]:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, Event)
+
+    def _case_lines(self) -> Iterator[tuple[int, CaseRecord]]:
+        """The lines of the cases, with their numbers."""
+        return enumerate(read_log(self._cases, CaseRecord), start=1)
 
 
 class RunWriter(RunFolder):
@@ -175,6 +179,11 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     asked = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     return before.model_copy(update=most | asked)
+
+
+def controls_of(manifest: Manifest) -> list[str]:
+    """The stratum of control cases, where a run can have some."""
+    return [CONTROL] if manifest.control_labels or manifest.controls else []
 
 
 def latest(events: Iterable[Event]) -> dict[StageKey, Event]:

@@ -5,6 +5,7 @@ from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard
 from dspy_proact.report.proactbench.leaderboard_document import leaderboard_document
 from dspy_proact.report.proactbench.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.proactbench.leaderboard_text import print_leaderboard
+from dspy_proact.report.proactbench.particulars import sections
 from dspy_proact.report.proactbench.results import summarize_results
 from dspy_proact.report.proactbench.results_export import export_results
 from dspy_proact.report.proactbench.study import Study, items_of, study
@@ -28,6 +29,7 @@ __all__ = [
     "leaderboard_headline",
     "print_leaderboard",
     "print_study",
+    "sections",
     "study",
     "study_document",
     "study_headline",
