@@ -92,3 +92,10 @@ def test_without_colour_nothing_is_lost(folder, command):
     assert "\x1b" not in plain
     assert "\x1b" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
+def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
+    done = told(folder, *COMMANDS["card"], FORCE_COLOR="1")
+    assert done.returncode == 0
+    assert "so far" in done.stderr
+    assert "closed file" not in done.stderr
