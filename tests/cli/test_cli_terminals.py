@@ -97,5 +97,5 @@ def test_without_colour_nothing_is_lost(folder, command):
 def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
     done = told(folder, *COMMANDS["card"], FORCE_COLOR="1")
     assert done.returncode == 0
-    assert "so far" in done.stderr
-    assert "closed file" not in done.stderr
+    assert b"so far" in done.stderr
+    assert b"closed file" not in done.stderr
