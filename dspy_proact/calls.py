@@ -8,8 +8,16 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field
 
 from dspy_proact.types import Frozen
+
+MOST_TOKENS = 10**8
+"""Of one call: a count above it is none."""
+Tokens = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
+Dollars = Annotated[float, Field(ge=0, le=10**6)]
 
 
 class Call(Frozen):
@@ -21,11 +29,11 @@ class Call(Frozen):
     """Seconds since the epoch."""
     latency: float
     """Seconds until the answer or the failure."""
-    prompt_tokens: int | None = None
+    prompt_tokens: Tokens | None = None
     """All tokens of the prompt, cached ones included; None when the provider did not say."""
-    completion_tokens: int | None = None
+    completion_tokens: Tokens | None = None
     """All tokens written, reasoning included; None when the provider did not say."""
-    cached_tokens: int | None = None
+    cached_tokens: Tokens | None = None
     """Those of `prompt_tokens` that the provider read from its cache; None when it did not say."""
     finish_reason: str | None = None
     """`stop`, `length`, `content_filter`, `tool_call` or `error`; None when the call failed."""
@@ -61,9 +69,9 @@ class CallObserver:
 class Price(Frozen):
     """US dollars per token of one model; unknown is None with the reason, never 0."""
 
-    prompt: float | None = None
-    completion: float | None = None
-    cached: float | None = None
+    prompt: Dollars | None = None
+    completion: Dollars | None = None
+    cached: Dollars | None = None
     """For prompt tokens that the provider reads from its cache; None where there is no price of its own for them."""
     reason: str | None = None
     """Why it is not known, or where it is from."""

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 import pytest
 from script import ROOT, ended
 
+import dspy_proact
 from dspy_proact import cli
 
 DOCS = sorted(ROOT.glob("docs/*.md"))
@@ -61,6 +63,19 @@ def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch):
                 done = ended(cli.main, Path("dspy-proact"), *told, folder=tmp_path)
                 assert done.returncode == int(more or 0), f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
                 said = done.stdout
+
+
+def test_every_command_has_its_names_in_python_and_all_of_them_are_there():
+    """Names before a dot or a bracket, in the table of the page on Python."""
+    rows = re.findall(r"^\| `([a-z ]+)` \| (.+) \|$", (ROOT / "docs" / "python.md").read_text("utf-8"), re.MULTILINE)
+    groups = {name: verb for name, verb in cli.proact.commands.items() if isinstance(verb, click.Group)}
+    verbs = {name for name in cli.proact.commands if name not in groups}
+    assert {command for command, _ in rows} == verbs | {
+        f"{name} {verb}" for name in groups for verb in groups[name].commands
+    }
+    for _, said in rows:
+        names = re.findall(r"`([A-Za-z_]+)(?=[`(.])", said)
+        assert [name for name in names if name != "summary" and not hasattr(dspy_proact, name)] == []
 
 
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)

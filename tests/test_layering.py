@@ -7,13 +7,14 @@ from pathlib import Path
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-GROUND = {"errors", "types", "calls", "switch", "plain_text"}
+GROUND = {"errors", "types", "calls", "switch", "plain_text", "html_table"}
 FIRST = GROUND | {"conversation", "evidence", "views", "stats", "kept"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
     "errors": set(),
     "plain_text": set(),
+    "html_table": {"plain_text"},
     "provenance": set(),
     "calls": GROUND,
     "switch": GROUND,

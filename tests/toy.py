@@ -259,10 +259,9 @@ def graded(
     judge: str = JUDGE,
     judge_epoch: int = 1,
 ) -> Event:
-    """The event of a verdict with its result; the score is the label's unless given."""
-    grade = GradeRecord(
-        score=SCORES[label] if score is None else score, label=label, verified=verified, detail={"remark": "hm"}
-    )
+    """The event of a verdict with its result; the score is the label's unless given, and its detail as ours are."""
+    detail = {"remark": "hm"} if label in SCORES else {"reasoning": "hm", "evidence": [], "grade": label}
+    grade = GradeRecord(score=SCORES[label] if score is None else score, label=label, verified=verified, detail=detail)
     return Event(key=verdict_key(key, epoch, judge, judge_epoch), grade=grade, calls=calls, time=3.0)
 
 

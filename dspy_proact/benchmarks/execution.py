@@ -1,6 +1,5 @@
 """A benchmark and who takes part in it, done into a folder: checked before the first call, resumed by the same."""
 
-import asyncio
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,10 +7,11 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.blocking import run_to_end
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import Halt, Interrupted, ProviderDown, UsageError
+from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.provenance import now, versions
 from dspy_proact.runs import (
@@ -120,14 +120,21 @@ class Execution:
             Halt: The run ended early; what is on disk is kept, and the same call goes on. Where nothing was answered at
                 all, the folder is left as it was found.
         """
+        return run_to_end(self.arun(out, scope, observer, spent))
+
+    async def arun(
+        self,
+        out: str | Path | None = None,
+        scope: Scope = Scope(),
+        observer: Observer | None = None,
+        spent: Cost | None = None,
+    ) -> Completed:
+        """The same, awaited; cancelled, it drops what is in flight and keeps what is on disk."""
         folder = Path(out or self.default_folder)
         self.check(folder, scope)
         cases, switch, observer = self._selected(scope), Switch(), observer or Observer()
         self._gate.open(switch, spent, observer)
-        try:
-            return asyncio.run(self._run(folder, cases, scope, observer, switch))
-        except asyncio.CancelledError:
-            raise Interrupted("interrupted twice: what was in flight is dropped") from None
+        return await self._run(folder, cases, scope, observer, switch)
 
     def forecast(self, out: str | Path | None = None, scope: Scope = Scope()) -> RunForecast:
         """What `run` would do with the same arguments; no call is made, no key is needed and nothing is written."""

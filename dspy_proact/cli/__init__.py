@@ -15,6 +15,7 @@ from dspy_proact.cli.leaderboard import leaderboard
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
 from dspy_proact.cli.report import report
+from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
 from dspy_proact.errors import Halt, ProactError
@@ -29,7 +30,7 @@ def proact() -> None:
     """
 
 
-for verb in (evaluate, rejudge, report, compare, agree, leaderboard, export, optimize, try_):
+for verb in (evaluate, rejudge, report, show, compare, agree, leaderboard, export, optimize, try_):
     proact.add_command(verb)
 
 

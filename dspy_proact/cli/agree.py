@@ -12,7 +12,7 @@ from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
-from dspy_proact.cli.options.output import Output, output_options
+from dspy_proact.cli.options.output import Output, explain_option, output_options
 from dspy_proact.cli.options.scope import VERDICTS
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.errors import UsageError
@@ -82,6 +82,7 @@ _TEMPLATE = Section(
     ),
     Bundle("compared", (_COMPARED,), _Compared),
     GATE_IF_ASKED,
+    Section(Heading.OUTPUT, (explain_option(),)),
     _TEMPLATE,
     output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
@@ -94,6 +95,7 @@ def agree(
     labels: Labels,
     compared: _Compared,
     gate: Callable[[], "Gate"],
+    explain: bool,
     template: bool,
     output: Output,
 ) -> int:
@@ -116,10 +118,10 @@ def agree(
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
     if judge.name:
-        return _graded_now(labels.load(), judge, judging, scope, compared.choices, gate(), output)
+        return _graded_now(labels.load(), judge, judging, scope, compared.choices, gate(), output, explain)
     _require_unasked(judge, judging, output, "without --judge no model is asked")
     found = study(labels.load(), compared.choices, graded=labels.summary)
-    _show(found, output.as_json)
+    _show(found, output.as_json, explain)
     _say_next(found, labels, output)
     return 0
 
@@ -132,6 +134,7 @@ def _graded_now(
     choices: "Choices",
     gate: "Gate",
     output: Output,
+    explain: bool,
 ) -> int:
     """Have the judge grade the items, and compare; the exit status."""
     from dspy_proact.benchmarks.proactbench import responses_of_ratings
@@ -145,7 +148,7 @@ def _graded_now(
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
             learned_on = _learned_on(ratings, judging)
-            _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json)
+            _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
     return ending.close()
 
 
@@ -160,15 +163,18 @@ def _learned_on(ratings: "Ratings", judging: Judging) -> int:
     return sum(dialogue_mark(item.view.conversation) in learned for item in rated if item.view)
 
 
-def _show(found: "Study", as_json: bool) -> None:
+def _show(found: "Study", as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
+    from dspy_proact.cli.views.explain import print_more
     from dspy_proact.report.proactbench import print_study, study_document
 
     if as_json:
         click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))
-    else:
-        print_study(found, Console(soft_wrap=False))
+        return
+    print_study(found, Console(soft_wrap=False), explain)
+    if not explain:
+        print_more(besides=", and where judge and people part" if found.partings else "")
 
 
 def _say_next(found: "Study", labels: Labels, output: Output) -> None:

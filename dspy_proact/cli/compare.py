@@ -5,17 +5,21 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.output import explained
+
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
+@explained
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(runs: tuple[Path, ...], as_json: bool) -> None:
+def compare(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
 
     Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen.
     """
     from rich.console import Console
 
+    from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import compare, comparison_document, print_comparison
@@ -25,7 +29,9 @@ def compare(runs: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(comparison_document(comparison), indent=2, allow_nan=False))
         return
-    print_comparison(comparison, Console(soft_wrap=False))
+    print_comparison(comparison, Console(soft_wrap=False), explain)
+    if not explain:
+        print_more()
     say_next("compare", run_a, run_b, "--json")
 
 

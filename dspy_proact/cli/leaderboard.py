@@ -5,11 +5,14 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.output import explained
+
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@explained
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
-def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
+def leaderboard(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     """Print the 16 published models in their order, with the dropped triggers left out and counted, and each RUN.
 
     A run of the full corpus is ranked among them if it was made as they were: judge gpt-5.4 at its provider's own
@@ -18,6 +21,7 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
     """
     from rich.console import Console
 
+    from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
@@ -26,7 +30,9 @@ def leaderboard(runs: tuple[Path, ...], as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
         return
-    print_leaderboard(board, Console(soft_wrap=False))
+    print_leaderboard(board, Console(soft_wrap=False), explain)
+    if not explain:
+        print_more()
     if runs:
         say_next("report", runs[0])
     else:

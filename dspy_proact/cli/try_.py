@@ -152,7 +152,13 @@ class _Trial:
     ),
     Bundle("place", (CORPUS, _PLACE), _Place),
     GATE,
-    Section(Heading.OUTPUT, (json_option("the responses and verdicts"),)),
+    Section(
+        Heading.OUTPUT,
+        (
+            click.Option(["--whole"], is_flag=True, help="Show the earlier turns and the rubric too."),
+            json_option("the responses and verdicts"),
+        ),
+    ),
     example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
 )
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
@@ -163,6 +169,7 @@ def try_(
     judge: NamedModel,
     place: _Place,
     gate: "Gate",
+    whole: bool,
     as_json: bool,
 ) -> int:
     """Try a system prompt: responses with TEXT beside those without it, and what the judge thinks of both.
@@ -178,16 +185,17 @@ def try_(
     place.require_one_kind()
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
-        return _try(trial, place, gate, as_json)
+        return _try(trial, place, gate, whole, as_json)
     listed = place.cases(trial.embedded)
     print_triggers(listed, as_json)
     say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
     return 0
 
 
-def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
+def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:
     from dspy_proact.benchmarks.proactbench import Trial, open_jury
     from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.program_notes import say_of_assistant
     from dspy_proact.models import open_model
     from dspy_proact.programs import ASSISTANT
     from dspy_proact.report import counted
@@ -199,6 +207,8 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
         say("A conversation of your own has no rubric, so that --judge is not asked.")
     if told := trial.system_message:
         say(told)
+    if assistant:
+        say_of_assistant(assistant, [trial.model.spec(EMBEDDED)])
     model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
     jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
     cases = place.cases(trial.embedded)
@@ -206,7 +216,7 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
     say(f"Asking for {count}{' with a verdict on each' if graded else ''}.")
     tried = Trial(assistant, model, jury, gate).run(cases)
     if tried.begun:
-        _show(tried, model, jury, "the program" if trial.program else "the prompt", as_json)
+        _show(tried, model, jury, "the program" if trial.program else "the prompt", whole, as_json)
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
@@ -214,7 +224,7 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", as_json: bool) -> int:
     return tried.exit_status
 
 
-def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, as_json: bool) -> None:
+def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, whole: bool, as_json: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.cli.views.message import say
@@ -227,13 +237,15 @@ def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, as
     if as_json:
         if embedded:
             say(STAND_IN)
-        click.echo(json.dumps([pair_document(pair, spending) for pair in tried.pairs], indent=2, allow_nan=False))
+        click.echo(
+            json.dumps([pair_document(pair, spending, whole) for pair in tried.pairs], indent=2, allow_nan=False)
+        )
         return
     click.echo(printable(f"{model.name} judged by {judge.name}" if judge else model.name))
     if embedded:
         click.echo(STAND_IN)
     click.echo()
-    view = SideBySide(Console(), prompted)
+    view = SideBySide(Console(), prompted, whole)
     for pair in tried.pairs:
         view.show(pair)
     for line in spending.lines(tried.pairs):

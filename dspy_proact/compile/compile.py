@@ -1,5 +1,6 @@
 """A compile as a value: checked before the first call, done in a folder, and gone on with by the same."""
 
+import asyncio
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping
@@ -22,6 +23,7 @@ from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, 
 from dspy_proact.models.blocking import wait_for
 from dspy_proact.programs import AssistantArtefact, Card, DataSource, JudgeArtefact, Provenance, Recipe, write_artefact
 from dspy_proact.provenance import now, versions
+from dspy_proact.runs import orderly_interrupt
 from dspy_proact.switch import Switch
 
 A = TypeVar("A", JudgeArtefact, AssistantArtefact)
@@ -139,9 +141,25 @@ class Compile(ABC, Generic[A]):
             Halt: It ended early; what was answered is kept, and the same call goes on. Where nothing was answered at
                 all, the folder is left as it was found.
         """
+        return self._run(out, observer or CompileObserver(), Switch())
+
+    async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished[A]:
+        """The same, awaited; it works in threads of its own. Cancelled, it drops what is in flight, then ends."""
+        observer, switch = observer or CompileObserver(), Switch()
+        compiling = asyncio.create_task(asyncio.to_thread(self._run, out, observer, switch))
+        with orderly_interrupt(switch, observer.interrupted):
+            try:
+                return await asyncio.shield(compiling)
+            except asyncio.CancelledError:
+                switch.pull(Interrupted("cancelled"))
+                self._gate.slots.drop()
+                await asyncio.gather(compiling, return_exceptions=True)
+                raise
+
+    def _run(self, out: str | Path | None, observer: CompileObserver, switch: Switch) -> Finished[A]:
         for model in self.models.values():
             model.require_key()
-        folder, observer, switch = Path(out or self.default_folder), observer or CompileObserver(), Switch()
+        folder = Path(out or self.default_folder)
         claim = Claim(folder, CLAIM, CompileClaim, "compile")
         self._gate.open(switch, observer=observer)
         with claim.held(self.identity) as claimed:

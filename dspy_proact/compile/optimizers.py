@@ -35,6 +35,7 @@ def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress
             return _kept(training, race.candidates(), race.without)
         tried = _BY_NAME[recipe.optimizer](training, recipe)
         progress.tried(len(tried), max(each.score for each in tried))
+        progress.worded(len({each.program.instruction for each in tried} - {training.student.instruction}))
         return _kept(training, tried, lambda _: tried)
 
 

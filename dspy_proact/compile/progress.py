@@ -22,6 +22,8 @@ class Stand:
     """Candidates, over all folds."""
     best: float | None = None
     """Highest mean score of a candidate so far, in [0, 1], on what candidates are compared on: chosen, not tested."""
+    worded: int = 0
+    """Other instructions than the start's among them, over all folds."""
     usd: float | None = 0.0
     """US dollars that were spent by this command; None where a price is not known."""
     seconds: float = 0.0
@@ -72,6 +74,11 @@ class Progress:
         with self._turn:
             before = self._stand.best
             self._tell(tried=self._stand.tried + count, best=best if before is None else max(before, best))
+
+    def worded(self, count: int) -> None:
+        """So many other instructions than the start's were proposed."""
+        with self._turn:
+            self._tell(worded=self._stand.worded + count)
 
     def _tell(self, **changes: float | None) -> None:
         self._stand = replace(self._stand, seconds=time.monotonic() - self._begun, **changes)

@@ -40,6 +40,7 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
         progress: Is told of candidates.
     """
     instructions = _instructions(training)
+    progress.worded(len(instructions) - 1)
     pool = training.pool() if recipe.max_demos else ()
     draws = [_draw(pool, recipe.seed + place) for place in range(_DRAWS)]
     harm = bool(training.watched)

@@ -8,7 +8,7 @@ is.
 from dspy_proact.kept.claim import Claim, Claimed
 from dspy_proact.kept.fault import first_fault, require_finite
 from dspy_proact.kept.identity import Identified
-from dspy_proact.kept.log import Log, read_log
+from dspy_proact.kept.log import Log, read_lines, read_log
 from dspy_proact.kept.place import COMPILE_CLAIM, RUN_CLAIM, Kind, Place, place_of
 from dspy_proact.kept.whole import replacing, write_whole
 
@@ -23,6 +23,7 @@ __all__ = [
     "Place",
     "first_fault",
     "place_of",
+    "read_lines",
     "read_log",
     "replacing",
     "require_finite",

@@ -11,7 +11,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
@@ -137,6 +137,23 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
                     yield _record(path, form, number, line)
     except FileNotFoundError:
         return
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
+    """Some lines of a log with their numbers; raises `RunError` as `read_log` does.
+
+    Args:
+        path: The file.
+        form: What each line holds.
+        places: Of each line its number, counted from 1, and the place of its first byte.
+    """
+    try:
+        with path.open("rb") as file:
+            for number, start in places:
+                file.seek(start)
+                yield number, _record(path, form, number, file.readline())
     except OSError as error:
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 

@@ -8,15 +8,12 @@ from typing import Any
 from dspy._vendor.lm15.types import StreamEvent
 from dspy.lm15 import Response, Usage
 
-from dspy_proact.calls import Call, record_call
+from dspy_proact.calls import MOST_TOKENS, Call, record_call
 from dspy_proact.models.budget import Cost
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.fault import Fault, understand
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.wire import chain
-
-_ABSURD = 10**8
-"""More tokens than a call can have: a count above it is no count."""
 
 
 @dataclass
@@ -77,13 +74,13 @@ class Attempt:
 
     def _ended(self, finish_reason: str | None, usage: Usage) -> None:
         caller = self.caller
-        cached = usage.cache_read_tokens
-        apart = (cached or 0) + (usage.cache_write_tokens or 0) if caller.cache_apart else 0
+        apart = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.cache_apart else 0
         reasoning = (usage.reasoning_tokens or 0) if caller.reasoning_apart else 0
         # A prompt of no tokens is a count that was not given: litellm fills in zeros.
         counted = usage.input_tokens or None
-        prompt = _plus(counted, apart)
-        completion = _plus(usage.output_tokens, reasoning) if counted else None
+        prompt = _sum(counted, apart)
+        completion = _sum(usage.output_tokens, reasoning) if counted else None
+        cached = _sum(usage.cache_read_tokens, 0)
         self._record(
             prompt_tokens=prompt, completion_tokens=completion, cached_tokens=cached, finish_reason=finish_reason
         )
@@ -98,8 +95,8 @@ class Attempt:
         return fault
 
     def _spent(self, prompt: int | None, completion: int | None) -> Cost:
-        """What an answer cost by its own count; the most where it does not say or says nonsense."""
-        if prompt is None or completion is None or not 0 <= prompt + completion <= _ABSURD:
+        """What an answer cost by its own count; the most where it does not say."""
+        if prompt is None or completion is None:
             return self.most
         return Cost(calls=1, tokens=prompt + completion, usd=self.caller.price.of(prompt, completion) or 0.0)
 
@@ -119,5 +116,6 @@ def _is_left(error: Exception) -> bool:
     return cancelled or any(isinstance(each, GeneratorExit) for each in chain(error))
 
 
-def _plus(tokens: int | None, more: int) -> int | None:
-    return None if tokens is None else tokens + more
+def _sum(tokens: int | None, more: int) -> int | None:
+    """All of them; None where they were not told, or are none that a call can have."""
+    return tokens + more if tokens is not None and 0 <= tokens + more <= MOST_TOKENS else None

@@ -39,6 +39,24 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
+    """What an asynchronous generator yields, none of it None, each waited for; closed early, it is closed too.
+
+    Raises:
+        BaseException: What it raises.
+        Interrupted: It was cancelled.
+    """
+    try:
+        while (value := wait_for(_next(values))) is not None:
+            yield value
+    finally:
+        wait_for(values.aclose())
+
+
+async def _next(values: AsyncGenerator[T]) -> T | None:
+    return await anext(values, None)
+
+
 def _loop() -> asyncio.AbstractEventLoop:
     """The loop, which runs from its first use to the end of the process."""
     with _starting:
@@ -66,12 +84,4 @@ class BlockingEngine:
     def stream(self, request: Request) -> Generator[StreamEvent]:
         """The answer event by event; raises what the engine raises."""
         events: AsyncGenerator[StreamEvent] = self.engine.stream(request)
-        try:
-            while (event := wait_for(_next(events))) is not None:
-                yield event
-        finally:
-            wait_for(events.aclose())
-
-
-async def _next(events: AsyncGenerator[StreamEvent]) -> StreamEvent | None:
-    return await anext(events, None)
+        return one_by_one(events)

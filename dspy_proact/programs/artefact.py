@@ -84,6 +84,12 @@ class Envelope(Frozen):
                 TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
         return self
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.digest[:12]!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
     @property
     def digest(self) -> str:
         """sha256 of what decides answers: not of the card."""
@@ -137,13 +143,13 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
     write_whole(path, artefact.model_dump_json(indent=1) + "\n")
 
 
-def read_artefact(path: Path) -> Artefact:
+def read_artefact(path: str | Path) -> Artefact:
     """Read a file, or the one of the compile whose folder is given.
 
     Raises:
         UsageError: It is not there, not an artefact of this format, or of another signature.
     """
-    path = _file_of(path)
+    path = _file_of(Path(path))
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -179,19 +185,19 @@ def _file_of(path: Path) -> Path:
     raise UsageError(f"{path}: cannot be read: {told}")
 
 
-def read_judge(path: Path) -> JudgeArtefact:
+def read_judge(path: str | Path) -> JudgeArtefact:
     """Read the file of a judge; raises `UsageError` as `read_artefact` does, and where it is another program's."""
     told = "a compiled assistant, where a judge is asked for; an assistant is used by --program"
     return _read(path, JudgeArtefact, told)
 
 
-def read_assistant(path: Path) -> AssistantArtefact:
+def read_assistant(path: str | Path) -> AssistantArtefact:
     """Read the file of an assistant; raises `UsageError` as `read_artefact` does, and where it is another program's."""
     told = "a compiled judge, where an assistant is asked for; judges are used by --judge-program"
     return _read(path, AssistantArtefact, told)
 
 
-def _read(path: Path, form: type[A], otherwise: str) -> A:
+def _read(path: str | Path, form: type[A], otherwise: str) -> A:
     artefact = read_artefact(path)
     if not isinstance(artefact, form):
         raise UsageError(f"{path}: {otherwise}")
@@ -200,7 +206,16 @@ def _read(path: Path, form: type[A], otherwise: str) -> A:
 
 def load_assistant(path: str | Path) -> Assistant:
     """The assistant in a file, ready for any `dspy.LM`; raises `UsageError` as `read_assistant` does."""
-    return compiled_assistant(read_assistant(Path(path)))
+    return compiled_assistant(read_assistant(path))
+
+
+def load_judge(path: str | Path) -> Judge:
+    """The judge in a file, ready for any `dspy.LM`; raises `UsageError` as `read_judge` does.
+
+    It gives one verdict at a time. How many to ask for, and how they are read together, say `votes` and `cuts` of
+    `read_judge`, which an `Evaluation` goes by.
+    """
+    return compiled_judge(read_judge(path))
 
 
 def compiled_judge(artefact: JudgeArtefact, ask_quote_again: bool = True) -> Judge:

@@ -4,7 +4,7 @@ The names of `Reply`'s fields are a file format: their order and types are part 
 """
 
 import warnings
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import dspy
@@ -14,7 +14,8 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.bare_chat import BareChat, instruction_of
 from dspy_proact.programs.fingerprint import fingerprint, rendered
-from dspy_proact.programs.streaming import streamed
+from dspy_proact.programs.program_table import program_html, program_line
+from dspy_proact.programs.streaming import Pieces, streamed
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
 
@@ -58,6 +59,12 @@ class Assistant(dspy.Module):
         self.card: AssistantCard | None = None
         self._filed: tuple[str, str] | None = None
 
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
+        return program_line(self)
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
+
     @property
     def name(self) -> str:
         """`bare`, `compiled:` with the hash of its file, or `prompt` where it says anything else to its model."""
@@ -69,6 +76,11 @@ class Assistant(dspy.Module):
         """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
         self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
         return self
+
+    @property
+    def demos(self) -> int:
+        """Worked examples that it shows."""
+        return len(self.reply.demos)
 
     @property
     def instruction(self) -> str:
@@ -98,8 +110,8 @@ class Assistant(dspy.Module):
         """The same, awaited."""
         return await self._replied(ask, history, user_message)
 
-    def stream(self, history: History, user_message: str) -> AsyncGenerator[str]:
-        """The response piece by piece, as the model writes it; raises a `StageError` when there is none."""
+    def stream(self, history: History, user_message: str) -> Pieces:
+        """The response piece by piece as the model writes it, for `for` and `async for`; raises as `forward` does."""
         return streamed(self, history=history, user_message=user_message)
 
     async def respond(self, view: AssistantView, asking: Asking | None = None) -> Response:

@@ -67,3 +67,8 @@ class AssistantCard(Card):
     """Share in [0, 1] of the instruction's runs of eight words that stand in a rubric."""
     conversation_overlap: float
     """Share in [0, 1] of the instruction's runs of eight words that stand in a conversation."""
+
+    def _repr_html_(self) -> str:
+        rows = {**self.phases, "unwanted offers": self.offers}
+        told = ((name, str(of.count), str(of.before), str(of.after), str(of.difference)) for name, of in rows.items())
+        return self.html(("mean score", "n", "before", "after", "change"), told)

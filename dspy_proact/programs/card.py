@@ -1,11 +1,12 @@
 """What every card of a compiled program holds: what was shown, at what price, and with what it was made."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
+from dspy_proact.html_table import html_table
 from dspy_proact.models import ModelIdentity
 from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen
@@ -75,6 +76,11 @@ class CardNumber(Frozen):
         """An estimate, to be kept."""
         return cls(value=estimate.value, low=estimate.low, high=estimate.high, reason=estimate.reason)
 
+    def __str__(self) -> str:
+        if self.value is None or self.low is None or self.high is None:
+            return "-" if self.value is None else f"{self.value:.2f}"
+        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+
     @property
     def estimate(self) -> Estimate:
         """The estimate that it was."""
@@ -135,6 +141,17 @@ class Card(Frozen):
     fold_scores: tuple[float | None, ...]
     """Mean score of each fold's program on its test items; None where none could be scored."""
     provenance: Provenance
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.statement!r})"
+
+    def __str__(self) -> str:
+        return repr(self)
+
+    def html(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+        """What is claimed, above a table of numbers, for a notebook."""
+        stand_in = ["embedded stand-in"] if self.provenance.embedded else []
+        return html_table(headings, rows, above=[*stand_in, f"{self.statement}."])
 
     @property
     def learned_from(self) -> frozenset[str]:

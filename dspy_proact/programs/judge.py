@@ -14,6 +14,7 @@ from dspy_proact.evidence import locate_quotes
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.fingerprint import fingerprint, rendered
+from dspy_proact.programs.program_table import program_html, program_line
 from dspy_proact.types import Grade, Rubric, Turn, Verdict
 from dspy_proact.views import JudgeView
 
@@ -63,6 +64,17 @@ class Judge(dspy.Module):
         super().__init__()
         self.grade = dspy.Predict(GradeResponse)
         self.quote = dspy.Predict(QuoteEvidence) if ask_quote_again else None
+
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
+        return program_line(self)
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
+
+    @property
+    def demos(self) -> int:
+        """Worked examples that it shows."""
+        return len(self.grade.demos)
 
     @property
     def instruction(self) -> str:

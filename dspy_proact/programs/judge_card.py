@@ -49,3 +49,8 @@ class JudgeCard(Card):
     evidence_after: tuple[int, int]
     overlap: float
     """Share in [0, 1] of the compiled instruction's runs of eight words that stand in an item."""
+
+    def _repr_html_(self) -> str:
+        rows = {"average": self.overall, **self.phases}
+        told = ((name, str(of.labels), str(of.before), str(of.after), str(of.difference)) for name, of in rows.items())
+        return self.html(("kappa", "items", "before", "after", "gain"), told)

@@ -50,6 +50,11 @@ class OfficialJudge(Judge):
         super().__init__(ask_quote_again=False)
         self._prompt = OfficialPrompt()
 
+    @property
+    def instruction(self) -> str:
+        """The official system message."""
+        return self._prompt.system_message
+
     def fingerprint(self) -> str:
         """Hash of what it says to its model, and of the answer schema, which is sent too."""
         return hashlib.sha256(f"{super().fingerprint()}\n{self._prompt.schema}".encode()).hexdigest()
@@ -63,10 +68,10 @@ class OfficialPrompt(FencedJSON):
 
     def __init__(self) -> None:
         super().__init__()
-        self._system = _official("prompts.runtime", "JUDGE_SYSTEM_TEMPLATE")
+        self.system_message = _official("prompts.runtime", "JUDGE_SYSTEM_TEMPLATE")
         self._worded = _official("prompts.runtime", "build_judge_eval_message")
         self._point, self._schema = _official("types", "TriggerPoint"), _official("types", "JudgeOutput")
-        if not isinstance(self._system, str):
+        if not isinstance(self.system_message, str):
             raise _changed("its system message is no text")
         if not (isinstance(self._schema, type) and issubclass(self._schema, BaseModel)):
             raise _changed("its answer schema is no pydantic model")
@@ -87,7 +92,7 @@ class OfficialPrompt(FencedJSON):
             raise _changed(f"its judge message cannot be built ({type(error).__name__})") from error
         if not isinstance(message, str):
             raise _changed("its judge message is no text")
-        return [{"role": "system", "content": self._system}, {"role": "user", "content": message}]
+        return [{"role": "system", "content": self.system_message}, {"role": "user", "content": message}]
 
     def answer(self, completion: str, names: set[str]) -> dict[str, Any]:
         """What the official answer says, under our names; raises `ValueError` when it is not evaluated."""

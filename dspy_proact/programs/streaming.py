@@ -2,13 +2,41 @@
 
 import asyncio
 import codecs
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 import dspy
 
+from dspy_proact.models.blocking import one_by_one
 
-async def streamed(program: dspy.Module, **inputs: Any) -> AsyncGenerator[str]:
+
+class Pieces(AsyncGenerator[str]):
+    """The pieces of a text, awaited (`async for`) or waited for (`for`), the latter also where a loop is running.
+
+    Args:
+        pieces: None of them empty.
+    """
+
+    def __init__(self, pieces: AsyncGenerator[str]):
+        self._pieces = pieces
+
+    def __iter__(self) -> Generator[str]:
+        return one_by_one(self._pieces)
+
+    async def asend(self, value: None) -> str:
+        """The next piece."""
+        return await self._pieces.asend(value)
+
+    async def athrow(self, *raised: Any) -> str:
+        """The next piece, after an error was raised where the last one came from."""
+        return await self._pieces.athrow(*raised)
+
+    async def aclose(self) -> None:
+        """Leave the rest."""
+        await self._pieces.aclose()
+
+
+def streamed(program: dspy.Module, **inputs: Any) -> Pieces:
     """The response of a program in pieces, none of them empty, whose concatenation is the whole.
 
     The program runs in a task of its own, under the settings in force at the first piece, as fast as the model writes.
@@ -25,6 +53,10 @@ async def streamed(program: dspy.Module, **inputs: Any) -> AsyncGenerator[str]:
         BaseException: What the program raises, as it raises it: after the last piece where it refuses the answer. Of
             the pieces that came right before it some may be missing.
     """
+    return Pieces(_written(program, inputs))
+
+
+async def _written(program: dspy.Module, inputs: dict[str, Any]) -> AsyncGenerator[str]:
     pieces: asyncio.Queue[str | None] = asyncio.Queue()
     writing = asyncio.create_task(_write(program, inputs, pieces))
     try:

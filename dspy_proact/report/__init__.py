@@ -10,17 +10,34 @@ from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
 from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, points_of, probability, share
+from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.numbers import (
+    MEASURES_NOTHING,
+    STAND_IN,
+    bounds,
+    coefficient,
+    counted,
+    listed,
+    percent,
+    points_of,
+    probability,
+    share,
+    signed,
+)
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.reading import Reading
+from dspy_proact.report.reading_document import outcome_document, reading_document, sections_document
+from dspy_proact.report.reading_text import grade_style, grounds_text, print_reading, print_sections
 from dspy_proact.report.scatter import ScatterPoint, scatter_svg
 from dspy_proact.report.section import Grounds, Section, quoted
+from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
 from dspy_proact.report.terminal import Table, cell, show, table
 
 __all__ = [
+    "MEASURES_NOTHING",
     "STAND_IN",
     "Agreement",
     "Comparison",
@@ -33,29 +50,45 @@ __all__ = [
     "ScatterPoint",
     "Scores",
     "Section",
+    "Sheet",
     "Summary",
     "Table",
     "agree_between",
     "agree_within",
     "agreement_document",
     "agreement_lines",
+    "bounds",
     "cell",
     "coefficient",
     "compare",
     "comparison_document",
+    "comparison_headline",
     "counted",
     "document",
     "export_csv",
     "export_parquet",
+    "grade_style",
+    "grounds_text",
+    "headline",
+    "in_a_line",
+    "listed",
+    "marked",
+    "outcome_document",
     "percent",
     "points_of",
     "print_comparison",
+    "print_reading",
+    "print_sections",
     "print_summary",
     "probability",
     "quoted",
+    "readable",
+    "reading_document",
     "scatter_svg",
+    "sections_document",
     "share",
     "show",
+    "signed",
     "summarize",
     "summary_document",
     "table",

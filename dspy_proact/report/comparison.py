@@ -7,8 +7,11 @@ from functools import cached_property, partial
 from itertools import product
 
 from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
 from dspy_proact.report.agreement import Agreement, agree_between
+from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import Compared, compared, is_share
+from dspy_proact.report.numbers import points
 from dspy_proact.report.outcome import Outcome, grouped
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
@@ -58,7 +61,7 @@ class Difference:
     """Who passes where; a description, and no test."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """b against a; a difference above 0 means that b is better."""
 
@@ -71,6 +74,16 @@ class Comparison:
     """Cases of one key whose words differ; they are left out."""
     agreement: Agreement | None
     """Of the judges, where both graded the same responses."""
+
+    def __repr__(self) -> str:
+        sides = f"{self.a.model_name} ({self.a.path}), {self.b.model_name} ({self.b.path})"
+        difference = points(self.micro.weighted)
+        return f"Comparison({printable(sides)}: {len(self.pairs)} pairs, b - a {difference} points)"
+
+    def _repr_html_(self) -> str:
+        from dspy_proact.report.comparison_text import print_comparison
+
+        return front_html(partial(print_comparison, self))
 
     @property
     def strata(self) -> tuple[str, ...]:
@@ -121,6 +134,12 @@ class Comparison:
             return [change for change in named if change[1] != change[2]]
         a, b = self.a.manifest.identity, self.b.manifest.identity
         return [(name, _short(mine), _short(theirs)) for name, (mine, theirs) in a.differences(b).items()]
+
+    @property
+    def judged_alike(self) -> bool:
+        """Whether both are known to have been graded by one judge, asked in the same way."""
+        known = self.a.manifest is not None and self.b.manifest is not None
+        return known and not any(name.partition(".")[0] in {"judge", "judges"} for name, _, _ in self.changed)
 
     @property
     def system_prompts(self) -> tuple[str | None, str | None] | None:

@@ -6,6 +6,7 @@ from typing import Any
 from dspy_proact.report.agreement import agreement_document, paired_document
 from dspy_proact.report.comparison import CasePair, Comparison, Difference
 from dspy_proact.report.document import document
+from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Nouns
 
@@ -20,6 +21,7 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         for name, row in comparison.rows.items()
     }
     return {
+        "headline": comparison_headline(comparison),
         "a": _side(comparison.a, comparison),
         "b": _side(comparison.b, comparison),
         "changed": [{"field": field, "a": a, "b": b} for field, a, b in comparison.changed],

@@ -7,38 +7,41 @@ from rich.console import Console
 
 from dspy_proact.report.agreement import agreement_lines
 from dspy_proact.report.comparison import Comparison, Difference
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, points, probability, seen_from, share
+from dspy_proact.report.headline import comparison_headline
+from dspy_proact.report.numbers import coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL
 from dspy_proact.report.terminal import Table, each_reason, show, table
 from dspy_proact.stats import Discordant, Paired
 
-_SIGNIFICANT = 0.05
 _MOST_LINES = 60
 """Of a system prompt, or of how two differ."""
 
 
-def print_comparison(comparison: Comparison, console: Console) -> None:
-    """Print differences with intervals, tests and the smallest that could have been seen."""
+def print_comparison(comparison: Comparison, console: Console, explain: bool = False) -> None:
+    """Print what it shows, differences with intervals, tests and the smallest that could have been seen.
+
+    Args:
+        comparison: What is reported.
+        console: Where it is printed.
+        explain: Whether what the numbers rest on follows: who passes where, breakdowns, methods, system prompts.
+    """
+    measures = [_measures(comparison)] if comparison.a.measures else []
+    show(console, comparison_headline(comparison), *_legend(comparison), _weighted(comparison), *measures)
+    show(console, *_said(comparison))
+    if not explain:
+        return
     groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
-    tables = [_weighted(comparison), _passes(comparison), *([_measures(comparison)] if comparison.a.measures else [])]
-    show(console, *_heading(comparison), *tables, *_said(comparison))
-    show(console, *(_groups(key, rows) for key, rows in groups.items()), *_where(comparison))
+    show(console, _passes(comparison), *(_groups(key, rows) for key, rows in groups.items()))
+    show(console, *_where(comparison), *_rules(comparison))
+    if comparison.system_prompts:
+        show(console, *_prompts(*comparison.system_prompts))
 
 
-def _heading(comparison: Comparison) -> Iterator[str]:
-    a, b = comparison.a, comparison.b
-    yield f"a: {a.model_name}{a.graded_by} ({a.path})"
-    yield f"b: {b.model_name}{b.graded_by} ({b.path})"
-    if a.embedded or b.embedded:
-        yield STAND_IN
-    for name, side in (("a", a), ("b", b)):
-        if side.manifest and side.manifest.learned_on:
-            rows = counted(side.manifest.learned_on, a.nouns.row, a.nouns.rows)
-            yield f"{name}: compiled on {rows} of these: no test of it"
+def _legend(comparison: Comparison) -> Iterator[str]:
+    for name, side in (("a", comparison.a), ("b", comparison.b)):
+        yield f"{name}: {side.model_name}{side.graded_by} ({side.path})"
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
     yield f"changed: {changes or 'nothing that is recorded'}"
-    if comparison.system_prompts:
-        yield from _prompts(*comparison.system_prompts)
 
 
 def _prompts(a: str | None, b: str | None) -> Iterator[str]:
@@ -120,38 +123,21 @@ def _said(comparison: Comparison) -> Iterator[str]:
     if comparison.otherwise:
         otherwise = counted(comparison.otherwise, nouns.case, nouns.cases)
         yield f"{otherwise} of one name are worded otherwise, and left out."
-    yield (
-        f"In points of 100; above 0, b is better. Intervals are cluster-robust over {nouns.groups} and not adjusted; p "
-        f"flips whole {nouns.groups}; Holm adjusts it over the {nouns.strata}. micro and macro are single tests, each "
-        "fair only if it was chosen before looking. Who passes where (only a, only b) describes, and tests nothing."
-    )
-    yield "seen from: the smallest true difference, in points, that such runs show in four cases of five."
-    yield from _verdict(comparison)
+    yield "In points of 100; above 0, b is better. seen from: the smallest difference that could well have been seen."
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     yield from each_reason((name, row.weighted.reason or row.weighted.difference.reason) for name, row in rows)
+    if comparison.agreement:
+        yield from agreement_lines(comparison.agreement)
 
 
-def _verdict(comparison: Comparison) -> Iterator[str]:
-    """Whether anything was shown, and whether it could have been."""
+def _rules(comparison: Comparison) -> Iterator[str]:
     nouns = comparison.a.nouns
-    shown = [
-        f"{name} {'up' if (row.weighted.difference.value or 0) > 0 else 'down'}"
-        for name, row in comparison.rows.items()
-        if (p := comparison.adjusted[name][0]) is not None and p <= _SIGNIFICANT and row.weighted.reason is None
-    ]
-    if shown:
-        yield f"Shown at 5 %, adjusted: {', '.join(shown)}."
-        return
-    yield f"No difference shown in any {nouns.stratum}."
-    # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of strata.
-    groups = max(row.weighted.groups for row in comparison.rows.values())
-    if len(comparison.rows) * 2 / 2**groups > _SIGNIFICANT:
-        few = counted(groups, nouns.group, nouns.groups)
-        yield f"None could have been: {few} are too few for {len(comparison.rows)} {nouns.strata}."
-        return
-    seen = [points for row in comparison.rows.values() if (points := seen_from(row.weighted)) is not None]
-    if seen:
-        yield f"Differences below {min(seen)} points could hardly have been seen in any."
+    yield (
+        f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p flips whole {nouns.groups}; Holm "
+        f"adjusts it over the {nouns.strata}. micro and macro are single tests, each fair only if it was chosen before "
+        "looking. Who passes where (only a, only b) describes, and tests nothing."
+    )
+    yield "seen from: the smallest true difference, in points, that such runs show in four cases of five."
 
 
 def _where(comparison: Comparison) -> Iterator[str]:
@@ -160,6 +146,3 @@ def _where(comparison: Comparison) -> Iterator[str]:
     if comparison.farthest:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
         yield f"{comparison.a.nouns.groups} that move the difference most, by sum of scores: {moved}."
-    if comparison.agreement:
-        yield "The responses are the same, so what differs is the judging:"
-        yield from agreement_lines(comparison.agreement)

@@ -1,6 +1,5 @@
 """What counts of a run's events, read one by one: the events of a large run would take several times its room."""
 
-import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -79,18 +78,17 @@ class Ended:
         if key.stage == "response":
             before = self.responses.get((case, key.epoch))
             self.tried_again += before is not None and before.failure is not None
-            self.responses[case, key.epoch] = _response(event.answer, failure)
+            self.responses[case, key.epoch] = _response(event, failure)
         else:
             place = (case, key.epoch, judge, key.judge_epoch)
             self.tried_again += isinstance(self.verdicts.get(place), str)
             self.verdicts[place] = _verdict(event) if event.grade else failure
 
 
-def _response(answer: Mapping[str, Any] | None, failure: str | None) -> GivenResponse | None:
-    if answer is None:
+def _response(event: Event, failure: str | None) -> GivenResponse | None:
+    if event.answer is None:
         return GivenResponse(None, False, failure) if failure else None
-    text = answer["text"] if "text" in answer else json.dumps(answer, sort_keys=True) if answer else None
-    return GivenResponse(text, bool(answer.get("truncated")), failure)
+    return GivenResponse(event.text, bool(event.answer.get("truncated")), failure)
 
 
 def _verdict(event: Event) -> GivenVerdict:

@@ -1,10 +1,12 @@
 """Numbers as the terminal shows them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from dspy_proact.stats import Estimate, Paired, whole_points
 
 STAND_IN = "embedded stand-in: shows how this works, measures no real model"
+MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
+"""How a sentence about its numbers begins."""
 
 
 def percent(estimate: Estimate) -> str:
@@ -24,7 +26,7 @@ def points(paired: Paired) -> str:
 
 def points_of(difference: Estimate) -> str:
     """A difference with its interval, in points of a hundred, signed."""
-    return _told(difference, _signed)
+    return _told(difference, signed)
 
 
 def coefficient(estimate: Estimate) -> str:
@@ -44,6 +46,14 @@ def seen_from(paired: Paired) -> int | None:
     return whole_points(paired.detectable)
 
 
+def bounds(estimate: Estimate, shown: Callable[[float], str] = share) -> str:
+    """The 95 % interval in words, each end as shown, with what is wrong with it; or why there is none."""
+    if estimate.low is None or estimate.high is None:
+        return f"no interval: {estimate.reason}"
+    told = f"95 % {shown(estimate.low)} to {shown(estimate.high)}"
+    return f"{told}, {estimate.reason}" if estimate.reason else told
+
+
 def probability(p: float | None) -> str:
     """A p-value."""
     return "-" if p is None else "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
@@ -54,6 +64,11 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
 
 
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence has them: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
 def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> str:
     """A number with its interval, where it has one."""
     if estimate.value is None or estimate.low is None or estimate.high is None:
@@ -61,6 +76,7 @@ def _told(estimate: Estimate, shown: Callable[[float], str], to: str = ", ") -> 
     return f"{shown(estimate.value)} [{shown(estimate.low)}{to}{shown(estimate.high)}]"
 
 
-def _signed(share: float) -> str:
+def signed(share: float) -> str:
+    """A difference alone, in points of a hundred, with its sign."""
     # Adding 0.0 makes the zero of a rounded negative number a plain one.
     return f"{round(100 * share, 1) + 0.0:+.1f}" if round(100 * share, 1) else "0.0"

@@ -4,14 +4,16 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import RunError
+from dspy_proact.kept import first_fault
 from dspy_proact.report.ended import Ended, GivenVerdict
-from dspy_proact.runs import CONTROL, CaseRecord, Grading, Manifest, RunFolder, consensus
+from dspy_proact.runs import CONTROL, CaseRecord, Glance, Grading, Manifest, RunFolder, State, consensus
 
 NO_CUTS: Mapping[str, tuple[float, float]] = {}
-State = Literal["scored", "unscored", "pending"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,13 @@ class Outcome:
             given += [_cut(own, labels, cut)] if cut else [(each.label, each.score) for each in own]
         label, score = _joined(given, labels)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
+
+    @property
+    def glance(self) -> Glance:
+        """What a list says of it."""
+        unverified = any(verdict.verified is False for verdict in self.verdicts)
+        split = len({verdict.label for verdict in self.verdicts}) > 1
+        return Glance(self.key, self.epoch, self.stratum, self.state, self.label, self.reason, unverified, split)
 
     def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
         """The same as one judge alone graded it; without a label where it gave no verdict."""
@@ -158,14 +167,23 @@ def _cut(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: tuple[fl
     return labels[worst - level], level / worst
 
 
-def outcomes_of(folder: RunFolder, manifest: Manifest, ended: Ended) -> tuple[Outcome, ...]:
+def outcomes_of(
+    folder: RunFolder, manifest: Manifest, ended: Ended, detail: Callable[[str], type[BaseModel] | None]
+) -> tuple[Outcome, ...]:
     """One outcome a case and epoch of a run, epoch by epoch; control cases too, by labels of their own.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when all that was
     asked for was tried and no verdict is there.
 
+    Args:
+        folder: The run.
+        manifest: Of it.
+        ended: Its events.
+        detail: What the detail of a verdict in a stratum is; None where that is not known.
+
     Raises:
-        RunError: The cases are damaged, or a verdict has a label that the run does not know.
+        RunError: The cases are damaged, or a verdict has a label that the run does not know or a detail of another
+            form.
     """
     cases = folder.cases_of(ended.cases)
     judges = Grading([judge.model for judge in manifest.identity.judges], manifest.judge_epochs)
@@ -182,11 +200,20 @@ def outcomes_of(folder: RunFolder, manifest: Manifest, ended: Ended) -> tuple[Ou
     for (case, *_), verdict in ended.verdicts.items():
         if isinstance(verdict, GivenVerdict) and verdict.label not in grading[of[case]][0]:
             raise RunError(f"{folder.path}: a verdict on {case!r} has the label {verdict.label!r}, which is none of it")
+        if isinstance(verdict, GivenVerdict) and (form := detail(of[case])):
+            _require(form, verdict.detail, f"{folder.path}: a verdict on {case!r}")
     return tuple(
         _outcome(case, epoch, ended, asked, grading[case.stratum])
         for epoch in range(1, manifest.epochs + 1)
         for case in cases
     )
+
+
+def _require(form: type[BaseModel], detail: Mapping[str, Any], what: str) -> None:
+    try:
+        form.model_validate(detail)
+    except ValidationError as error:
+        raise RunError(f"{what} is damaged: {first_fault(error)}") from error
 
 
 def _outcome(

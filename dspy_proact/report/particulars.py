@@ -10,6 +10,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
@@ -56,6 +58,10 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
+def _unknown(_: str) -> None:
+    return None
+
+
 def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
@@ -65,7 +71,7 @@ class Particulars:
     """What a benchmark says of its own; of one that says nothing, what stands here."""
 
     notes: tuple[str, ...] = ()
-    """Sentences below every summary."""
+    """References of every summary, in sentences."""
     ungrouped: frozenset[str] = frozenset()
     """Keys of a case that are text and no group."""
     breakdowns: tuple[str, ...] = ()
@@ -77,10 +83,14 @@ class Particulars:
     control_document: Callable[[Controls], dict[str, Any]] = _control_document
     control_lines: Callable[[Controls], Iterable[str]] = _control_lines
     """What is told of control cases that there are."""
+    control_notes: Callable[[], Iterable[str]] = tuple
+    """What that rests on, in sentences."""
     case_columns: tuple[Column, ...] | None = None
     """Columns that tell of a case; None for one each key."""
     verdict_columns: tuple[Column, ...] = (Column("detail", "string", _detail),)
     """Columns that tell of a verdict."""
+    detail: Callable[[str], type[BaseModel] | None] = _unknown
+    """What the detail of a verdict in a stratum is; None where that is not known."""
     sections: Callable[[View], Iterable[Section]] = _sections
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds

@@ -1,5 +1,6 @@
 """One case as a person reads it: what stood there, what was answered, and what each verdict says of it."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dspy_proact.errors import RunError
@@ -17,6 +18,15 @@ class Reading:
     """What stood there before the answer, in the order of reading."""
     grounds: tuple[Grounds, ...]
     """Of each of the outcome's verdicts, in their order."""
+
+    @property
+    def texts(self) -> Iterator[str]:
+        """Everything in it that was written by somebody."""
+        yield from (text for section in self.sections for _, text in section.items)
+        yield self.outcome.response or ""
+        for grounds in self.grounds:
+            yield grounds.reasons
+            yield from (text for point in grounds.points for text in point)
 
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":

@@ -3,18 +3,25 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 from dspy_proact.calls import Usage
 from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.ended import Ended
+from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import is_share, measured
+from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
 from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
+
+if TYPE_CHECKING:
+    from dspy_proact.report.dataframe import Backend
 
 SMALL = 10
 """Cases below which a group of a breakdown is marked."""
@@ -49,7 +56,7 @@ class Grader:
     usage: Usage | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary(Outcomes):
     """Everything that a run's files say, aggregated; likewise for a results file, as far as it says it."""
 
@@ -79,6 +86,28 @@ class Summary(Outcomes):
     """Stages that had failed and were asked for once more."""
     manifest: Manifest | None = None
     """Of a run; None for a results file."""
+
+    def __repr__(self) -> str:
+        told = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
+        return f"Summary({printable(told)}, pass rate {percent(self.micro.pass_rate)} %)"
+
+    def _repr_html_(self) -> str:
+        from dspy_proact.report.summary_text import print_summary
+
+        return front_html(partial(print_summary, self))
+
+    def to_dataframe(self, backend: "Backend" = "pandas") -> Any:
+        """A row a verdict, and one for each case and epoch that has none: what `export` writes, as a data frame.
+
+        Args:
+            backend: `pandas` or `polars`.
+
+        Raises:
+            UsageError: The backend is not installed, or none of ours.
+        """
+        from dspy_proact.report.dataframe import data_frame
+
+        return data_frame(self, backend)
 
     @property
     def judge(self) -> str:
@@ -244,7 +273,7 @@ def summarize(folder: RunFolder) -> Summary:
     judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    outcomes = outcomes_of(folder, manifest, ended)
+    outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
         path=str(folder.path),

@@ -9,6 +9,7 @@ from typing import Any
 
 from dspy_proact.report.agreement import agree_within, agreement_document
 from dspy_proact.report.document import document
+from dspy_proact.report.headline import headline
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary, is_small
 from dspy_proact.runs import Manifest
@@ -26,6 +27,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
     """
     nouns, controls = summary.nouns, summary.controls
     whole = {
+        "headline": headline(summary),
         "run": _run(summary),
         "complete": summary.complete,
         nouns.groups: summary.group_count,

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from dspy_proact.calls import Usage
 from dspy_proact.report.agreement import agree_within, agreement_lines
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, percent, share
+from dspy_proact.report.headline import headline
+from dspy_proact.report.numbers import coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
@@ -15,27 +16,30 @@ from dspy_proact.runs import Nouns
 from dspy_proact.stats import Figure, Repeats
 
 
-def print_summary(summary: Summary, console: Console, by: Sequence[str] = ()) -> None:
-    """Print scores with denominators and intervals, breakdowns, then what is unscored, verified and used.
+def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), explain: bool = False) -> None:
+    """Print what it shows, scores with denominators and intervals, breakdowns, what is unscored, verified and used.
+
+    Args:
+        summary: What is reported.
+        console: Where it is printed.
+        by: Keys of the cases to break down by.
+        explain: Whether what the numbers rest on follows.
 
     Raises:
         UsageError: The cases have no such key to break down by.
     """
     tables = [_table(summary), *([_measures(summary)] if summary.measures else [])]
     breakdowns = (_breakdown(summary, key) for key in by)
-    show(console, *_heading(summary), *tables, *breakdowns, *_notes(summary, bool(by)))
+    show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by)))
+    show(console, *(_rests_on(summary) if explain else ()))
 
 
-def _heading(summary: Summary) -> list[str]:
+def _learned(summary: Summary) -> Iterator[str]:
     manifest = summary.manifest
-    heading = [f"{summary.benchmark}: {summary.model_name}{summary.graded_by}"]
-    if summary.embedded:
-        heading.append(STAND_IN)
     if manifest and manifest.learned_on:
         rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows)
         never = "on them this is no test of it; its card has one, out of fold"
-        heading.append(f"compiled on {manifest.learned_on} of these {rows}: {never}")
-    return heading
+        yield f"compiled on {manifest.learned_on} of these {rows}: {never}"
 
 
 def _table(summary: Summary) -> Table:
@@ -76,12 +80,8 @@ def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
     epochs = summary.manifest.epochs if summary.manifest else 1
     yield (
         f"{counted(summary.case_count, nouns.case, nouns.cases)}{f' x {epochs} epochs' if epochs > 1 else ''} in "
-        f"{counted(summary.group_count, nouns.group, nouns.groups)}; % with 95 % intervals, cluster-robust over "
-        f"{nouns.groups}."
+        f"{counted(summary.group_count, nouns.group, nouns.groups)}; % with 95 % intervals."
     )
-    if summary.measures:
-        titles = ", ".join(measure.title for measure in summary.measures)
-        yield f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
     if broken_down:
         yield (
             f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for there being many of them: "
@@ -94,15 +94,28 @@ def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
         yield f"pending {pending}: the run is not complete."
     if summary.truncated:
         yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
-    if summary.tried_again:
-        yield f"{counted(summary.tried_again, 'failure')} tried again."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
     yield from (*_warnings(summary), *_controls(summary), *_several(summary))
+    yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
+
+
+def _rests_on(summary: Summary) -> Iterator[str]:
+    nouns, particulars = summary.nouns, summary.particulars
+    yield f"Intervals are cluster-robust over {nouns.groups}. pass rate, weighted: over what is scored."
+    yield "strict: the weighted score over all that were tried, the unscored counting 0."
+    if summary.measures:
+        titles = ", ".join(measure.title for measure in summary.measures)
+        yield f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
+    if summary.judged_severally:
+        yield "Several verdicts: the grade is the commonest, ties to the lower; weighted is their mean."
+    if summary.tried_again:
+        yield f"{counted(summary.tried_again, 'failure')} tried again."
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
-    yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
-    yield from summary.particulars.notes
+    if not summary.controls.reason:
+        yield from particulars.control_notes()
+    yield from particulars.notes
 
 
 def _controls(summary: Summary) -> Iterable[str]:
@@ -117,10 +130,7 @@ def _several(summary: Summary) -> Iterator[str]:
     several, unanimous = summary.judged_again
     if not summary.judged_severally:
         return
-    yield (
-        f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous; "
-        "grade: the commonest, ties to the lower; weighted: their mean."
-    )
+    yield f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous."
     if summary.awaited:
         yield f"{counted(summary.awaited, 'further verdict')} that --judge-epochs asked for are still to come."
     if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):

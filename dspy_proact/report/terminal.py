@@ -8,6 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from dspy_proact.html_table import html_table
 from dspy_proact.plain_text import printable
 
 _PLAIN_HEAD = Box(str(SIMPLE_HEAD).replace("─", "-"), ascii=True)
@@ -31,6 +32,11 @@ class Table:
         for number, part in enumerate(self._parts(options.max_width)):
             yield from [Text("")] if number else []
             yield self._part(part, box)
+
+    def html(self, above: Iterable[str] = ()) -> str:
+        """The whole table for a notebook, below lines of text."""
+        sections = [[[each.plain for each in row] for row in section] for section in self._sections]
+        return html_table([heading.plain for heading in self._headings], *sections, above=above)
 
     def _parts(self, room: int) -> Iterator[list[int]]:
         """The columns of each part, by their places: the names, and as many others as there is room for."""

@@ -3,8 +3,10 @@
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
 from dspy_proact.runs.consensus import consensus
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
-from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, latest
-from dspy_proact.runs.interrupt import orderly_interrupt
+from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of, latest
+from dspy_proact.runs.glance import Glance, Sought, State, differing_epochs
+from dspy_proact.runs.index import RunIndex
+from dspy_proact.runs.interrupt import orderly_interrupt, signals_heard
 from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
@@ -24,6 +26,7 @@ __all__ = [
     "Event",
     "ExpectedCall",
     "Failure",
+    "Glance",
     "GradeRecord",
     "Grading",
     "Identity",
@@ -34,16 +37,22 @@ __all__ = [
     "Observer",
     "RoleIdentity",
     "RunFolder",
+    "RunIndex",
     "RunWriter",
     "Runner",
     "Scope",
     "Scored",
     "Settings",
+    "Sought",
     "StageKey",
+    "State",
     "Work",
     "attempted",
     "consensus",
+    "controls_of",
+    "differing_epochs",
     "latest",
     "orderly_interrupt",
     "select_cases",
+    "signals_heard",
 ]

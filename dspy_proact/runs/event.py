@@ -1,5 +1,6 @@
 """One line of a run's record: a stage of a case that ended, with a result or with the reason why there is none."""
 
+import json
 from typing import Any, Literal
 
 from pydantic import Field, FiniteFloat
@@ -60,3 +61,10 @@ class Event(Frozen):
     """Every call of the stage, failed attempts included."""
     time: float
     """Seconds since the epoch at its end."""
+
+    @property
+    def text(self) -> str | None:
+        """The answer as a text: its own, or all of it as JSON; None where there is none, or nothing in it."""
+        if not self.answer:
+            return None
+        return self.answer["text"] if "text" in self.answer else json.dumps(self.answer, sort_keys=True)

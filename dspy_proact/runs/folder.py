@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
+from dspy_proact.html_table import html_table
 from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_log
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.event import Event, StageKey
@@ -42,6 +43,25 @@ class RunFolder:
         self._claim = Claim(self.path, RUN_CLAIM, Manifest, "run")
         self._cases, self._events = self.path / "cases.jsonl", self.path / "events.jsonl"
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.path)!r})"
+
+    def _repr_html_(self) -> str:
+        try:
+            manifest = self.manifest()
+        except RunError as error:
+            return html_table((), [("run", str(self.path)), ("cannot be read", str(error))])
+        identity, nouns = manifest.identity, manifest.nouns
+        rows = [
+            ("run", str(self.path)),
+            ("benchmark", f"{identity.benchmark}, {manifest.corpus.cases:,} {nouns.cases} of {manifest.corpus.name}"),
+            ("model", identity.assistant.name),
+            *(("judge", judge.name) for judge in identity.judges),
+            ("begun", manifest.created),
+            *([("embedded stand-in", "measures no real model")] if manifest.embedded else []),
+        ]
+        return html_table((), rows)
+
     @property
     def exists(self) -> bool:
         """Whether a run was begun here."""
@@ -68,9 +88,9 @@ class RunFolder:
             RunError: There is no run, or a line is damaged, was changed after it was written, or is of no stratum.
         """
         manifest = self.manifest()
-        strata = {*manifest.strata, *([CONTROL] if manifest.control_labels or manifest.controls else [])}
+        strata = {*manifest.strata, *controls_of(manifest)}
         marked = False
-        for number, case in enumerate(read_log(self._cases, CaseRecord), start=1):
+        for number, case in self._case_lines():
             line, marked = f"{self._cases}, line {number}", marked or case.mark is not None
             if marked and case.mark != case.marked(manifest.identity.corpus).mark:
                 raise RunError(f"{line}: was changed after the run wrote it; put back what stood there")
@@ -94,6 +114,10 @@ class RunFolder:
     def events(self) -> Iterator[Event]:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, Event)
+
+    def _case_lines(self) -> Iterator[tuple[int, CaseRecord]]:
+        """The lines of the cases, with their numbers."""
+        return enumerate(read_log(self._cases, CaseRecord), start=1)
 
 
 class RunWriter(RunFolder):
@@ -155,6 +179,11 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
     most = {name: max(getattr(before, name), getattr(now, name)) for name in ("epochs", "judge_epochs")}
     asked = {"controls": before.controls or now.controls, "control_labels": now.control_labels}
     return before.model_copy(update=most | asked)
+
+
+def controls_of(manifest: Manifest) -> list[str]:
+    """The stratum of control cases, where a run can have some."""
+    return [CONTROL] if manifest.control_labels or manifest.controls else []
 
 
 def latest(events: Iterable[Event]) -> dict[StageKey, Event]:

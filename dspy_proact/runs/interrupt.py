@@ -1,50 +1,109 @@
-"""Ctrl-C in order: the first one lets what is in flight end, the second drops it."""
+"""Ctrl-C in order: the first one lets what is in flight end, the second drops it.
+
+Only the main thread is given signals. A run in another one hears them while the main one waits for it.
+"""
 
 import asyncio
 import signal
+from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Any
 
 from dspy_proact.errors import Interrupted
 from dspy_proact.switch import Switch
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_listeners: list[Callable[[], None]] = []
+"""Called at each signal; of all threads."""
+_hearing: Counter[asyncio.AbstractEventLoop | None] = Counter()
+_before: dict[asyncio.AbstractEventLoop | None, dict[int, Any]] = {}
+"""Handlers to be put back, by the loop that hears in place of them."""
 
 
 @contextmanager
 def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator[None]:
     """Inside, the first SIGINT or SIGTERM pulls the switch and the second cancels the task that entered.
 
-    Elsewhere than in the main thread signals are left alone.
+    Where neither this is the main thread nor the main one is in `signals_heard`, signals are left alone.
 
     Args:
         switch: Of the run that is going on.
-        on_first: Called at the first signal, to tell the person.
+        on_first: Called at the first signal, in the loop that entered, to tell the person.
+
+    Raises:
+        Interrupted: The second signal came.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     assert task is not None, "entered from a coroutine"
 
-    came = False
+    came = dropped = False
 
     def interrupted() -> None:
-        nonlocal came
+        nonlocal came, dropped
         if came:
+            dropped = True
             task.cancel()
         else:
             came = True
             switch.pull(Interrupted("interrupted"))
             on_first()
 
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    def listener() -> None:
+        loop.call_soon_threadsafe(interrupted)
+
+    _listeners.append(listener)
     try:
-        for number in _SIGNALS:
-            loop.add_signal_handler(number, interrupted)
+        with signals_heard(loop):
+            yield
+    except asyncio.CancelledError:
+        if not dropped or task.uncancel():
+            raise
+        raise Interrupted("interrupted twice: what was in flight is dropped") from None
+    finally:
+        _listeners.remove(listener)
+
+
+@contextmanager
+def signals_heard(
+    loop: asyncio.AbstractEventLoop | None = None, unheard: Callable[[], None] = lambda: None
+) -> Generator[None]:
+    """Inside, SIGINT and SIGTERM reach every `orderly_interrupt`; in another thread than the main one nothing is done.
+
+    Args:
+        loop: Of the main thread, which may be in this several times at once; None where the main thread only waits.
+        unheard: Called, between any two steps of the main thread where there is no loop, at a signal that nobody
+            listens for.
+    """
+    try:
+        if not _hearing[loop]:
+            _before[loop] = {number: _heard(number, loop, unheard) for number in _SIGNALS}
     except (ValueError, RuntimeError, NotImplementedError):  # not the main thread, or no signals on this system
         yield
         return
+    _hearing[loop] += 1
     try:
         yield
     finally:
-        for number, handler in before.items():
-            loop.remove_signal_handler(number)
-            signal.signal(number, handler)
+        _hearing[loop] -= 1
+        if not _hearing[loop]:
+            del _hearing[loop]
+            for number, handler in _before.pop(loop).items():
+                if loop is not None:
+                    loop.remove_signal_handler(number)
+                signal.signal(number, handler)
+
+
+def _heard(number: int, loop: asyncio.AbstractEventLoop | None, unheard: Callable[[], None]) -> Any:
+    """Have a signal told to the listeners; the handler of before."""
+    before = signal.getsignal(number)
+    if loop is None:
+        signal.signal(number, lambda _number, _frame: _tell(unheard))
+    else:
+        loop.add_signal_handler(number, _tell, unheard)  # which wakes the loop, whatever thread is given the signal
+    return before
+
+
+def _tell(unheard: Callable[[], None]) -> None:
+    for listener in tuple(_listeners) or (unheard,):
+        listener()

@@ -3,6 +3,8 @@
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
+from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
+from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
 from dspy_proact.stats.claim import Improvement, Improvements, improvement
 from dspy_proact.stats.classification import (
     Classification,
@@ -39,6 +41,8 @@ from dspy_proact.stats.tally import cross_tables, tally
 from dspy_proact.stats.units import jackknife
 
 __all__ = [
+    "CLAIM_GROUPS",
+    "CLAIM_LABELS",
     "Advantage",
     "AlphaMetric",
     "AltTest",

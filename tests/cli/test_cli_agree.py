@@ -239,7 +239,7 @@ def test_a_dry_run_prices_the_rated_items_and_makes_no_call(proact, server, own,
 
 
 def test_the_judge_grades_what_was_rated_and_where_it_parts_from_people_is_listed_farthest_first(proact, server, own):
-    status, out, err = proact(*own)
+    status, out, err = proact(*own, "--explain")
     assert (status, len(server.sent), server.of("assistant")) == (0, 3, [])
     assert "mine.jsonl: 5 ratings of 3 items by 2 raters" in out
     assert "judge: hosted_vllm/j" in out

@@ -31,7 +31,7 @@ def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
     status, out, err = proact("compare", "a", "a")
     assert status == 0
     assert "changed: nothing that is recorded" in out
-    assert "No difference shown in any phase." in out
+    assert out.startswith("b scores as a does on each of 24 triggers that both have scored.\n")
     assert "Next: dspy-proact compare a a --json" in err
     document = json.loads(proact("compare", "a", "a", "--json")[1])
     rows = [*document["phases"].values(), *document["overall"].values()]
@@ -43,7 +43,10 @@ def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
 def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two, order, sign):
     status, out, _ = proact("compare", *order)
     assert status == 0
-    assert f"Shown at 5 %, adjusted: EMERGENT {'up' if sign > 0 else 'down'}." in out
+    first, second = ("openai/j", "openai/k")[::sign]
+    higher = "higher" if sign > 0 else "lower"
+    said = f"b (judged by {second}) scores {higher} than a (judged by {first}) on EMERGENT ({100 * sign:+}.0 points, "
+    assert " ".join(out.split()).startswith(said)
     document = json.loads(proact("compare", *order, "--json")[1])
     differences = {phase: row["weighted"]["value"] for phase, row in document["phases"].items()}
     assert differences == {"EMERGENT": sign, "CRITICAL": 0, "RECOVERY": 0}
@@ -56,7 +59,7 @@ def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two
 def test_the_judges_of_the_same_responses_are_compared(proact, two):
     _, out, _ = proact("compare", "a", "b")
     text = " ".join(out.split())
-    assert "The responses are the same, so what differs is the judging:" in text
+    assert "; the responses are the same, so what differs is the judging. " in text
     assert "openai/j and openai/k on 24 responses: same grade 66.7" in text  # 16 of 24
     assert "flips from the first to the second: FAIL -> PASS 8." in text
 
@@ -203,7 +206,7 @@ def test_system_prompts_that_differ_are_shown(proact, tmp_path):
     prompted(tmp_path / "a", "Notice what was said in passing.")
     prompted(tmp_path / "b", "Wait until they are done.\nThen offer one thing.")
     prompted(tmp_path / "c", None)
-    _, out, _ = proact("compare", "a", "b")
+    _, out, _ = proact("compare", "a", "b", "--explain")
     lines = out.splitlines()
     place = lines.index("system prompt of a:")
     assert lines[place + 1 : place + 5] == [
@@ -212,8 +215,8 @@ def test_system_prompts_that_differ_are_shown(proact, tmp_path):
         "  Wait until they are done.",
         "  Then offer one thing.",
     ]
-    assert "system prompt of b: none" in proact("compare", "a", "c")[1]
-    assert "system prompt" not in proact("compare", "a", "a")[1]
+    assert "system prompt of b: none" in proact("compare", "a", "c", "--explain")[1]
+    assert "system prompt" not in proact("compare", "a", "a", "--explain")[1]
     document = json.loads(proact("compare", "a", "c", "--json")[1])
     assert [document[side]["system_prompt"] for side in "ab"] == ["Notice what was said in passing.", None]
 
@@ -222,12 +225,12 @@ def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it
     lines = [f"Rule {number}." for number in range(200)]
     prompted(tmp_path / "a", "\n".join(lines))
     prompted(tmp_path / "b", "\n".join([*lines[:100], "\x1b[31mAnother.", *lines[101:]]))
-    _, out, _ = proact("compare", "a", "b")
+    _, out, _ = proact("compare", "a", "b", "--explain")
     shown = out[out.index("--- system prompt of a") :]
     assert "-Rule 100.\n+\\x1b[31mAnother.\n Rule 101.\n" in shown
     assert "Rule 50." not in out
     prompted(tmp_path / "c", "\n".join(f"Other {line}" for line in lines))
-    assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c")[1]
+    assert "... 140 further lines; --json has all of them" in proact("compare", "a", "c", "--explain")[1]
 
 
 def test_what_a_pattern_took_for_runs_is_named(proact, two, tmp_path):

@@ -58,9 +58,8 @@ def calls(server):
 
 def test_a_person_reads_the_rate_with_denominator_interval_rule_and_the_authors_reference(proact, server):
     server.script_roles(judge=passing)
-    status, out, _ = proact(*against(server, "--controls"))
-    assert status == 0
-    text = said(out)
+    assert proact(*against(server, "--controls", "--out", "run"))[0] == 0
+    text = said(proact("report", "run", "--explain")[1])
     # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
     assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns (all grades equal; too few scenarios" in text
     assert "every quote of 3 of 3 verdicts with an offer stands. In no score above." in text

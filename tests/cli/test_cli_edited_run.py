@@ -87,6 +87,27 @@ def test_a_grade_that_the_run_does_not_know_is_a_sentence(proact, run, command):
     assert "run: a verdict on 'd0__t2' has the label 'SUPERB', which is none of it" in err
 
 
+@pytest.mark.parametrize("command", [each for name, each in READERS.items() if name != "rejudge"])
+@pytest.mark.parametrize("damage", [{}, {"reasoning": 1}, {"evidence": "none"}], ids=repr)
+def test_a_verdict_of_another_form_is_a_sentence(proact, run, command, damage):
+    def damaged(event):
+        event["grade"]["detail"] = damage and event["grade"]["detail"] | damage
+
+    edited(run, damaged, "events.jsonl", marked=False)
+    status, out, err = proact(*command)
+    assert (status, out) == (2, "")
+    assert "run: a verdict on 'd0__t2' is damaged: field '" in err
+
+
+@pytest.mark.parametrize("tokens", [-1, 10**30])
+def test_a_count_of_tokens_that_no_call_has_is_named_by_its_line(proact, run, tokens):
+    spent = {"role": "assistant", "started": 1.0, "latency": 0.1, "prompt_tokens": tokens}
+    edited(run, lambda event: event.update(calls=[spent]), "events.jsonl", marked=False)
+    status, out, err = proact("report", "run")
+    assert (status, out) == (2, "")
+    assert "events.jsonl, line 2: field 'calls.0.prompt_tokens'" in err
+
+
 def test_a_view_that_nobody_can_read_is_a_sentence_where_lines_have_no_marks(proact, run):
     edited(run, lambda case: case["view"].pop("rubric"), marked=False)
     status, out, err = proact(*READERS["rejudge"])

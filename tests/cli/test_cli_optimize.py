@@ -59,11 +59,12 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     assert status == 0
     assert "judge embedded tuned to sample: labeled, 20 trials, at most 1 demos, 2 folds, seed 0, 1 vote" in text
     assert "embedded stand-in" in text
-    assert "improvement shown" in text
-    assert "compiled on all items and has no score of its own" in text
+    assert "No improvement shown (" in text
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"
+    explained = " ".join(proact("optimize", "show", file, "--explain")[1].split())
+    assert "compiled on all items and has no score of its own" in explained
     assert f"The program is in {file}. Next: dspy-proact eval --model embedded --corpus sample " in err
     assert err.endswith(f"--judge embedded --judge-program {file}\n")
 
@@ -73,7 +74,8 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimi
     status, out, err = optimize("--json", optimizer=optimizer)
     assert status == 0
     document = json.loads(out)
-    assert next(iter(document)) == "cost_per_verdict"
+    assert list(document)[:2] == ["headline", "cost_per_verdict"]
+    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
     usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
     assert cost == {name: number / 1000 for name, number in usage.items()}
     assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
@@ -107,6 +109,16 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     assert optimize(*at(server), out="other")[0] == 0
     assert len(server.sent) == 2 * calls
     assert lasting(Path("out", "judge.json")) == lasting(Path("other", "judge.json"))
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa", "miprov2"])
+def test_a_proposer_that_says_nothing_usable_is_told(optimize, server, optimizer):
+    server.script = lambda sent: Answer("  ") if sent.role == "proposer" else models(sent)
+    status, _, err = optimize(*at(server), optimizer=optimizer)
+    assert status == 0
+    assert "No instruction but the start's was compared" in err
+    server.script = models
+    assert "No instruction" not in optimize(*at(server), out="other", optimizer="search")[2]
 
 
 def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
@@ -191,11 +203,13 @@ def test_a_proposers_endpoint_without_a_proposer_is_refused(optimize, server):
 
 def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
     _, printed, _ = optimize()
-    assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed)
+    here, there = "--explain", "dspy-proact optimize show FILE --explain"
+    assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed.replace(there, here))
     status, out, _ = proact("optimize", "show", "out/judge.json", "--json")
     assert status == 0
     document = json.loads(out)
-    assert next(iter(document)) == "cost_per_verdict"
+    assert list(document)[:2] == ["headline", "cost_per_verdict"]
+    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
     usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
     assert cost == {name: number / 1000 for name, number in usage.items()}
     assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]

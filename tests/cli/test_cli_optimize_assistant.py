@@ -21,9 +21,10 @@ from child import Child, command_line
 from server import Answer, error, healthy
 from tuning import lasting
 
+from dspy_proact.cli.views.card_headline import card_headline
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.programs import read_assistant, write_artefact
+from dspy_proact.programs import AssistantCard, read_assistant, write_artefact
 from dspy_proact.types import Phase
 
 SMALL = ["--trials", 2, "--max-demos", 1, "--folds", 2]
@@ -59,14 +60,15 @@ def printed(card):
     before, after = (one(card[f"usage_{when}"]) for when in ("before", "after"))
     tokens = [each["prompt_tokens"] + each["completion_tokens"] for each in (before, after)]
     times = pytest.approx(tokens[1] / tokens[0])
-    return {"cost_per_response": {"before": before, "after": after, "times_the_tokens": times}, **card}
+    cost = {"before": before, "after": after, "times_the_tokens": times}
+    return {"headline": card_headline(AssistantCard.model_validate(card)), "cost_per_response": cost, **card}
 
 
 # From one end to the other
 
 
 @pytest.mark.parametrize("optimizer", ASSISTANT_OPTIMIZERS)
-def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(optimize, optimizer):
+def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(optimize, proact, optimizer):
     status, out, err = optimize("--trials", 3, optimizer=optimizer)
     text, card = said(out), card_of()
     assert status == 0
@@ -90,9 +92,10 @@ def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(opt
     length = card["length"]
     means = "{:.0f} {:.0f} x {:.2f}".format(*(length[part]["value"] for part in ("before", "after", "difference")))
     assert lines["words"].startswith(f"words 8 {means}")
-    assert said(CONTROL_RULE) in text
-    assert "8 triggers and 4 control turns in 4 scenarios, 2 folds" in text
-    assert "improvement shown in RECOVERY" in text
+    assert "No improvement could have been shown in RECOVERY: 4 triggers are too few for a claim" in text
+    explained = said(proact("optimize", "show", "out/assistant.json", "--explain")[1])
+    assert said(CONTROL_RULE) in explained
+    assert "8 triggers and 4 control turns in 4 scenarios, 2 folds" in explained
     assert (
         "The program is in out/assistant.json. Next: dspy-proact eval --model embedded --judge embedded "
         "--corpus corpus.jsonl --program out/assistant.json\n" in err
@@ -140,22 +143,26 @@ def test_the_same_command_again_makes_no_call_and_ends_in_the_same(optimize):
     assert lasting(Path("out", "assistant.json")) == kept
 
 
-def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, server):
+def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, server):
     server.script = obedient(PUSHY)
     status, out, _ = optimize(*command_at(server), "--trials", 4)
     assert status == 0
-    assert "it cost unwanted offers +100 points, responses 4.50 times as long." in said(out)
+    assert (
+        "; beside it, beyond the usual margins: unwanted offers +100 points and responses 4.50 times as long."
+        in said(out)
+    )
     status, out, _ = optimize(
         *command_at(server), "--trials", 4, "--guard", "offers", "--guard", "length=9", out="kept"
     )
     assert status == 0
-    assert "nothing beyond the usual margins was paid for it." in said(out)
+    assert "; nothing beside it beyond the usual margins." in said(out)
+    _, out, _ = proact("optimize", "show", "kept/assistant.json", "--explain")
     assert "guards, against the start on the training folds: offers 0.05, length 9." in said(out)
     assert "100 % 100 % breaks offers" in said(out)
     assert "0 % 0 % chosen" in said(out)
 
 
-def test_without_control_turns_it_is_said_and_no_number_given(optimize, tmp_path):
+def test_without_control_turns_it_is_said_and_no_number_given(optimize, proact, tmp_path):
     few = on_disk(tmp_path, triggers={1: Phase.EMERGENT, 2: Phase.RECOVERY}, turns=2)
     status, out, err = optimize(*few, "--guard", "offers")
     assert (status, out) == (2, "")
@@ -166,7 +173,7 @@ def test_without_control_turns_it_is_said_and_no_number_given(optimize, tmp_path
     (line,) = [said(line) for line in out.splitlines() if line.startswith("unwanted offers ")]
     assert not any(character.isdigit() and character != "0" for character in line)
     assert "%" not in line
-    assert CONTROL_RULE not in said(out)
+    assert CONTROL_RULE not in said(proact("optimize", "show", "out/assistant.json", "--explain")[1])
     assert card_of()["offers"]["before"]["value"] is None
     assert Path("out", "assistant.json").exists()
 
@@ -184,11 +191,12 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     assert server.of("report") == []
 
 
-def test_two_judges_are_no_cause_for_a_warning(optimize, server):
+def test_two_judges_are_no_cause_for_a_warning(optimize, proact, server):
     server.script = models
     status, out, err = optimize(*command_at(server))
     assert status == 0
     assert "warn" not in err + out
+    _, out, _ = proact("optimize", "show", "out/assistant.json", "--explain")
     assert "Tuned by openai/tuner, reported by openai/reporter, prompts by openai/writer." in said(out)
 
 
@@ -379,7 +387,8 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
 
 def test_show_prints_the_card_as_the_compile_did(optimize, proact):
     _, card, _ = optimize()
-    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, card)
+    here, there = "--explain", "dspy-proact optimize show FILE --explain"
+    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, card.replace(there, here))
     status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
     assert status == 0
     assert json.loads(out) == printed(card_of())
@@ -438,7 +447,7 @@ def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact
     assert f"a response takes {each} before, {each} after, 1.0 times as many tokens." in head
     document = json.loads(proact("optimize", "show", "out/assistant.json", "--json")[1])
     one = {"prompt_tokens": 11, "completion_tokens": 7, "usd": pytest.approx(25e-6)}
-    assert next(iter(document.items())) == ("cost_per_response", {"before": one, "after": one, "times_the_tokens": 1})
+    assert document["cost_per_response"] == {"before": one, "after": one, "times_the_tokens": 1}
 
 
 def test_guards_and_their_margins_are_told_in_help(proact):
@@ -505,6 +514,6 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     status, out, _ = optimize(*command_at(server))
     assert status == 3  # as of an evaluation with turns that were not scored
     assert "12 turns left out for want of a verdict that could be read." in said(out)
-    assert "no improvement shown in RECOVERY" in said(out)
+    assert "No improvement could have been shown in RECOVERY: nothing could be graded." in said(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}

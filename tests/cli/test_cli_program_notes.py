@@ -56,6 +56,14 @@ def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
     assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
 
 
+def test_try_says_the_same_of_the_program_on_trial(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", assistants.artefact(shown=False))
+    status, _, err = proact("try", "--program", "assistant.json")
+    assert status == 0
+    assert f"--program: {NOTHING}" in err
+    assert "--program: it was made for openai/student; what its card shows is not known of embedded." in err
+
+
 def test_of_a_plain_prompt_nothing_is_said(proact, tmp_path):
     _, _, err = proact("eval", "--limit", 1, "--system-prompt", "Be kind.", "--dry-run")
     assert "card" not in err

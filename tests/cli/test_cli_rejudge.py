@@ -56,7 +56,7 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     status, out, err = proact("rejudge", "parent", *by(server))
     text = " ".join(out.split())
     assert status == 0
-    assert "proactbench: openai/m judged by hosted_vllm/second" in text
+    assert "of 3 triggers of proactbench, judged by hosted_vllm/second." in text
     assert "3/3" in text
     assert "assistant: 0 calls" in text
     assert "openai/j and hosted_vllm/second on 3 responses: same grade 33.3" in text
@@ -163,8 +163,8 @@ def test_what_was_made_with_the_stand_in_is_judged_by_it_where_no_judge_is_named
     run_of(tmp_path / "parent", [(trigger(), "PASS")], "embedded", model="embedded", embedded=True)
     status, out, _ = proact("rejudge", "parent", "--out", "child")
     assert status == 0
-    assert "proactbench: embedded judged by embedded" in out
-    assert "embedded stand-in" in out
+    assert out.startswith("The embedded stand-in measures nothing about any model: embedded passed ")
+    assert ", judged by embedded. " in " ".join(out.split())
 
 
 def test_real_responses_are_judged_by_the_papers_judge_whose_key_is_asked_for(proact, run, tmp_path):
@@ -231,7 +231,8 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     assert f"dspy-proact rejudge {file} --corpus" in err
     status, out, err = proact("rejudge", file, "--corpus", of, "--judge", "embedded", "--out", "child")
     assert status == 0
-    assert "vendor/model-1 judged by embedded" in out
+    assert ": vendor/model-1 passed " in " ".join(out.split())
+    assert ", judged by embedded. " in " ".join(out.split())
     assert "a judge that the file does not name and embedded on 2 responses" in " ".join(out.split())
     assert f"dspy-proact compare {file} child" in err
     status, out, _ = proact("compare", file, "child", "--json")
@@ -246,7 +247,7 @@ def test_a_file_on_the_sample_needs_no_corpus_to_be_named(proact, tmp_path):
     status, out, _ = proact("rejudge", "exports/run.jsonl", "--out", "child")
     assert status == 3  # the sample's other triggers are not in the file
     assert "response: absent 46" in out  # of 49
-    assert "embedded judged by embedded" in out
+    assert ", judged by embedded. " in " ".join(out.split())
     assert Path(RunFolder("child").manifest().corpus.name).name in ("sample", sample_path().name)
 
 

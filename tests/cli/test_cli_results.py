@@ -40,7 +40,7 @@ def test_scores_and_faults_are_printed_with_the_next_step(proact, tmp_path):
     text = " ".join(out.split())
     assert status == 0
     for said in (
-        "proactbench: vendor/model-1 judged by a judge that the file does not name",
+        "(2 unscored), judged by a judge that the file does not name. ",
         "3/5",
         "unscored 2: empty_response 1, no_response 1. Strict scores count them 0.",
         "dropped triggers: cannot be known (name the corpus that it answers with --corpus).",

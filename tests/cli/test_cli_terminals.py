@@ -1,6 +1,7 @@
 """Every command that prints numbers, on a narrow terminal and on one that has few characters."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -9,13 +10,19 @@ from tuning import artefact
 
 from dspy_proact.programs import write_artefact
 
+FEW = ("--folds", "2", "--trials", "1", "--max-demos", "1")
+"""Of a compile, which is done once and then read from its record."""
 COMMANDS = {
     "report": ("report", "run", "--by", "life_domain"),
     "compare": ("compare", "run", "run"),
     "leaderboard": ("leaderboard", "run"),
     "agree": ("agree",),
     "show": ("optimize", "show", "judge.json"),
+    "card": ("optimize", "judge", "--optimizer", "labeled", *FEW, "--out", "compiled"),
 }
+MORE = "What these numbers rest on"
+"""Begins the line that says how to read what a report leaves out."""
+EXPLAINED = {name: command for name, command in COMMANDS.items() if name != "card"}
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +31,7 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("terminals")
     write_artefact(folder / "judge.json", artefact())
     assert told(folder, "eval", "--out", "run").returncode == 0
+    assert told(folder, *COMMANDS["card"]).returncode == 0
     return folder
 
 
@@ -55,3 +63,39 @@ def test_at_sixty_columns_nothing_is_cut_and_every_heading_is_there(folder, comm
     headings = [above for above, below in zip(wide.splitlines(), wide.splitlines()[1:], strict=False) if "───" in below]
     assert headings
     assert {word for line in headings for word in line.split()} <= set(narrow.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
+def test_a_report_fits_eighty_columns_begins_with_a_sentence_and_says_how_to_read_more(folder, command):
+    out = told(folder, *command).stdout.decode()
+    assert max(map(len, out.splitlines())) <= 80
+    above, rule, _ = out.partition("───")
+    assert rule
+    assert ". " in " ".join(above.split())
+    assert MORE not in above
+    assert MORE in " ".join(out.splitlines()[-2:])
+
+
+@pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
+def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(folder, command):
+    short, whole = (told(folder, *command, *more, COLUMNS="60").stdout.decode() for more in ([], ["--explain"]))
+    left_out = short.rpartition(MORE)[0]
+    assert whole.startswith(left_out)
+    assert len(whole) > len(left_out)
+    assert MORE not in whole
+    assert max(map(len, whole.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
+def test_without_colour_nothing_is_lost(folder, command):
+    plain, coloured = (told(folder, *command, **{name: "1"}).stdout.decode() for name in ("NO_COLOR", "FORCE_COLOR"))
+    assert "\x1b" not in plain
+    assert "\x1b" in coloured
+    assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
+
+
+def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
+    done = told(folder, *COMMANDS["card"], FORCE_COLOR="1")
+    assert done.returncode == 0
+    assert b"so far" in done.stderr
+    assert b"closed file" not in done.stderr

@@ -266,6 +266,31 @@ def test_a_quote_that_is_too_short_is_said_so_and_not_that_it_is_missing(proact,
     assert len(server.of("judge")) == 4
 
 
+def test_the_whole_has_the_earlier_turns_and_the_rubric(proact, server):
+    asked = against(server, "--trigger", "d0__t5", "--whole")
+    first, criteria = row()["turn_records"][0], row()["trigger_points"][-1]["evaluation_rubric"]["pass_criteria"]
+    _, out, _ = proact(*asked)
+    assert out.index(first["user_message"]) < out.index(first["assistant_response"]) < out.index("\nrubric\nPASS\n")
+    assert out.index(criteria) < out.index("with the prompt")
+    (pair,) = json.loads(proact(*asked, "--json")[1])
+    assert [section["title"] for section in pair["sections"]] == ["conversation", "rubric"]
+    assert pair["sections"][0]["items"][0] == {"speaker": "user", "text": first["user_message"]}
+    assert criteria not in proact(*against(server, "--trigger", "d0__t5"))[1]
+
+
+def test_the_whole_of_a_conversation_of_ones_own_has_no_rubric(proact):
+    talk(
+        [
+            {"role": "user", "content": "Hello."},
+            {"role": "assistant", "content": "Hi."},
+            {"role": "user", "content": "Bye."},
+        ]
+    )
+    out = proact("try", "--conversation", "talk.txt", "--whole")[1]
+    assert "conversation\nuser\n  Hello.\nassistant\n  Hi.\nuser\n  Bye.\n" in out
+    assert "rubric" not in out
+
+
 def test_json_of_the_bare_model_has_nothing_with(proact):
     _, out, err = proact("try", "--json")
     assert [pair["with"] for pair in json.loads(out)] == [None] * 3

@@ -242,7 +242,14 @@ def test_a_broken_body_is_tried_again(server, name, backend, way, broken):
     assert isinstance(ask(assistant(server, name, gate(backend, retries=0)), way).error, ProviderError)
 
 
-NO_COUNTS = ["none", ["none"], 11, {"prompt_tokens": 11.5, "completion_tokens": 4}, {"prompt_tokens": {"all": 1}}]
+NO_COUNTS = [
+    {"prompt_tokens": 10**30, "completion_tokens": 4},
+    "none",
+    ["none"],
+    11,
+    {"prompt_tokens": 11.5, "completion_tokens": 4},
+    {"prompt_tokens": {"all": 1}},
+]
 COUNTS = [
     {"prompt_tokens": "11", "completion_tokens": 4},
     {"prompt_tokens": 11.0, "completion_tokens": "4", "prompt_tokens_details": "none"},

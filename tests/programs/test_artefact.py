@@ -5,6 +5,7 @@ import os
 import pickle
 from typing import Any
 
+import assistants
 import dspy
 import pytest
 from tuning import artefact, study
@@ -18,6 +19,7 @@ from dspy_proact.programs import (
     GradeResponse,
     Judge,
     compiled_judge,
+    load_judge,
     predictor_state,
     read_artefact,
     signature_hash,
@@ -77,6 +79,20 @@ def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path)
     for item in items:
         assert again.messages(item.view, item.response) == judge.messages(item.view, item.response)
     assert again.fingerprint() == judge.fingerprint() != Judge(ask_quote_again=False).fingerprint()
+
+
+def test_a_judge_is_loaded_by_the_path_of_its_file(tmp_path):
+    made = artefact(demos=2)
+    write_artefact(tmp_path / "judge.json", made)
+    loaded = load_judge(str(tmp_path / "judge.json"))
+    assert loaded.fingerprint() == compiled_judge(made).fingerprint()
+    assert (loaded.name, loaded.demos) == (f"compiled:{made.digest[:12]}", 2)
+
+
+def test_an_assistant_is_not_loaded_as_a_judge(tmp_path):
+    write_artefact(tmp_path / "assistant.json", assistants.artefact())
+    with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
+        load_judge(tmp_path / "assistant.json")
 
 
 def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_card():

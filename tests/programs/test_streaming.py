@@ -9,6 +9,7 @@ from server import Answer, error
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models.blocking import wait_for
 from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
@@ -21,6 +22,9 @@ ROUTES = pytest.mark.parametrize(
 ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
 ASKED = {"history": [], "user_message": "When does the ferry leave?"}
 WHOLE = " The last  boat\n\nleaves at five. \n"
+
+PATIENCE = 60.0
+"""Seconds after which a stream that hangs fails its test."""
 
 
 def opened(server, name="hosted_vllm/any", backend="auto"):
@@ -262,3 +266,49 @@ def test_a_program_whose_model_cannot_stream_gives_its_response_in_one_piece():
             return dspy.Prediction(response=f"You said: {user_message}")
 
     assert pieces(dspy.LM("openai/any"), Echo()) == ["You said: When does the ferry leave?"]
+
+
+# Without awaiting
+
+
+@pytest.mark.parametrize("running", [False, True], ids=["no loop", "a loop is running"])
+def test_a_plain_for_reads_a_stream_piece_by_piece(server, running):
+    server.script = lambda sent: Answer(WHOLE)
+    model = opened(server)
+
+    def read():
+        with dspy.context(lm=model.lm):
+            return list(Assistant().stream(**ASKED))
+
+    async def cell():
+        return read()
+
+    try:
+        came = asyncio.run(cell()) if running else read()
+    finally:
+        wait_for(model.aclose())
+    assert len(came) > 1
+    assert "".join(came) == WHOLE
+
+
+def test_a_plain_reader_that_is_closed_hangs_up(server):
+    server.script = lambda sent: Answer(WHOLE, pieces=("Label the boxes",), broken="silent")
+    model = opened(server)
+    try:
+        with dspy.context(lm=model.lm):
+            reading = iter(Assistant().stream(**ASKED))
+            assert next(reading) == "Label the boxes"
+            reading.close()
+        assert server.hung_up.wait(PATIENCE)
+    finally:
+        wait_for(model.aclose())
+
+
+def test_a_plain_for_raises_what_the_program_raises(server):
+    server.script = lambda sent: Answer("")
+    model = opened(server)
+    try:
+        with dspy.context(lm=model.lm), pytest.raises(ContentError, match="empty"):
+            list(Assistant().stream(**ASKED))
+    finally:
+        wait_for(model.aclose())

@@ -21,7 +21,7 @@ from toy import written as riddles
 from dspy_proact.corpus import read_results
 from dspy_proact.errors import UsageError
 from dspy_proact.report import (
-    STAND_IN,
+    MEASURES_NOTHING,
     Comparison,
     GivenVerdict,
     Outcome,
@@ -82,7 +82,7 @@ def summary(*outcomes: Outcome, **changes: Any) -> Summary:
 
 def printed(comparison: Comparison, width: int = 80, **options: Any) -> str:
     file = io.StringIO()
-    print_comparison(comparison, Console(file=file, width=width, **options))
+    print_comparison(comparison, Console(file=file, width=width, **options), explain=True)
     return file.getvalue()
 
 
@@ -218,7 +218,9 @@ def test_a_run_that_is_better_everywhere_is_above_zero_with_an_exact_p(tmp_path)
         assert row["p_holm"] == {"weighted": 6 / 256, "pass_rate": 6 / 256}
         assert row["passes"] == {"both": 0, "only_a": 0, "only_b": 8, "neither": 0}
         assert (row["a"]["value"], row["b"]["value"], row["pairs"]) == (0.0, 1.0, 8)
-    assert "Shown at 5 %, adjusted: EMERGENT up, CRITICAL up, RECOVERY up." in told(comparison)
+    shown = " and ".join(["EMERGENT ({0}), CRITICAL ({0})", "RECOVERY ({0})"])
+    said = shown.format("+100.0 points, no interval: all scenarios shift alike")
+    assert told(comparison).startswith(f"b is better than a on {said}.")
 
 
 def test_a_run_that_is_worse_in_one_phase_is_shown_down_in_it_alone(tmp_path):
@@ -230,7 +232,8 @@ def test_a_run_that_is_worse_in_one_phase_is_shown_down_in_it_alone(tmp_path):
     assert comparison.adjusted["RECOVERY"][0] == 6 / 256  # the smallest of three, times 3
     assert comparison.adjusted["EMERGENT"][0] == 1.0
     assert comparison.micro.weighted.difference.value == pytest.approx(-1 / 6)  # 8 x -0.5 / 24
-    assert "Shown at 5 %, adjusted: RECOVERY down." in told(comparison)
+    assert told(comparison).startswith("b is worse than a on RECOVERY (-50.0 points, ")
+    assert "; on EMERGENT and CRITICAL nothing could be seen." in told(comparison)
 
 
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):
@@ -257,7 +260,7 @@ def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
         "p": 1.0,
         "detectable_points": None,
     }
-    assert "No difference shown in any phase." in told(comparison)
+    assert told(comparison).startswith("b scores as a does on each of 24 triggers that both have scored.")
 
 
 def test_what_could_not_have_been_seen_is_said(tmp_path):
@@ -270,9 +273,8 @@ def test_what_could_not_have_been_seen_is_said(tmp_path):
     points = comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]["detectable_points"]
     # Differences 1, 0 x 7: standard error 1 / 8. t quantiles of 7 degrees: 2.3646 + 0.8960, so 0.4076.
     assert points == 41
-    assert "No difference shown in any phase. Differences below 41 points could hardly have been seen in any." in told(
-        comparison
-    )
+    seen = "No difference of b from a could be seen in any phase, and one below 41 points could hardly have been."
+    assert told(comparison).startswith(seen)
 
 
 @pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
@@ -284,7 +286,8 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert row["p"] == 2 / 2**scenarios
     assert row["p_reason"] == f"cannot be significant with {scenarios} scenarios"
     text = told(comparison)
-    assert "Shown at" not in text
+    few = f"{scenarios} scenarios are too few in 3 phases"
+    assert text.startswith(f"No difference of b from a could have been shown, for {few}.")
     assert f": cannot be significant with {scenarios} scenarios." in text
 
 
@@ -293,7 +296,7 @@ def test_where_nothing_can_be_significant_no_difference_is_said_to_be_seen(tmp_p
     gains = ["PASS", "FAIL", "PARTIAL", "FAIL", "PASS"][:scenarios] * 3
     comparison = compared(tmp_path, spread(scenarios), ["FAIL"] * 3 * scenarios, gains)
     assert comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]["detectable_points"] is None
-    assert "could hardly have been seen" not in told(comparison)
+    assert "could hardly have been" not in told(comparison)
 
 
 def test_one_scenario_has_a_difference_and_no_p(tmp_path):
@@ -303,7 +306,8 @@ def test_one_scenario_has_a_difference_and_no_p(tmp_path):
     assert (row["weighted"]["reason"], row["weighted"]["p_reason"]) == ("one scenario", "one scenario")
     assert row["p_holm"] == {"weighted": None, "pass_rate": None}
     assert ": one scenario." in told(comparison)
-    assert "Shown at" not in told(comparison)
+    few = "1 scenario is too few in 3 phases"
+    assert told(comparison).startswith(f"No difference of b from a could have been shown, for {few}.")
 
 
 def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path):
@@ -314,7 +318,8 @@ def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path)
     assert (recovery["a"]["value"], recovery["a"]["reason"]) == (None, "no scores")
     assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in RECOVERY"
     assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 4 / 256  # two phases are tested: times 2
-    assert "Shown at 5 %, adjusted: EMERGENT up, CRITICAL up." in told(comparison)
+    assert told(comparison).startswith("b is better than a on EMERGENT (")
+    assert "; on RECOVERY nothing could have been shown." in told(comparison)
 
 
 def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_shown(tmp_path):
@@ -325,7 +330,7 @@ def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_show
     assert document["overall"]["micro"]["weighted"]["reason"] == "no pairs"
     text = told(comparison)
     assert "0 triggers scored in both, of 24 shared; left out: 24 of a, 24 of b." in text
-    assert "No difference shown in any phase." in text
+    assert text.startswith("b cannot be compared with a: no trigger is scored in both.")
 
 
 # Which triggers.
@@ -607,7 +612,7 @@ def test_a_stand_in_on_either_side_is_said(tmp_path):
     case = trigger()
     first = summary_of(tmp_path / "a", [(case, "PASS")])
     second = summary_of(tmp_path / "b", [(case, "PASS")], model="embedded", embedded=True)
-    assert STAND_IN in told(compare(first, second))
+    assert told(compare(first, second)).startswith(MEASURES_NOTHING)
     assert comparison_document(compare(first, second))["b"]["embedded"] is True
 
 

@@ -85,7 +85,7 @@ def asked(path: Path, *measures: Measure) -> Summary:
 
 def printed(summary: Summary) -> str:
     file = io.StringIO()
-    print_summary(summary, Console(file=file, width=120))
+    print_summary(summary, Console(file=file, width=120), explain=True)
     return file.getvalue()
 
 
@@ -134,12 +134,13 @@ def test_what_is_neither_yes_nor_no_has_no_f1(tmp_path: Path):
 
 def test_the_terminal_shows_measures_who_graded_and_the_benchmarks_words(tmp_path: Path):
     text = printed(asked(tmp_path, LENGTH, TRICKS, INSIGHT))
-    assert text.startswith("riddles: traveller, graded by the benchmark itself\n")
+    assert "of 6 riddles of riddles, graded by the benchmark itself.\n" in text
     heads = next(line for line in text.splitlines() if "words a guess" in line)
     assert heads.index("kind") < heads.index("words a guess") < heads.index("tricks, F1")
     (rhyme,) = [line.split() for line in text.splitlines() if line.startswith("RHYME") and "2.50" in line]
     assert rhyme[1] == "2.50"
-    assert "6 riddles in 6 caves; % with 95 % intervals, cluster-robust over caves." in text
+    assert "6 riddles in 6 caves; % with 95 % intervals.\n" in text
+    assert "Intervals are cluster-robust over caves." in text
     assert "words a guess of NUMBER" in text
     assert "judge" not in text.replace("judged", "")
 
@@ -179,7 +180,7 @@ def test_a_measure_is_compared_by_case(tmp_path: Path):
     assert length["difference"]["value"] == pytest.approx((0 + 0 + 1 + 1 + 0 - 1) / 6)
     assert found["judges_reason"] == "the two did not grade the same responses"
     file = io.StringIO()
-    print_comparison(comparison, Console(file=file, width=120))
+    print_comparison(comparison, Console(file=file, width=120), explain=True)
     assert "a: traveller, graded by the benchmark itself" in file.getvalue()
     (row,) = [line for line in file.getvalue().splitlines() if line.startswith("tricks, F1") and "RHYME" in line]
     assert "0.57" in row

@@ -41,7 +41,7 @@ def test_a_verdict_of_another_form_is_named(tmp_path):
     case = trigger()
     event = graded(case)
     changed = event.model_copy(update={"grade": event.grade.model_copy(update={"detail": {"reasoning": "so"}})})
-    with pytest.raises(RunError, match="'d1__t2' cannot be read"):
+    with pytest.raises(RunError, match="a verdict on 'd1__t2' is damaged: field 'evidence'"):
         reading(written(tmp_path, manifest(), [case], [answered(case), changed]))
 
 

@@ -337,15 +337,15 @@ def _of(outcomes: tuple[Outcome, ...], judges: tuple[str, ...] = (SPHINX, ORACLE
 
 def printed(summary: Summary, width: int = 300) -> str:
     file = io.StringIO()
-    print_summary(summary, Console(file=file, width=width))
+    print_summary(summary, Console(file=file, width=width), explain=True)
     return file.getvalue()
 
 
 def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are_worth(tmp_path: Path):
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
-    assert lines[0] == "riddles: traveller judged by sphinx + oracle"
-    rule = "grade: the commonest, ties to the lower; weighted: their mean."
-    assert f"4 responses with several verdicts: 2 unanimous; {rule}" in lines
+    assert lines[0].endswith(" of 4 cases of riddles, judged by sphinx + oracle.")
+    assert "4 responses with several verdicts: 2 unanimous." in lines
+    assert "Several verdicts: the grade is the commonest, ties to the lower; weighted is their mean." in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",
         "judge oracle: 4 verdicts",

@@ -54,7 +54,18 @@ def assert_is_a_document(found: dict[str, Any]) -> None:
     """What holds of every run: JSON without nan, the shape, and a reason beside every null that is a result."""
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     controls = ["controls", "controls_reason"] if found["controls"] is None else ["controls"]
-    shape = ["run", "complete", "scenarios", "triggers", "phases", "overall", *controls, "evidence", "usage"]
+    shape = [
+        "headline",
+        "run",
+        "complete",
+        "scenarios",
+        "triggers",
+        "phases",
+        "overall",
+        *controls,
+        "evidence",
+        "usage",
+    ]
     assert list(found) == shape
     assert list(found["triggers"]) == ["total", "scored", "unscored", "pending", "unscored_reasons"]
     assert list(found["phases"]) == list(PHASES)
@@ -107,6 +118,8 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
         return dict(zip(ESTIMATES, [estimate(value, reason) for value in four], strict=True))
 
     expected = {
+        "headline": "traveller passed 33.3 % (no interval: one scenario) of the 3 scored of 5 triggers of proactbench "
+        "(1 unscored and 1 pending), judged by sphinx.",
         "run": {
             "path": str(tmp_path),
             "benchmark": "proactbench",

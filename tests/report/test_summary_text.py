@@ -10,7 +10,7 @@ from rich.console import Console
 from toy import JUDGE, answered, call, case, cases, failed, graded, identity, manifest, price, written
 
 from dspy_proact.plain_text import printable
-from dspy_proact.report import STAND_IN, Outcome, Summary, print_summary, summarize
+from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary, print_summary, summarize
 from dspy_proact.runs import Case, Event, RoleIdentity
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")
@@ -20,7 +20,7 @@ HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1
 
 def printed(summary: Summary, **options: Any) -> str:
     file = io.StringIO()
-    print_summary(summary, Console(**({"file": file, "width": 100} | options)))
+    print_summary(summary, Console(**({"file": file, "width": 100} | options)), explain=True)
     return file.getvalue()
 
 
@@ -89,7 +89,11 @@ def test_normal_text_is_left_alone(text: str):
 def test_hostile_model_names_are_printed_as_they_are_and_do_nothing(tmp_path: Path, name: str):
     text = printed(summarized(tmp_path, cases("a"), **named(name, f"judge-{name}")), force_terminal=True)
     plain = printed(summarized(tmp_path / "plain", cases("a"), **named("m", "j")), force_terminal=True)
-    assert f"riddles: {printable(name)} judged by judge-{printable(name)}" in " ".join(text.split())
+    words = " ".join(text.split())
+    assert words.startswith(
+        f"{printable(name)} has no score, with 0 of 1 case of riddles scored (1 pending), judged by "
+    )
+    assert f" judged by judge-{printable(name)}. " in words
     # On a terminal the caption and headings are styled; names add no control sequence to those.
     assert text.count("\x1b") == plain.count("\x1b")
     assert "\u202e" not in text
@@ -117,7 +121,7 @@ def test_hostile_strata_labels_and_reasons_of_a_file_are_printed_as_they_are_and
 
 @pytest.mark.parametrize("embedded", [True, False])
 def test_the_stand_in_is_marked_and_nothing_else_is(tmp_path: Path, embedded: bool):
-    assert (STAND_IN in printed(summarized(tmp_path, cases("a"), embedded=embedded))) is embedded
+    assert printed(summarized(tmp_path, cases("a"), embedded=embedded)).startswith(MEASURES_NOTHING) is embedded
 
 
 def row_of(text: str, name: str) -> list[str]:

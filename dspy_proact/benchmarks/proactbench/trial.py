@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dspy_proact.benchmarks.blocking import run_to_end
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.jury import Jury
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt, Interrupted
+from dspy_proact.errors import Halt
 from dspy_proact.models import Gate, Model
 from dspy_proact.programs import Assistant
 from dspy_proact.runs import Case, CaseSet, CorpusRecord, Failure, attempted, orderly_interrupt
@@ -108,15 +109,14 @@ class Trial:
 
         Raises:
             UsageError: A key is missing.
+            Interrupted: Ctrl-C came twice.
         """
+        return run_to_end(self.arun(cases))
+
+    async def arun(self, cases: Sequence[Case]) -> Tried:
+        """The same, awaited."""
         for model in (self._model, *(self._jury.models if self._jury else ())):
             model.require_key()
-        try:
-            return asyncio.run(self._run(cases))
-        except asyncio.CancelledError:
-            raise Interrupted("interrupted") from None
-
-    async def _run(self, cases: Sequence[Case]) -> Tried:
         benchmarks = [benchmark for benchmark in (self._prompted, self._bare) if benchmark]
         room = asyncio.Semaphore(self._gate.concurrency)
         tasks = [asyncio.create_task(self._side(benchmark, case, room)) for case in cases for benchmark in benchmarks]

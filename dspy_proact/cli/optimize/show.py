@@ -1,10 +1,11 @@
-"""`dspy-proact optimize show`: the card of a compiled program, or its prompt."""
+"""`dspy-proact optimize show`: the card of a compiled program, its prompt, or what the compile changed in it."""
 
 import sys
 from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.output import explained
 from dspy_proact.errors import UsageError
 
 
@@ -12,19 +13,45 @@ from dspy_proact.errors import UsageError
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
 @click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
-@click.option("--json", "as_json", is_flag=True, help="Print the card as JSON.")
-def show(file: Path, as_prompt: bool, no_demos: bool, as_json: bool) -> None:
-    """Print the card of a compiled program, by its FILE or its compile's folder: what was shown, on which data."""
+@click.option("--diff", is_flag=True, help="Print what it says to its model now, line by line beside what it said.")
+@click.option("--start", type=click.Path(path_type=Path), help="With --diff: the compiled program that it began with.")
+@click.option("--system-prompt", metavar="TEXT|@FILE", help="With --diff: the prompt that it began with.")
+@explained
+@click.option("--json", "as_json", is_flag=True, help="Print the card, or with --diff both programs, as JSON.")
+def show(
+    file: Path,
+    as_prompt: bool,
+    no_demos: bool,
+    diff: bool,
+    start: Path | None,
+    system_prompt: str | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Print the card of a compiled program, by its FILE or its compile's folder: what was shown, on which data.
+
+    With --diff what the compile changed: instruction and worked examples against those of the program that it began
+    with, the uncompiled one where no other is named.
+    """
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
     from dspy_proact.programs import JudgeArtefact, compiled_assistant, read_artefact
 
     artefact = read_artefact(file)
+    if diff and as_prompt:
+        raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
+    if diff and not no_demos:
+        from dspy_proact.cli.views.program_diff import print_diff
+
+        print_diff(artefact, start, system_prompt, as_json)
+        return
+    if start or system_prompt is not None:
+        raise UsageError("--start and --system-prompt say what --diff compares with; name it too")
     if not as_prompt:
         if no_demos:
             raise UsageError("--no-demos is about the prompt that --as-prompt prints; name both")
-        print_card(artefact, as_json)
+        print_card(artefact, as_json, explain)
         return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")

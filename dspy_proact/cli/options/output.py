@@ -25,6 +25,16 @@ def json_option(what: str) -> click.Option:
     return click.Option(["--json", "as_json"], is_flag=True, help=f"Print {what} as JSON.")
 
 
+_EXPLAIN = {"is_flag": True, "help": "Print what the numbers rest on, too."}
+explained = click.option("--explain", **_EXPLAIN)
+"""`--explain` of a command, which adds what a report leaves out."""
+
+
+def explain_option() -> click.Option:
+    """The same as an option of a section."""
+    return click.Option(["--explain"], **_EXPLAIN)
+
+
 def output_options(folder: str, what: str) -> Bundle:
     """The options of a command that works in a folder, which come as one `Output`.
 

@@ -16,6 +16,7 @@ class Heading(StrEnum):
     MODELS = "Models"
     JUDGE = "Judge"
     ASKED = "What is asked"
+    SHOWN = "What is shown"
     RECIPE = "How it is compiled"
     COMPARED = "How it is compared"
     CALLS = "How calls are made"

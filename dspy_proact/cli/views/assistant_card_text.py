@@ -1,5 +1,6 @@
 """The card of a compiled assistant, as a person reads it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
@@ -21,13 +22,14 @@ from dspy_proact.report import (
 from dspy_proact.stats import Estimate
 
 
-def print_assistant_card(artefact: AssistantArtefact) -> None:
-    """Print what a compile bought and what it cost, out of fold, with what it was made."""
+def print_assistant_card(artefact: AssistantArtefact, explain: bool) -> None:
+    """Print what a compile bought and what it cost, out of fold; to explain it, also with what it was made."""
     card, made = artefact.card, artefact.card.provenance
     heading = f"assistant {made.models['assistant'].model} tuned on {made.data.name}: {recipe_text(made.recipe)}"
     warnings = (f"warning: {warning}." for warning in card.warnings)
     front = [_front(card)] if _has_front(card) else []
-    print_card(card, heading, *warnings, _changes(card), *front, *_notes(artefact))
+    rests_on = [*front, *_notes(artefact)] if explain else []
+    print_card(card, heading, *warnings, _changes(card), *_said(card), *rests_on)
 
 
 def pareto_front(card: AssistantCard) -> list[CandidateCard]:
@@ -151,20 +153,25 @@ def _front(card: AssistantCard) -> Table:
     return table(("candidates: score", "unwanted offers", ""), rows, fold=False, names=2)
 
 
+def _said(card: AssistantCard) -> Iterator[str]:
+    """What a person must know."""
+    yield "Mean score in %, * tuned for; each response is by a program that never saw its persona or scenario."
+    if not card.controls:
+        yield f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them."
+    if card.unscored:
+        yield f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read."
+
+
 def _notes(artefact: AssistantArtefact) -> list[str]:
     card = artefact.card
     low = "-" if card.target.low98 is None else f"{100 * card.target.low98:+.0f}"
     guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
     made = card.provenance
     notes = [
-        "mean score (PASS 1, PARTIAL .5, FAIL 0) in %, * tuned for; each response is by a program that never saw its "
-        "persona or scenario; the program in this file was compiled on everything and has no score of its own. Claimed "
-        f"only where the 98 % interval lies above 0: its lower end is {low} points.",
-        f"{CONTROL_RULE}."
-        if card.controls
-        else f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them.",
-        f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm. "
-        f"{counted(card.unscored, 'turn')} left out for want of a verdict that could be read.",
+        "Mean score: PASS 1, PARTIAL .5, FAIL 0. The program in this file was compiled on everything and has no score "
+        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low} points.",
+        *([f"{CONTROL_RULE}."] if card.controls else []),
+        f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm.",
         f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, "
         f"{len(card.fold_scores)} folds. Tuned by {made.models['judge'].model}, reported by "
         f"{made.models['report_judge'].model}, prompts by {made.models['proposer'].model}.",

@@ -5,14 +5,14 @@ from typing import Any
 
 from rich.console import Console
 
+from dspy_proact.cli.views.card_headline import card_headline
 from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
-from dspy_proact.report import STAND_IN, Table, show
+from dspy_proact.report import Table, show
 
 
 def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:
-    """Print a heading, what the compile claims, what an answer takes, and lines and tables."""
-    stand_in = [STAND_IN] if card.provenance.embedded else []
-    show(Console(soft_wrap=False), heading, *stand_in, f"{card.statement}.", cost_text(card), *told)
+    """Print what the compile shows, of what it is, what an answer takes, and lines and tables."""
+    show(Console(soft_wrap=False), card_headline(card), heading, cost_text(card), *told)
 
 
 def cost_text(card: JudgeCard | AssistantCard) -> str:
@@ -24,14 +24,15 @@ def cost_text(card: JudgeCard | AssistantCard) -> str:
 
 
 def card_document(card: JudgeCard | AssistantCard) -> dict[str, Any]:
-    """The card as JSON, with tokens and price of one answer first."""
+    """The card as JSON, with what it shows, and tokens and price of one answer, first."""
     usages = {"before": card.usage_before, "after": card.usage_after}
     cost: dict[str, Any] = {
         when: {name: None if number is None else number / 1000 for name, number in usage.model_dump().items()}
         for when, usage in usages.items()
     }
     times = {"times_the_tokens": tokens_ratio(card.usage_before, card.usage_after)}
-    return {f"cost_per_{_answer(card)}": cost | times, **card.model_dump(mode="json")}
+    first = {"headline": card_headline(card), f"cost_per_{_answer(card)}": cost | times}
+    return {**first, **card.model_dump(mode="json")}
 
 
 def _answer(card: JudgeCard | AssistantCard) -> str:

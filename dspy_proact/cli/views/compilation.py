@@ -10,6 +10,7 @@ from dspy_proact.cli.options.output import Output
 from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
 from dspy_proact.cli.views.card_text import card_document
 from dspy_proact.cli.views.compile_progress import CompileProgress
+from dspy_proact.cli.views.explain import print_more
 from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
@@ -47,6 +48,7 @@ def compile_shown(
         return halt.exit_status
     artefact = finished.artefact
     print_card(artefact, output.as_json)
+    progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
     if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
@@ -56,14 +58,23 @@ def compile_shown(
     return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
 
 
-def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool) -> None:
-    """Print the card of a compiled program on standard output."""
+def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool, explain: bool | None = None) -> None:
+    """Print the card of a compiled program on standard output.
+
+    Args:
+        artefact: The program.
+        as_json: Instead of text.
+        explain: Whether what the numbers rest on is printed; None where the command has no option for it.
+    """
     if as_json:
         click.echo(json.dumps(card_document(artefact.card), indent=2, allow_nan=False))
-    elif isinstance(artefact, JudgeArtefact):
-        print_judge_card(artefact)
+        return
+    if isinstance(artefact, JudgeArtefact):
+        print_judge_card(artefact, bool(explain))
     else:
-        print_assistant_card(artefact)
+        print_assistant_card(artefact, bool(explain))
+    if not explain:
+        print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
 def _print_forecast(compiling: JudgeCompile | AssistantCompile, as_json: bool) -> None:

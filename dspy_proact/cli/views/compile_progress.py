@@ -4,7 +4,8 @@ import time
 
 from dspy_proact.cli.views.forecast import duration, forecast_text
 from dspy_proact.cli.views.progress import ProgressOnStderr
-from dspy_proact.compile import CompileObserver, Forecast, Stand
+from dspy_proact.compile import PROPOSALS, CompileObserver, Forecast, Stand
+from dspy_proact.programs import Optimizer
 
 _SECONDS = 60.0
 """Between two lines."""
@@ -36,6 +37,12 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         if not self._bar and time.monotonic() - self._said >= _SECONDS:
             self._said = time.monotonic()
             self._say(f"calls {stand_text(stand)}")
+
+    def say_unworded(self, optimizer: Optimizer) -> None:
+        """Say so where a proposer was asked and no instruction of it was compared."""
+        if PROPOSALS[optimizer] and self._last and not self._last.worded:
+            why = "none of the proposer's could be used, or did better on a few items"
+            self._say(f"No instruction but the start's was compared: {why}. Another is named by --proposer.")
 
     def say_reached(self) -> None:
         """Say how far it came, once it has stopped."""

@@ -1,18 +1,22 @@
 """The card of a compiled judge, as a person reads it."""
 
+from collections.abc import Iterator
+
 from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
-from dspy_proact.programs import CardNumber, JudgeArtefact
-from dspy_proact.report import Table, coefficient, probability, share, table
+from dspy_proact.compile import advice
+from dspy_proact.programs import CardNumber, JudgeArtefact, JudgeCard
+from dspy_proact.report import Table, coefficient, counted, probability, share, table
 
 _PLAIN = (0.5, 1.5)
 """Cuts that round the mean level of several verdicts to the nearest grade."""
 
 
-def print_judge_card(artefact: JudgeArtefact) -> None:
-    """Print what a compile showed, out of fold, with what it was made."""
+def print_judge_card(artefact: JudgeArtefact, explain: bool) -> None:
+    """Print what a compile showed, out of fold; to explain it, also with what it was made and what stands beside it."""
     made, votes = artefact.card.provenance, f"{artefact.votes} vote{'s' if artefact.votes > 1 else ''}"
     heading = f"judge {made.models['judge'].model} tuned to {made.data.name}: {recipe_text(made.recipe)}, {votes}"
-    print_card(artefact.card, heading, _gains(artefact), _beside(artefact), *_notes(artefact))
+    rests_on = [_beside(artefact), *_notes(artefact)] if explain else []
+    print_card(artefact.card, heading, _gains(artefact), *_said(artefact.card), *rests_on)
 
 
 def _gains(artefact: JudgeArtefact) -> Table:
@@ -40,6 +44,20 @@ def _beside(artefact: JudgeArtefact) -> Table:
     )
 
 
+def _said(card: JudgeCard) -> Iterator[str]:
+    """What a person must know, and where nothing was shown, what to do for it."""
+    before, after = card.evidence_before, card.evidence_after
+    if card.unread:
+        yield f"{counted(card.unread, 'response')} left out because a verdict on them could not be read."
+    if before[0] < before[1] or after[0] < after[1]:
+        yield (
+            f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
+            f"{after[1]} after."
+        )
+    if not card.shown:
+        yield f"{advice({phase: gain.labels for phase, gain in card.phases.items()})}."
+
+
 def _notes(artefact: JudgeArtefact) -> list[str]:
     card, state = artefact.card, artefact.state
     made = card.provenance
@@ -49,7 +67,6 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         for phase, cut in artefact.cuts.items()
         if (cut.partial, cut.full) != _PLAIN
     )
-    before, after = card.evidence_before, card.evidence_after
     return [
         "kappa: quadratic, against the shares of people's grades, within phases. Each response was graded by a program "
         "that never saw its persona or scenario; the program in this file was compiled on all items and has no score "
@@ -57,10 +74,7 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
         "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
         "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
         "people's; a change of it is a change of strictness, not of agreement.",
-        f"{card.raters} raters, {card.scenarios} scenarios, {len(card.fold_scores)} folds; {card.unread} responses "
-        "left out because a verdict on them could not be read.",
-        f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
-        f"{after[1]} after.",
+        f"{card.raters} raters, {card.scenarios} scenarios, {len(card.fold_scores)} folds.",
         f"{len(state.demos)} demos, cuts on the mean level: "
         f"{cuts or 'the plain ones'}; {100 * card.overlap:.0f} % of the instruction's runs of eight words stand in "
         "an item.",

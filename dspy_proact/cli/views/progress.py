@@ -73,9 +73,9 @@ class _Bar(Progress):
     def __init__(self, left: str, console: Console):
         self.told = ""
         clocks = (TextColumn("so far"), TimeElapsedColumn(), TextColumn(left), TimeRemainingColumn())
-        super().__init__(
-            TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), *clocks, console=console
-        )
+        columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), *clocks)
+        # A compile silences both streams meanwhile; rich would put its own in their place and not find them again.
+        super().__init__(*columns, console=console, redirect_stdout=False, redirect_stderr=False)
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield from super().get_renderables()

@@ -33,7 +33,13 @@ def summary_of(path: Path) -> "Summary":
     return summarize_results(read_results(path)) if is_results(path) else summarize(RunFolder(path))
 
 
-def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True, by: Sequence[str] = ()) -> None:
+def print_summaries(
+    summaries: "Sequence[Summary]",
+    as_json: bool,
+    alone: bool = True,
+    by: Sequence[str] = (),
+    explain: bool | None = None,
+) -> None:
     """Print them; JSON of what is not alone is a list.
 
     Args:
@@ -41,9 +47,11 @@ def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool =
         as_json: Instead of text.
         alone: Whether no more than one was asked for.
         by: Keys of metadata to break down by.
+        explain: Whether what the numbers rest on is printed; None where the command has no option for it.
     """
     from rich.console import Console
 
+    from dspy_proact.cli.views.explain import print_more
     from dspy_proact.report import print_summary, summary_document
 
     if as_json and (summaries or not alone):
@@ -51,4 +59,6 @@ def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool =
         click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
         return
     for summary in summaries:
-        print_summary(summary, Console(soft_wrap=False), by)
+        print_summary(summary, Console(soft_wrap=False), by, bool(explain))
+    if summaries and not explain:
+        print_more("dspy-proact report RUN " if explain is None else "")

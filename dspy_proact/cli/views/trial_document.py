@@ -6,7 +6,9 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
 from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
-from dspy_proact.report import document
+from dspy_proact.report import Section, document, sections_document
+from dspy_proact.report.proactbench import sections
+from dspy_proact.runs import Case
 
 
 class Spending:
@@ -33,16 +35,24 @@ class Spending:
             yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
-def pair_document(pair: Pair, spending: Spending) -> dict[str, Any]:
+def sections_of(case: Case) -> list[Section]:
+    """What stood there before the responses."""
+    return list(sections(case.view.model_dump(mode="json")))
+
+
+def pair_document(pair: Pair, spending: Spending, whole: bool = False) -> dict[str, Any]:
     """One conversation with its responses: an object of the list of `try --json`.
 
     `trigger` and `phase` are null for a conversation of a person's own, `with` where there was neither a prompt nor a
-    program. `error` begins with a short word; a response or verdict that a halt left out has `stopped`.
+    program. `error` begins with a short word; a response or verdict that a halt left out has `stopped`. Where the whole
+    is asked for, `sections` has the conversation and the rubric.
     """
+    before = {"sections": sections_document(sections_of(pair.case))} if whole else {}
     return {
         "trigger": pair.case.key or None,
         "phase": pair.case.stratum or None,
         "user_message": user_message(pair.case),
+        **before,
         "with": None if pair.prompted is None else _side(pair.prompted),
         "without": _side(pair.bare),
         "usage": {role: document(usage) for role, usage in spending.of(pair.calls).items()},

@@ -48,7 +48,8 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
     rubrics = [text for probe in probes if isinstance(probe.view, JudgeView) for text in criteria_of(probe.view.rubric)]
     turns = [text for probe in probes for text in said_in(probe.conversation)]
     usages = [CardUsage.of(tested.calls, len(probes), price) for tested in (compiled.before, compiled.after)]
-    cost = costs(task.phases, phases, offers, length, tokens_ratio(*usages))
+    changes = {phase: change.difference for phase, change in phases.items()}
+    cost = costs(task.phases, changes, offers.difference, length.ratio, tokens_ratio(*usages))
     return AssistantCard(
         statement=_statement(target, task.phases, cost, offers.count > 0),
         shown=target.shown,
@@ -83,29 +84,28 @@ def _warnings(task: AssistantTask, provenance: Provenance, usage: CardUsage) -> 
 
 def costs(
     chosen: Sequence[Phase],
-    phases: Mapping[Phase, ScoreChange],
-    offers: ScoreChange,
-    length: LengthChange,
+    phases: Mapping[Phase, Estimate],
+    offers: Estimate,
+    length: Estimate,
     tokens: float | None,
 ) -> list[str]:
     """What rose or fell by more than the usual margin of its guard, with its interval where it has one.
 
     Args:
         chosen: Phases that it was tuned for.
-        phases: Their scores and those of the others.
-        offers: Unwanted ones.
-        length: Of responses.
+        phases: By how much their scores and those of the others changed.
+        offers: By how much the share of control turns with an unwanted one did.
+        length: Of responses after by that before.
         tokens: Of a response after by those before, prompt included; None where they are not known.
     """
     told: list[str] = []
-    if offers.difference.value is not None and offers.difference.value > MARGINS["offers"]:
-        told.append(f"unwanted offers {_points(offers.difference)} points")
+    if offers.value is not None and offers.value > MARGINS["offers"]:
+        told.append(f"unwanted offers {_points(offers)} points")
     for phase, change in phases.items():
-        fallen = change.difference.value is not None and change.difference.value < -MARGINS["phases"]
-        if phase not in chosen and fallen:
-            told.append(f"{phase} {_points(change.difference)} points")
-    if length.ratio.value is not None and length.ratio.value > 1 + MARGINS["length"]:
-        told.append(f"responses {_times(length.ratio)} as long")
+        if phase not in chosen and change.value is not None and change.value < -MARGINS["phases"]:
+            told.append(f"{phase} {_points(change)} points")
+    if length.value is not None and length.value > 1 + MARGINS["length"]:
+        told.append(f"responses {_times(length)} as long")
     if tokens is not None and tokens > 1 + MARGINS["tokens"]:
         told.append(f"{tokens:.1f} times the tokens")
     return told

@@ -1,6 +1,6 @@
 """The card of a compile: everything that it showed, in one value."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dspy_proact.benchmarks.proactbench import ProactBench
@@ -68,13 +68,18 @@ def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
     if overall.shown:
         return "improvement shown"
     counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
-    fewest = min(counts, key=lambda phase: counts[phase])
     reason = ProactBench.nouns.worded(overall.reason)
     said = reason if reason.startswith("no improvement shown") else f"no improvement shown: {reason}"
+    return f"{said}. {advice(counts)}"
+
+
+def advice(counts: Mapping[Phase, int]) -> str:
+    """What to have rated next, after so many items of each phase."""
+    fewest = min(counts, key=lambda phase: counts[phase])
     return (
-        f"{said}. To show one, have responses of further scenarios rated, {fewest} first (it has {counts[fewest]}), "
-        f"with two or more raters each: {max(_ENOUGH, 2 * len(items))} items in all let a gain of about .2 in kappa be "
-        "seen"
+        f"To show one, have responses of further scenarios rated, {fewest} first (it has {counts[fewest]}), "
+        f"with two or more raters each: {max(_ENOUGH, 2 * sum(counts.values()))} items in all let a gain of about .2 "
+        "in kappa be seen"
     )
 
 

@@ -1,12 +1,16 @@
 """What is ProactBench's own in reports: leaderboard, results files of the official evaluator, human study, offers."""
 
 from dspy_proact.report.proactbench.check import Check, check_document, check_lines, check_results
-from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard, leaderboard_document
+from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard
+from dspy_proact.report.proactbench.leaderboard_document import leaderboard_document
+from dspy_proact.report.proactbench.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.proactbench.leaderboard_text import print_leaderboard
+from dspy_proact.report.proactbench.particulars import sections
 from dspy_proact.report.proactbench.results import summarize_results
 from dspy_proact.report.proactbench.results_export import export_results
 from dspy_proact.report.proactbench.study import Study, items_of, study
 from dspy_proact.report.proactbench.study_document import study_document
+from dspy_proact.report.proactbench.study_headline import study_headline
 from dspy_proact.report.proactbench.study_part import Choices
 from dspy_proact.report.proactbench.study_text import print_study
 
@@ -22,9 +26,12 @@ __all__ = [
     "items_of",
     "leaderboard",
     "leaderboard_document",
+    "leaderboard_headline",
     "print_leaderboard",
     "print_study",
+    "sections",
     "study",
     "study_document",
+    "study_headline",
     "summarize_results",
 ]

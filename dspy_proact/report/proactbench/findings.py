@@ -13,6 +13,12 @@ _CIRCULAR = "This is circular: dropping those who disagree with the judge raises
 
 def findings(study: Study) -> Iterator[str]:
     """What a person should know before believing a figure, and what the figures show."""
+    yield from cautions(study)
+    yield from explanations(study)
+
+
+def cautions(study: Study) -> Iterator[str]:
+    """What misleads whoever does not know it: what was left out, whose ratings they are, which number is not there."""
     yield from study.ratings.notes
     yield from _left_out(study)
     if study.learned_on:
@@ -20,14 +26,18 @@ def findings(study: Study) -> Iterator[str]:
             f"the judge's program was compiled on the conversations of {study.learned_on} of these items: its "
             "agreement on them is no test. Its card has the agreement out of fold: dspy-proact optimize show FILE"
         )
-    yield from _about_raters(study)
     yield from _missing(study)
-    yield from _alternative(study)
     if study.ratings.name == "sample":
         yield (
             "The sample was rated by its authors, who are language-model agents: it shows how this works, and says "
             "nothing about people."
         )
+
+
+def explanations(study: Study) -> Iterator[str]:
+    """Who stands apart, how the judge fares by the alt-test, and what such items can show."""
+    yield from _about_raters(study)
+    yield from _alternative(study)
     if study.balanced:
         yield (
             "The published items were drawn by the judge's grade, in about equal numbers: no rate on them, and no "

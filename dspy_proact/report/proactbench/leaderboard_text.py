@@ -6,15 +6,21 @@ from rich.text import Text
 from dspy_proact.corpus import TRIGGERS_PER_PHASE
 from dspy_proact.report.numbers import counted, percent, share
 from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT, Entry, Leaderboard, own_name
+from dspy_proact.report.proactbench.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.terminal import Table, show, table
 
 
-def print_leaderboard(board: Leaderboard, console: Console) -> None:
-    """Print the order, what each run is and how it differs, and what the ranks rest on; fits in 80 columns."""
-    runs = f", and {counted(len(board.runs), 'run')}" if board.runs else ""
-    heading = f"proactbench: {len(board.entries) - len(board.runs)} published models{runs}"
+def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
+    """Print what it shows, the order, what each run is and how it differs; fits in 80 columns.
+
+    Args:
+        board: What is reported.
+        console: Where it is printed.
+        explain: Whether what the ranks rest on follows.
+    """
     about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(number, entry))
-    show(console, heading, _table(board), *about, *_notes(board))
+    show(console, leaderboard_headline(board), _table(board), *about, *_legend(board))
+    show(console, *(_notes(board) if explain else ()))
 
 
 def _table(board: Leaderboard) -> Table:
@@ -41,9 +47,18 @@ def _about(number: int, entry: Entry) -> list[str]:
     return [about, *(f"    not ranked: {difference}" for difference in entry.differences)]
 
 
-def _notes(board: Leaderboard) -> list[str]:
+def _legend(board: Leaderboard) -> list[str]:
     initials, names = ", ".join(phase[0] for phase in TRIGGERS_PER_PHASE), ", ".join(TRIGGERS_PER_PHASE)
-    ranked, dropped = len(board.ranked), sum(entry.tried.unscored for entry in board.entries if entry.published)
+    dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
+    return [
+        f"lenient: weighted score in % over scored triggers, as published; {initials}: the same by phase ({names}).",
+        f"strict: over all that were tried, the unscored counting 0; of the published models' triggers {dropped} "
+        "were dropped without a trace. range: the ranks that the tests leave open.",
+    ]
+
+
+def _notes(board: Leaderboard) -> list[str]:
+    ranked = len(board.ranked)
     moves = ", ".join(
         f"{own_name(entry.model)} {entry.rank_lenient}→{entry.rank_strict}"
         for entry in board.ranked
@@ -53,9 +68,7 @@ def _notes(board: Leaderboard) -> list[str]:
     ranks = f" {counted(among, 'run')} ranked, so all ranks are among {ranked}." if among else ""
     return [
         *([f"runs: 95 % intervals, cluster-robust over scenarios.{ranks}"] if board.runs else []),
-        f"lenient: weighted score in % over scored triggers, as published; {initials}: the same by phase ({names}).",
-        f"strict: over all that were tried, the unscored counting 0; of the published models' triggers {dropped} "
-        f"were dropped without a trace. Ranks that this moves: {moves}.",
+        f"Ranks that strict scores move: {moves}.",
         f"range: the lenient ranks, of {ranked}, that tests on counts leave open: all {ranked * (ranked - 1) // 2} "
         f"pairs, Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the triggers of one scenario. "
         "That two models cannot be told apart is not transitive, so there are no groups of equals.",

@@ -19,9 +19,9 @@ from dspy_proact.report.numbers import coefficient, counted, percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.section import Grounds, Section
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import CONTROL, Nouns
 from dspy_proact.stats import Estimate, alpha_estimate
-from dspy_proact.types import Grade, Offer, Offers, Quote
+from dspy_proact.types import Grade, Offer, Offers, Quote, Verdict
 
 NOUNS = Nouns(
     case="trigger",
@@ -68,7 +68,7 @@ def control_document(controls: Controls) -> dict[str, Any]:
 
 
 def control_lines(controls: Controls) -> Iterator[str]:
-    """The rate of unwanted offers with its rule."""
+    """The rate of unwanted offers."""
     evidence, rate, (hang, unwanted) = controls.evidence, controls.rate, grounded(controls)
     told = f" ({rate.reason})" if rate.reason else ""
     yield (
@@ -78,6 +78,10 @@ def control_lines(controls: Controls) -> Iterator[str]:
     )
     if unwanted:
         yield f"{hang} of {counted(unwanted, 'unwanted offer')} hang on the conversation, the others would fit anybody."
+
+
+def control_notes() -> Iterator[str]:
+    """What a control turn is, and how far people agree on unwanted offers."""
     yield f"{CONTROL_RULE}."
     yield (
         f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
@@ -150,6 +154,7 @@ PARTICULARS = Particulars(
     control_rate="unwanted offers",
     control_document=control_document,
     control_lines=control_lines,
+    control_notes=control_notes,
     case_columns=(
         Column("dialogue", "string", lambda outcome, _: outcome.meta.get("dialogue")),
         Column("life_domain", "string", lambda outcome, _: outcome.meta.get("life_domain")),
@@ -162,6 +167,7 @@ PARTICULARS = Particulars(
         Column("reasoning", "string", lambda _, verdict: verdict.detail.get("reasoning") if verdict else None),
         Column("evidence", "string", _evidence),
     ),
+    detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
 )

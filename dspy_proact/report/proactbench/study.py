@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from pydantic import ValidationError
 
 from dspy_proact.corpus import RatedItem, Ratings, published_ratings
 from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
+from dspy_proact.report.front import front_html
+from dspy_proact.report.numbers import counted
 from dspy_proact.report.proactbench.parting import Parting, partings
 from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
 from dspy_proact.report.summary import Summary
@@ -16,7 +19,7 @@ from dspy_proact.types import Grade, Phase
 from dspy_proact.views import JudgeView
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Study:
     """Ratings with what they say of people and of a judge."""
 
@@ -35,6 +38,20 @@ class Study:
     """The judge's, by key of the item; one a verdict."""
     learned_on: int = 0
     """Items of conversations that the judge's program was compiled on."""
+
+    def __repr__(self) -> str:
+        counts = (
+            counted(len(self.ratings.ratings), "rating"),
+            counted(len(self.pooled.rated), "item"),
+            counted(len(self.ratings.annotators), "rater"),
+        )
+        judged = f"; judge {self.judge}" if self.judge else ""
+        return f"Study({printable(self.ratings.name)}: {', '.join(counts)}{printable(judged)})"
+
+    def _repr_html_(self) -> str:
+        from dspy_proact.report.proactbench.study_text import print_study
+
+        return front_html(partial(print_study, self))
 
     @cached_property
     def pooled(self) -> Part:

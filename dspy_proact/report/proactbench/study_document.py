@@ -8,6 +8,7 @@ from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.parting import parting_document
 from dspy_proact.report.proactbench.published_rule import PublishedRule
 from dspy_proact.report.proactbench.study import Study
+from dspy_proact.report.proactbench.study_headline import study_headline
 from dspy_proact.report.proactbench.study_part import Part
 from dspy_proact.report.words import worded
 from dspy_proact.stats import Estimate, Standing
@@ -21,6 +22,7 @@ def study_document(study: Study) -> dict[str, Any]:
     parts = {str(phase): part for phase, part in study.phases.items()}
     apart = {each.rater for each in study.apart}
     return {
+        "headline": study_headline(study),
         "ratings": {
             "name": study.ratings.name,
             "origin": study.ratings.source.origin,

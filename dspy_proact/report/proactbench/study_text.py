@@ -5,10 +5,11 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.report.numbers import STAND_IN, coefficient, counted, plain, points_of, share
-from dspy_proact.report.proactbench.findings import findings
+from dspy_proact.report.numbers import coefficient, counted, plain, points_of, share
+from dspy_proact.report.proactbench.findings import cautions, explanations
 from dspy_proact.report.proactbench.parting import parting_lines
 from dspy_proact.report.proactbench.study import Study
+from dspy_proact.report.proactbench.study_headline import study_headline
 from dspy_proact.report.proactbench.study_part import LABELS
 from dspy_proact.report.terminal import Table, show, table
 
@@ -16,30 +17,43 @@ _WIDTHS = (5, 8, 5)
 """Of a count under FAIL, PARTIAL and PASS."""
 
 
-def print_study(study: Study, console: Console) -> None:
-    """Print agreement with its references, where the judge differs, who stands apart, and what it can show."""
+def print_study(study: Study, console: Console, explain: bool = False) -> None:
+    """Print what it shows, agreement with its references, and what a person must know to believe it.
+
+    Args:
+        study: What is reported.
+        console: Where it is printed.
+        explain: Whether what the numbers rest on follows: people among themselves, where the judge differs, rules.
+    """
     ratings, pooled = study.ratings, study.pooled
     raters, items = counted(len(ratings.annotators), "rater"), counted(len(pooled.rated), "item")
-    how = "commonest grade" if study.choices.consensus == "published" else "shares of grades"
     show(
         console,
-        *([STAND_IN] if study.embedded else []),
+        study_headline(study),
         f"{ratings.name}: {counted(len(ratings.ratings), 'rating')} of {items} by {raters}",
         *([f"judge: {study.judge}"] if study.judge else []),
         "",
         "Agreement with one person (quadratic kappa): another person's, and the judge's",
         _with_one(study),
         "",
+        *cautions(study),
+    )
+    if explain:
+        _explain(study, console)
+
+
+def _explain(study: Study, console: Console) -> None:
+    how = "commonest grade" if study.choices.consensus == "published" else "shares of grades"
+    confused = ["", "Items by people's grade (rows) and the judge's (columns)", _confusion(study)]
+    show(
+        console,
+        "",
         f"People among themselves (ordinal alpha); the judge with their {how}",
         _with_people(study),
-        *(
-            ["", "Items by people's grade (rows) and the judge's (columns)", _confusion(study)]
-            if pooled.compared
-            else []
-        ),
+        *(confused if study.pooled.compared else []),
         "",
         *_words(study),
-        *findings(study),
+        *explanations(study),
         *_parting(study),
     )
 

@@ -103,7 +103,7 @@ def held_or_not(path: Path, *unwanted: bool) -> Summary:
 
 def shown(summary: Summary, width: int = 1000) -> str:
     console = Console(file=StringIO(), width=width)
-    print_summary(summary, console)
+    print_summary(summary, console, explain=True)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
 

@@ -109,7 +109,8 @@ def verdict_key(key):
 def result(grade):
     if grade is None:
         return {"failure": Failure(kind="content", reason="unreadable")}
-    return {"grade": GradeRecord(score=SCORE[grade], label=grade, verified=True, detail={})}
+    detail = {"reasoning": "so", "evidence": [], "grade": grade}
+    return {"grade": GradeRecord(score=SCORE[grade], label=grade, verified=True, detail=detail)}
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +140,7 @@ def differences(summary):
 
 def text_of(board):
     file = StringIO()
-    print_leaderboard(board, Console(width=80, file=file))
+    print_leaderboard(board, Console(width=80, file=file), explain=True)
     return file.getvalue()
 
 
@@ -352,6 +353,7 @@ def test_the_document_has_the_promised_keys_and_no_nan(ranked):
     below = changed(replace(ranked, path="below"), epochs=2)
     document = json.loads(json.dumps(leaderboard_document(leaderboard([ranked, below])), allow_nan=False))
     models = document.pop("models")
+    assert document.pop("headline")
     assert document == {"design_effect": 2.0}
     keys = {"model", "published", "rank_lenient", "rank_strict", "rank_range", "lenient", "strict", "phases"}
     for entry in models:

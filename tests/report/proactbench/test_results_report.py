@@ -55,7 +55,7 @@ def shown(folder: Path, *rows: dict[str, Any], width: int = 80) -> str:
     results = read(folder, *rows)
     file = io.StringIO()
     console = Console(file=file, width=width, force_terminal=True, color_system="truecolor")
-    print_summary(summarize_results(results), console)
+    print_summary(summarize_results(results), console, explain=True)
     for line in check_lines(check_results(results)):
         console.print(cell(line))
     return file.getvalue()

@@ -46,7 +46,7 @@ def of(*rows, name="own"):
 
 def printed(found: Study, width: int = 80) -> str:
     file = StringIO()
-    print_study(found, Console(width=width, file=file))
+    print_study(found, Console(width=width, file=file), explain=True)
     return file.getvalue()
 
 

@@ -1,0 +1,216 @@
+"""`dspy-proact show`: a run, read case by case."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from dspy_proact.cli.options.kinds import number_option, path_option
+from dspy_proact.cli.options.output import json_option
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.cli.views.looked import Looked
+    from dspy_proact.report import Reading
+    from dspy_proact.runs import Glance
+
+_FEW = 30
+"""Cases that are listed where nobody says how many."""
+_COUNT = click.IntRange(1, 10**9)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """Which cases a person looks at."""
+
+    trigger: str | None
+    grade: tuple[str, ...]
+    phase: tuple[str, ...]
+    unverified: bool
+    unscored: bool
+    disagree: bool
+    search: str | None
+    epoch: int | None
+    beside: Path | None
+    limit: int | None
+
+    def require_one_kind(self) -> None:
+        """Raise a `UsageError` where one case is named and others are looked for."""
+        names = ("grade", "phase", "unverified", "unscored", "disagree", "search", "limit")
+        if self.trigger is not None and (name := next((name for name in names if getattr(self, name)), None)):
+            raise UsageError(f"--trigger names what is shown; leave --{name} out")
+        if self.search is not None and not self.search.strip():
+            raise UsageError("--search: there is no text to look for")
+
+    def among(self, looked: "Looked", beside: "Looked | None") -> "list[Glance]":
+        """Those that apply, in the order of the run; raises a `UsageError` where a name is none of the run's."""
+        from dspy_proact.runs import Sought
+
+        sought = Sought(
+            labels=_known("--grade", self.grade, looked.labels),
+            strata=_known("--phase", self.phase, looked.strata),
+            epoch=self.epoch,
+            unverified=self.unverified,
+            unscored=self.unscored,
+            differing=self.disagree,
+        )
+        return looked.holding(sought.among(looked.glances, _placed(beside)))
+
+
+_CHOICE = Bundle(
+    "choice",
+    (
+        Section(
+            Heading.SHOWN,
+            (
+                click.Option(
+                    ["--trigger"],
+                    metavar="KEY",
+                    help="Show this one whole: its key, the beginning of it, or as it is listed.",
+                ),
+                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; may be repeated."),
+                click.Option(
+                    ["--phase"],
+                    multiple=True,
+                    metavar="PHASE",
+                    help="Only this phase, or CONTROL; may be repeated.",
+                ),
+                click.Option(["--unverified"], is_flag=True, help="Only with a quote that is not in the response."),
+                click.Option(["--unscored"], is_flag=True, help="Only what was tried and has no grade."),
+                click.Option(
+                    ["--disagree"],
+                    is_flag=True,
+                    help="Only where judges or epochs differ; with --beside, where the two runs do.",
+                ),
+                click.Option(
+                    ["--search"],
+                    metavar="TEXT",
+                    help="Only with this text in conversation, rubric, response or reasons, in any case of letters.",
+                ),
+                number_option("--epoch", _COUNT, "Only this epoch. With --trigger: the first where none is named."),
+                path_option("--beside", "Another run or results file, to read beside."),
+                number_option("--limit", _COUNT, f"The most that are listed. Default: {_FEW}, with --json all."),
+            ),
+        ),
+    ),
+    _Choice,
+)
+
+
+@verb(
+    "show",
+    _CHOICE,
+    Section(Heading.OUTPUT, (json_option("what is shown"),)),
+    example="dspy-proact show runs/mine --grade fail --phase recovery",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+def show(run: Path, choice: _Choice, as_json: bool) -> None:
+    """Read RUN, the folder of a run or a results file, trigger by trigger.
+
+    Lists its triggers, and with --trigger shows one whole: conversation, rubric, response with the quoted words marked,
+    and what each judge says of it.
+    """
+    from dspy_proact.cli.views.looked import Looked
+
+    choice.require_one_kind()
+    looked = Looked(run, choice.search)
+    beside = Looked(choice.beside) if choice.beside else None
+    if choice.trigger is None:
+        _list(looked, beside, choice, as_json)
+    else:
+        _show(looked, beside, looked.key(choice.trigger), choice.epoch or 1, as_json)
+
+
+def _list(looked: "Looked", beside: "Looked | None", choice: _Choice, as_json: bool) -> None:
+    from dspy_proact.cli.views.case_list import CaseList
+    from dspy_proact.cli.views.next import say_next
+
+    found = choice.among(looked, beside)
+    _say_stand_in(looked, beside, as_json)
+    if as_json:
+        _print_list(looked, beside, found[: choice.limit])
+        return
+    shown = found[: choice.limit or _FEW]
+    CaseList(looked, shutil.get_terminal_size().columns, _placed(beside), choice.search).print(shown, len(found))
+    if shown:
+        other = ["--beside", choice.beside] if choice.beside else []
+        again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
+        say_next("show", looked.path, "--trigger", shown[0].key, *again, *other)
+
+
+def _print_list(looked: "Looked", beside: "Looked | None", shown: "Sequence[Glance]") -> None:
+    from dspy_proact.report import outcome_document
+
+    others = _placed(beside) or {}
+    pairs = [(glance, others.get((glance.key, glance.epoch))) for glance in shown]
+    theirs = beside.outcomes([other for _, other in pairs if other]) if beside else iter(())
+    ends = "["
+    for (_, other), outcome in zip(pairs, looked.outcomes(shown), strict=True):
+        told = outcome_document(outcome, looked.nouns)
+        if beside:
+            told["beside"] = outcome_document(next(theirs), beside.nouns) if other else None
+        click.echo(ends + "\n" + json.dumps(told, indent=2, allow_nan=False), nl=False)
+        ends = ","
+    click.echo("\n]" if pairs else "[]")
+
+
+def _show(looked: "Looked", beside: "Looked | None", key: str, epoch: int, as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.report import print_reading, reading_document
+
+    reading = _reading(looked, key, epoch)
+    epochs = [glance.epoch for glance in looked.glances if glance.key == key]
+    if reading is None:
+        raise UsageError(f"--epoch {epoch}: {looked.path} has {len(epochs)}")
+    other = _reading(beside, key, epoch) if beside else None
+    _say_stand_in(looked, beside, as_json)
+    if as_json:
+        told = reading_document(reading, looked.nouns)
+        if beside:
+            told["beside"] = reading_document(other, beside.nouns) if other else None
+        click.echo(json.dumps(told, indent=2, allow_nan=False))
+        return
+    named = [(looked.name, reading)]
+    if beside:
+        named = [(f"{looked.name} in {looked.path}", reading), (f"{beside.name} in {beside.path}", other)]
+    print_reading(Console(), named, looked.labels_of(reading.outcome.stratum))
+    if len(epochs) > 1:
+        say(f"This is epoch {epoch} of {len(epochs)}; --epoch shows another.")
+    if after := looked.after(key):
+        say_next("show", looked.path, "--trigger", after, *(["--beside", beside.path] if beside else []))
+
+
+def _reading(looked: "Looked", key: str, epoch: int) -> "Reading | None":
+    from dspy_proact.report import Reading
+
+    glances = [glance for glance in looked.glances if (glance.key, glance.epoch) == (key, epoch)]
+    return next((Reading.of(outcome, looked.benchmark) for outcome in looked.outcomes(glances)), None)
+
+
+def _say_stand_in(looked: "Looked", beside: "Looked | None", as_json: bool) -> None:
+    """Say it where a stand-in took part: beside JSON on standard error."""
+    if looked.embedded or (beside and beside.embedded):
+        from dspy_proact.report import STAND_IN
+
+        click.echo(STAND_IN, err=as_json)
+
+
+def _placed(looked: "Looked | None") -> "dict[tuple[str, int], Glance] | None":
+    return {(glance.key, glance.epoch): glance for glance in looked.glances} if looked else None
+
+
+def _known(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The names as they are known, in any case of letters; raises a `UsageError` for one that is none of them."""
+    spelled = {name.casefold(): str(name) for name in known}
+    for name in named:
+        if name.casefold() not in spelled:
+            raise UsageError(f"{flag} {name}: is none of {', '.join(spelled.values())}")
+    return [spelled[name.casefold()] for name in named]

@@ -1,0 +1,65 @@
+"""What a compile shows: one plain sentence that claims no more than the card carries."""
+
+from dspy_proact.compile import costs, smallest_gain
+from dspy_proact.programs import AssistantCard, JudgeCard, tokens_ratio
+from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
+
+
+def card_headline(card: JudgeCard | AssistantCard) -> str:
+    """Whether it rose by more than chance, and of an assistant at what price; where not, which rise would have shown.
+
+    It is agreement with people of a judge, and the mean score in the chosen phases of an assistant.
+    """
+    told = _judge(card) if isinstance(card, JudgeCard) else f"{_assistant(card)}{_cost(card)}"
+    return f"{MEASURES_NOTHING if card.provenance.embedded else ''}{told}."
+
+
+def _judge(card: JudgeCard) -> str:
+    gain, labels = card.overall, counted(card.overall.labels, "label")
+    change = gain.difference.estimate
+    told = "" if change.value is None else f" ({change.value:+.2f} in kappa, {bounds(change, lambda v: f'{v:+.2f}')})"
+    if card.shown:
+        return f"Improvement shown: the judge agrees better with people{told}, on {labels} that it had not seen"
+    if gain.labels < CLAIM_LABELS or card.scenarios < CLAIM_GROUPS:
+        few = f"{labels} in {counted(card.scenarios, 'scenario')} are too few for a claim"
+        return f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+    if change.value is None:
+        return f"No improvement could have been shown in agreement with people: {change.reason}"
+    least = smallest_gain(gain.labels)
+    could = f": {labels} show one of {least:.2f} or more, in four compiles of five" if least else ""
+    return f"No improvement shown{told}{could}"
+
+
+def _assistant(card: AssistantCard) -> str:
+    target, names = card.target, listed(card.chosen)
+    change, triggers = target.difference.estimate, counted(target.count, "trigger")
+    told = "" if change.value is None else f" ({signed(change.value)} points, {bounds(change, signed)})"
+    if card.shown:
+        return f"Improvement shown in {names}{told}, on {triggers} that it had not seen"
+    if change.value is None:
+        return f"No improvement could have been shown in {names}: nothing could be graded"
+    scenarios = card.scenarios < CLAIM_GROUPS or (target.low98 or 0) > 0
+    if target.count < CLAIM_LABELS or scenarios:
+        few = triggers if target.count < CLAIM_LABELS else "their scenarios"
+        claim = f"a claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS} scenarios"
+        return f"No improvement could have been shown in {names}: {few} are too few for {claim}"
+    if target.low98 is None:
+        return f"No improvement shown in {names}{told}"
+    least = 100 * (change.value - target.low98)
+    return f"No improvement shown in {names}{told}: on {triggers} it takes a measured gain of {least:.0f} points"
+
+
+def _cost(card: AssistantCard) -> str:
+    if not card.target.count:
+        return ""
+    phases = {phase: change.difference.estimate for phase, change in card.phases.items()}
+    offers, length = card.offers.difference.estimate, card.length.difference.estimate
+    paid = costs(card.chosen, phases, offers, length, tokens_ratio(card.usage_before, card.usage_after))
+    known = card.offers.count > 0
+    told = (
+        f"; beside it, beyond the usual margins: {listed(paid)}"
+        if paid
+        else "; nothing beside it beyond the usual margins" * known
+    )
+    return told if known else f"{told}; what it did to unwanted offers is not known"

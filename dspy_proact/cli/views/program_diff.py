@@ -1,0 +1,105 @@
+"""What a compiled program says to its model now, and what it was before."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dspy_proact.cli.options.prompt import text_of
+from dspy_proact.cli.views.message import say
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
+from dspy_proact.programs import (
+    Assistant,
+    AssistantArtefact,
+    Judge,
+    JudgeArtefact,
+    compiled_assistant,
+    compiled_judge,
+    read_assistant,
+    read_judge,
+)
+
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a program says beside the fields of a case."""
+
+    instruction: str
+    demos: Sequence[Mapping[str, Any]]
+    start: str
+    """As a card names it where this is what a compile began with."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The instruction, and the worked examples after it."""
+        examples = (f"\nA worked example:\n{json.dumps(demo, ensure_ascii=False, indent=1)}" for demo in self.demos)
+        return "\n".join([self.instruction, *examples]).splitlines()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return {"instruction": self.instruction, "demos": list(self.demos)}
+
+
+def print_diff(
+    artefact: JudgeArtefact | AssistantArtefact, start: Path | None, system_prompt: str | None, as_json: bool
+) -> None:
+    """Print the lines that a compile took away and those that it brought.
+
+    Args:
+        artefact: What came of it.
+        start: The compiled program that it began with.
+        system_prompt: The prompt that it began with, TEXT or @FILE; without either the uncompiled program.
+        as_json: Both wholes instead.
+
+    Raises:
+        UsageError: What is named is not what it began with.
+    """
+    now, before = _now(artefact), _before(artefact, start, system_prompt)
+    named = "--start" if start else "--system-prompt" if system_prompt else None
+    known = before if before.start == artefact.card.provenance.start else None
+    if named and known is None:
+        raise UsageError(f"{named}: is not what this {artefact.program} was compiled from, by the hash in its card")
+    if known is None:
+        mend = "--start" if isinstance(artefact, JudgeArtefact) else "--start or --system-prompt"
+        say(
+            "What it was before is not known: the hash of that in its card is not that of our "
+            f"{artefact.program} uncompiled. Name it with {mend}. This is what it says now."
+        )
+    if as_json:
+        click.echo(json.dumps({"before": known and known.document, "now": now.document}, indent=2))
+        return
+    for line in _diff(known, now) if known else now.lines:
+        shown = printable(line.expandtabs(4))
+        click.secho(shown, fg=_COLOURS.get(line[:1]) if known else None)
+
+
+def _diff(before: _Said, now: _Said) -> Iterator[str]:
+    changed = list(unified_diff(before.lines, now.lines, "before", "now", lineterm=""))
+    yield from changed or ["It says what it said before."]
+
+
+def _now(artefact: JudgeArtefact | AssistantArtefact) -> _Said:
+    if isinstance(artefact, JudgeArtefact):
+        return _Said(compiled_judge(artefact).instruction, artefact.state.demos, artefact.digest)
+    assistant = compiled_assistant(artefact)
+    return _Said(assistant.instruction, artefact.state.demos, assistant.fingerprint())
+
+
+def _before(artefact: JudgeArtefact | AssistantArtefact, start: Path | None, system_prompt: str | None) -> _Said:
+    if start and system_prompt is not None:
+        raise UsageError("--start has a prompt of its own; leave --system-prompt out")
+    if isinstance(artefact, JudgeArtefact):
+        if system_prompt is not None:
+            raise UsageError("--system-prompt: a judge has none; leave it out")
+        judge = Judge(ask_quote_again=False)
+        return _now(read_judge(start)) if start else _Said(judge.instruction, (), judge.fingerprint())
+    assistant = Assistant(text_of(system_prompt))
+    return _now(read_assistant(start)) if start else _Said(assistant.instruction, (), assistant.fingerprint())

@@ -1,0 +1,141 @@
+"""What a run shows, and what two of them show: one plain sentence that claims no more than the numbers carry."""
+
+from collections.abc import Iterator, Mapping
+
+from dspy_proact.report.comparison import Comparison, Difference
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
+from dspy_proact.report.summary import Summary
+from dspy_proact.stats import Estimate
+
+_SIGNIFICANT = 0.05
+
+
+def headline(summary: Summary) -> str:
+    """How often the model under test earned the best label, over what was scored, and in which stratum least often.
+
+    Of what is unscored or pending the counts stand beside it. A last place that is shared, or not known, is not told.
+    """
+    missing = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
+    asked, scored = _asked(summary), len(summary.scored)
+    if not scored:
+        told = (
+            f"{summary.model_name} has no score, with 0 of {asked} scored{f' ({listed(missing)})' if missing else ''}"
+        )
+    else:
+        of = f"the {scored:,} scored of {asked} ({listed(missing)})" if missing else asked
+        told = f"{summary.model_name} passed {_rate(summary.micro.pass_rate)} of {of}{_least(summary)}"
+    begin = MEASURES_NOTHING if summary.embedded else ""
+    return f"{begin}{told},{summary.graded_by.removeprefix(',')}."
+
+
+def comparison_headline(comparison: Comparison) -> str:
+    """In which strata b is better or worse than a, by the test that is adjusted over the strata.
+
+    Where nothing was shown it says what could hardly have been; where nothing could have been, why. "Better" is said
+    only where both were judged alike.
+    """
+    a, b = comparison.a, comparison.b
+    begin = MEASURES_NOTHING if a.embedded or b.embedded else ""
+    told = _shown(comparison) if _significant(comparison) else _not_shown(comparison)
+    return f"{begin}{'; '.join([told, *_reserved(comparison)])}."
+
+
+def _asked(summary: Summary) -> str:
+    """What was asked for: cases, and answers to them where there are several of each."""
+    cases = counted(summary.case_count, summary.nouns.case, summary.nouns.cases)
+    asked = f"{cases} of {summary.benchmark}"
+    answers = len(summary.outcomes)
+    return asked if answers == summary.case_count else f"{counted(answers, 'answer')} to {asked}"
+
+
+def _least(summary: Summary) -> str:
+    """The stratum with the lowest share of the best label; nothing where one has none, or the lowest no interval."""
+    rates = {name: summary.scores(name).pass_rate for name in summary.strata}
+    values = [rate.value for rate in rates.values() if rate.value is not None]
+    least = [name for name, rate in rates.items() if rate.value == min(values) and rate.low is not None]
+    alone = len(values) == len(rates) > values.count(min(values)) == len(least) == 1
+    return f", least often in {least[0]}: {_rate(rates[least[0]])}" if alone else ""
+
+
+def _rate(rate: Estimate) -> str:
+    return f"{share(rate.value)} % ({bounds(rate)})"
+
+
+def _significant(comparison: Comparison) -> Mapping[str, Difference]:
+    """The strata that differ by more than chance, adjusted over all of them."""
+    rows, adjusted = comparison.rows, comparison.adjusted
+    return {
+        name: row
+        for name, row in rows.items()
+        if row.weighted.reason is None and (p := adjusted[name][0]) is not None and p <= _SIGNIFICANT
+    }
+
+
+def _shown(comparison: Comparison) -> str:
+    found, (a, b) = _significant(comparison), _names(comparison)
+    verbs = ("is better", "is worse") if comparison.judged_alike else ("scores higher", "scores lower")
+    sides: list[str] = []
+    for verb, sign in zip(verbs, (1, -1), strict=True):
+        there = {name: row.weighted.difference for name, row in found.items()}
+        told = [
+            f"{name} ({signed(each.value)} points, {bounds(each, signed)})"
+            for name, each in there.items()
+            if each.value is not None and each.value * sign > 0
+        ]
+        if told:
+            than = "" if sides else f" than {a}"
+            sides.append(f"{verb}{than} on {listed(told)}")
+    return "; ".join([f"{b} {' and '.join(sides)}", *_others(comparison)])
+
+
+def _others(comparison: Comparison) -> Iterator[str]:
+    """The strata in which nothing was shown, beside others in which something was."""
+    rest = {name: row for name, row in comparison.rows.items() if name not in _significant(comparison)}
+    unable = [name for name, row in rest.items() if row.weighted.reason]
+    if seen := [name for name in rest if name not in unable]:
+        yield f"on {listed(seen)} nothing could be seen"
+    if unable:
+        yield f"on {listed(unable)} nothing could have been shown"
+
+
+def _not_shown(comparison: Comparison) -> str:
+    (a, b), nouns = _names(comparison), comparison.a.nouns
+    tested = [row.weighted for row in comparison.rows.values() if row.weighted.p is not None]
+    if not comparison.pairs:
+        return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
+    # The smallest p of G flipped groups is 2 / 2^G, and Holm multiplies the smallest by the number of strata.
+    groups = max((paired.groups for paired in tested), default=1)
+    if not tested or len(tested) * 2 / 2**groups > _SIGNIFICANT:
+        few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
+        strata = counted(len(tested) or len(comparison.rows), nouns.stratum, nouns.strata)
+        return f"No difference of {b} from {a} could have been shown, for {few} too few in {strata}"
+    if all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
+        cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
+        return f"{b} scores as {a} does on each of {cases} that both have scored"
+    told = f"No difference of {b} from {a} could be seen in any {nouns.stratum}"
+    seen = [least for row in comparison.rows.values() if (least := seen_from(row.weighted)) is not None]
+    return f"{told}, and one below {counted(min(seen), 'point')} could hardly have been" if seen else told
+
+
+def _names(comparison: Comparison) -> tuple[str, str]:
+    """What a and b are called: by their models, or by their judges where only these differ."""
+    a, b = comparison.a, comparison.b
+    if a.model_name != b.model_name:
+        return f"a ({a.model_name})", f"b ({b.model_name})"
+    if a.judge_name != b.judge_name:
+        return f"a ({a.graded_by.strip()})", f"b ({b.graded_by.strip()})"
+    return "a", "b"
+
+
+def _reserved(comparison: Comparison) -> Iterator[str]:
+    """Why it may be something else than it seems."""
+    if not comparison.judged_alike:
+        known = comparison.a.manifest and comparison.b.manifest
+        same = "the responses are the same, so what differs is the judging"
+        apart = "they were judged differently" if known else "whether they were judged alike is not known"
+        yield same if known and comparison.agreement else apart
+    nouns = comparison.a.nouns
+    for name, side in (("a", comparison.a), ("b", comparison.b)):
+        if side.manifest and side.manifest.learned_on:
+            rows = counted(side.manifest.learned_on, nouns.row, nouns.rows)
+            yield f"{name} was compiled on {rows} of these, so that this is no test of it"

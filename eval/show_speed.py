@@ -1,0 +1,88 @@
+"""How long it takes to list the failures of a large run: the whole command, imports and printing included.
+
+    python eval/show_speed.py
+
+Lines of a run of the sample are copied until there are 100,000 triggers, with longer responses and other keys.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from dspy_proact import Evaluation, RunFolder, load_corpus
+from dspy_proact.runs import Event
+
+WORDS = " There is more to it, and it can wait until you are back." * 15
+
+
+def longer(event: Event, copy: int) -> Event:
+    """The event of another case, as long as those of real models are."""
+    key = event.key.model_copy(update={"case": renamed(event.key.case, copy)})
+    answer = event.answer and {**event.answer, "text": event.answer["text"] + WORDS}
+    return event.model_copy(update={"key": key, "answer": answer})
+
+
+def renamed(key: str, copy: int) -> str:
+    """Another dialogue's key, with the turn at its end."""
+    dialogue, _, turn = key.rpartition("__t")
+    return f"{dialogue}-{copy}__t{turn}"
+
+
+def write(path: Path, records: Iterable[object]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(record, ensure_ascii=False, separators=(",", ":")) + "\n" for record in records)
+
+
+def enlarge(small: RunFolder, large: Path, triggers: int) -> int:
+    """Write the run that is listed; its triggers."""
+    manifest, cases, events = small.manifest(), list(small.cases()), list(small.events())
+    copies = range(-(-triggers // len(cases)))
+    large.mkdir()
+    # A run of the stand-in is told to be one, for which more is imported than for that of a real model.
+    told = manifest.model_copy(update={"embedded": False}).model_dump_json()
+    (large / "manifest.json").write_text(told, encoding="utf-8")
+    named = (case.model_copy(update={"key": renamed(case.key, copy)}) for copy in copies for case in cases)
+    write(large / "cases.jsonl", (case.marked(manifest.identity.corpus).model_dump() for case in named))
+    write(large / "events.jsonl", (longer(event, copy).model_dump() for copy in copies for event in events))
+    return len(copies) * len(cases)
+
+
+def listed(run: Path) -> tuple[float, float, int, str]:
+    """Seconds, seconds of the processor and megabytes that the command takes, and what it prints."""
+    command = [sys.executable, "-m", "dspy_proact", "show", str(run), "--grade", "FAIL"]
+    started = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout
+        said = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, said
+    memory = used.ru_maxrss >> (20 if sys.platform == "darwin" else 10)
+    return time.perf_counter() - started, used.ru_utime + used.ru_stime, memory, said
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="100 triggers, once")
+    triggers, rounds = (100, 1) if parser.parse_args().quick else (100_000, 5)
+    with TemporaryDirectory() as name:
+        small = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(Path(name) / "small")
+        large = Path(name) / "large"
+        count = enlarge(RunFolder(small.path), large, triggers)
+        size = sum(path.stat().st_size for path in large.glob("*.jsonl")) / 1e6
+        took = [listed(large) for _ in range(rounds)]
+        whole, processor = median(each[0] for each in took), median(each[1] for each in took)
+        print(took[0][3])
+        print(f"{count:,} triggers, {size:,.0f} MB: {whole:.2f} s, {processor:.2f} s of the processor", end=", ")
+        print(f"{max(each[2] for each in took)} MB of memory; medians of {rounds}")
+
+
+if __name__ == "__main__":
+    main()

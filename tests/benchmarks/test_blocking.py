@@ -1,0 +1,204 @@
+"""Runs and trials where an event loop is running already, as in a notebook, and awaited; Ctrl-C reaches them there."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rows import jsonl, record, row
+from server import Answer, Sent, Server, healthy
+from specs import spec
+
+from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, summarize
+from dspy_proact.benchmarks import Completed
+from dspy_proact.benchmarks.blocking import run_to_end
+from dspy_proact.benchmarks.proactbench import ProactBench, Trial, cases_of, open_jury
+from dspy_proact.calls import collect_calls
+from dspy_proact.corpus import Corpus, read_jsonl
+from dspy_proact.errors import Interrupted
+from dspy_proact.models import Gate, open_model
+from dspy_proact.programs import ASSISTANT, Assistant
+from dspy_proact.runs import Observer
+
+TURNS = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
+TWO = (row(), row(unique_id_eval="second", scenario_id="TRAVEL_08", turn_records=TURNS))
+TRIGGERS = 6
+
+
+def corpus(folder: Path) -> Corpus:
+    (folder / "corpus.jsonl").write_text(jsonl(*TWO), encoding="utf-8")
+    return read_jsonl(folder / "corpus.jsonl")
+
+
+def evaluation(folder: Path, server: Server, **calls: Any) -> Evaluation:
+    model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/any", server.judge)
+    return Evaluation(corpus(folder), model, judge, gate=Gate(retries=0, **calls))
+
+
+async def run_in_a_loop(of: Evaluation, out: Path, observer: Observer | None = None) -> Completed:
+    return of.run(out, observer=observer)
+
+
+async def awaited(of: Evaluation, out: Path, observer: Observer | None = None) -> Completed:
+    return await of.arun(out, observer=observer)
+
+
+Way = Callable[[Evaluation, Path, Observer | None], Awaitable[Completed]]
+WAYS = pytest.mark.parametrize("way", [run_in_a_loop, awaited])
+
+
+@WAYS
+def test_an_evaluation_runs_where_a_loop_is_running(tmp_path, server, way: Way):
+    async def cell() -> Completed:
+        return await way(evaluation(tmp_path, server), tmp_path / "run", None)
+
+    assert asyncio.run(cell()).stages == 2 * TRIGGERS
+    assert summarize(RunFolder(tmp_path / "run")).complete
+
+
+@WAYS
+def test_calls_are_collected_in_the_context_of_the_caller(tmp_path, server, way: Way):
+    async def cell() -> int:
+        with collect_calls() as calls:
+            await way(evaluation(tmp_path, server), tmp_path / "run", None)
+        return len(calls)
+
+    assert asyncio.run(cell()) == len(server.sent)
+
+
+def test_a_rejudging_runs_where_a_loop_is_running(tmp_path, server):
+    evaluation(tmp_path, server).run(tmp_path / "parent")
+    responses = Responses.of_run(RunFolder(tmp_path / "parent"), ProactBench)
+
+    async def cell(number: int) -> list[Completed]:
+        rejudging = Rejudging(responses, spec(f"hosted_vllm/{number}", server.judge))
+        return [rejudging.run(tmp_path / f"{number}"), await rejudging.arun(tmp_path / f"{number} awaited")]
+
+    assert [ended.stages for ended in asyncio.run(cell(2))] == [TRIGGERS, TRIGGERS]
+
+
+def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
+    gate = Gate(retries=0)
+    model, jury = (
+        open_model(spec("hosted_vllm/any", server.assistant), ASSISTANT, gate),
+        open_jury(spec("hosted_vllm/any", server.judge), gate),
+    )
+    trial, cases = Trial(Assistant("Be brief."), model, jury, gate), cases_of(corpus(tmp_path))[:2]
+
+    async def cell() -> list[bool]:
+        tried = [trial.run(cases), await trial.arun(cases)]
+        return [side.verdict is not None for each in tried for pair in each.pairs for side in pair.sides]
+
+    assert asyncio.run(cell()) == [True] * 8
+
+
+class Interrupting(Observer):
+    """Presses Ctrl-C when the third response is asked for, and again when the first was heard if it is told to.
+
+    What is in flight ends when Ctrl-C was heard once, unless it is pressed again.
+    """
+
+    def __init__(self, server: Server, again: bool = False):
+        self.again, self.heard, self.over = again, threading.Event(), threading.Event()
+        self._server = server
+        server.script = self._script
+
+    async def _script(self, sent: Sent) -> Answer:
+        asked = len(self._server.of("assistant"))
+        if asked == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        if asked >= 3:
+            await asyncio.to_thread((self.over if self.again else self.heard).wait)
+        return healthy(sent)
+
+    def interrupted(self) -> None:
+        if self.again:
+            os.kill(os.getpid(), signal.SIGINT)
+        self.heard.set()
+
+
+@WAYS
+def test_the_first_ctrl_c_lets_what_is_in_flight_end_and_the_same_call_goes_on(tmp_path, server, way: Way):
+    observer, before = Interrupting(server), signal.getsignal(signal.SIGINT)
+
+    async def cell() -> None:
+        await way(evaluation(tmp_path, server, concurrency=1), tmp_path / "run", observer)
+
+    with pytest.raises(Interrupted, match=r"^interrupted$"):
+        asyncio.run(cell())
+    assert observer.heard.is_set()
+    assert signal.getsignal(signal.SIGINT) == before
+    # Two triggers with their verdicts, and the response that was in flight.
+    assert [event.key.stage for event in RunFolder(tmp_path / "run").events()].count("response") == 3
+    server.sent.clear()
+    server.script = healthy
+    evaluation(tmp_path, server).run(tmp_path / "run")
+    assert len(server.of("assistant")) == TRIGGERS - 3
+
+
+@WAYS
+def test_the_second_ctrl_c_drops_what_is_in_flight(tmp_path, server, way: Way):
+    observer = Interrupting(server, again=True)
+
+    async def cell() -> None:
+        try:
+            await way(evaluation(tmp_path, server, concurrency=1), tmp_path / "run", observer)
+        finally:
+            observer.over.set()
+
+    with pytest.raises(Interrupted, match="interrupted twice"):
+        asyncio.run(cell())
+    assert [event.key.stage for event in RunFolder(tmp_path / "run").events()].count("response") == 2
+
+
+def test_one_ctrl_c_ends_all_runs_that_are_awaited_together_and_the_handlers_of_before_are_there_after(
+    tmp_path, server
+):
+    observer, before = Interrupting(server), signal.getsignal(signal.SIGINT)
+
+    async def cell() -> list[object]:
+        runs = (
+            evaluation(tmp_path, server, concurrency=1).arun(tmp_path / name, observer=observer) for name in ("a", "b")
+        )
+        return await asyncio.gather(*runs, return_exceptions=True)
+
+    assert [type(ended) for ended in asyncio.run(cell())] == [Interrupted, Interrupted]
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_run_that_is_cancelled_keeps_what_is_on_disk(tmp_path, server):
+    async def cell() -> None:
+        class Cancelling(Observer):
+            def ended(self, *_: object) -> None:
+                running.cancel()
+
+        running = asyncio.create_task(
+            evaluation(tmp_path, server, concurrency=1).arun(tmp_path / "run", observer=Cancelling())
+        )
+        await running
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cell())
+    assert len(list(RunFolder(tmp_path / "run").events())) == 1
+
+
+def test_ctrl_c_cancels_what_does_not_end_in_order_and_is_raised_when_that_has_ended():
+    ended: list[str] = []
+
+    async def stubborn() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("ended")
+
+    async def cell() -> None:
+        run_to_end(stubborn())
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(cell())
+    assert ended == ["ended"]

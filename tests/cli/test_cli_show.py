@@ -1,0 +1,383 @@
+"""`dspy-proact show`: a run as a list, and one case whole."""
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from proact_run import QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
+from rich.console import Console
+
+from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.corpus import load_corpus, read_jsonl
+from dspy_proact.report import Reading, print_reading, summarize
+from dspy_proact.runs import CONTROL, RunFolder, Scope
+from dspy_proact.types import Grade
+
+JUDGES = ("openai/j", "openai/k")
+QUOTED, FAILED, EMPTY, WAITING = (
+    trigger("d1", "EMERGENT"),
+    trigger("d2", "CRITICAL", user="Where is the [bold]ladder[/bold]?"),
+    trigger("d3", "RECOVERY"),
+    trigger("d4", "RECOVERY", criterion="Plans the lighthouse."),
+)
+KEYS = [case.key for case in (QUOTED, FAILED, EMPTY, WAITING)]
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A pass, a fail of which one judge quotes nothing that is there, one without a response, and one not tried."""
+    events = [
+        answered(QUOTED),
+        *(graded(QUOTED, judge=judge) for judge in JUDGES),
+        answered(FAILED, "No idea."),
+        graded(
+            FAILED, "PARTIAL", judge=JUDGES[0], response="No idea.", evidence=["Label the boxes"], reasoning="Zeal."
+        ),
+        graded(FAILED, "FAIL", judge=JUDGES[1], response="No idea.", evidence=["No idea."]),
+        failed(EMPTY, "empty"),
+    ]
+    return written(tmp_path / "run", manifest(*JUDGES), [QUOTED, FAILED, EMPTY, WAITING], events).path
+
+
+@pytest.fixture
+def other(tmp_path):
+    """Another run, in which the first trigger fails."""
+    events = [answered(QUOTED, "Good luck."), graded(QUOTED, "FAIL", evidence=[], reasoning="It closes.")]
+    return written(tmp_path / "other", manifest(model="openai/other"), [QUOTED], events).path
+
+
+@pytest.fixture
+def show(proact):
+    def call(*arguments):
+        status, out, err = proact("show", *arguments)
+        assert status == 0, err
+        return out
+
+    return call
+
+
+def listed(out):
+    """The keys of a list, in its order."""
+    return [line.split()[0] for line in out.splitlines() if re.match(r"d\d", line)]
+
+
+def first_of(path):
+    """The first outcome of a run, to be read."""
+    return Reading.of(summarize(RunFolder(path)).outcomes[0], "proactbench")
+
+
+# The list
+
+
+def test_a_line_a_trigger_says_what_became_of_it(show, run):
+    assert [line.rstrip() for line in show(run).splitlines()] == [
+        "trigger phase    grade",
+        f"d1__t2  EMERGENT PASS     {RESPONSE}",
+        "d2__t2  CRITICAL FAIL     [unverified, verdicts differ] No idea.",
+        "d3__t2  RECOVERY unscored [response: empty]",
+        "d4__t2  RECOVERY pending",
+        "",
+        "4 of 4 triggers.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "kept"),
+    [
+        (["--grade", "pass"], KEYS[:1]),
+        (["--grade", "PASS", "--grade", "fail"], KEYS[:2]),
+        (["--phase", "recovery"], KEYS[2:]),
+        (["--unverified"], KEYS[1:2]),
+        (["--unscored"], KEYS[2:3]),
+        (["--disagree"], KEYS[1:2]),
+        (["--search", "LADDER"], KEYS[1:2]),
+        (["--search", "lighthouse"], KEYS[3:]),
+        (["--search", "ann."], KEYS[:1]),
+        (["--search", "zeal"], KEYS[1:2]),
+        (["--search", "none that i know of"], []),  # the curated response, which nobody sees
+        (["--phase", "recovery", "--unscored"], KEYS[2:3]),
+        (["--grade", "pass", "--unverified"], []),
+    ],
+)
+def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
+    out = show(run, *options)
+    assert listed(out) == kept
+    assert out.splitlines()[-1] == f"{len(kept)} of 4 triggers."
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
+        (["--phase", "x"], "--phase x: is none of EMERGENT, CRITICAL, RECOVERY"),
+        (["--search", " "], "--search: there is no text to look for"),
+        (["--trigger", "d1", "--grade", "pass"], "--trigger names what is shown; leave --grade out"),
+        (["--trigger", "d1__t9"], "has no such trigger; did you mean d1__t2?"),
+        (["--trigger", "zork"], "--trigger zork: run has no such trigger"),
+        (["--trigger", "d"], "--trigger d: may be d1__t2, d2__t2, d3__t2 and 1 more; say more of it"),
+        (["--trigger", "d1", "--epoch", "2"], "--epoch 2: run has 1"),
+    ],
+)
+def test_what_is_not_known_is_refused_with_what_is(proact, run, options, told):
+    status, out, err = proact("show", "run", *options)
+    assert (status, out) == (2, "")
+    assert told in err
+
+
+def test_more_than_a_person_reads_is_counted_and_said_how_to_see(show, tmp_path):
+    cases = [trigger(f"d{number:02}") for number in range(40)]
+    path = written(tmp_path / "many", manifest(), cases, [event for case in cases for event in (answered(case),)]).path
+    out = show(path)
+    assert len(listed(out)) == 30
+    assert out.splitlines()[-1] == "40 of 40 triggers, 30 of them above; --limit 40 lists all."
+    assert len(listed(show(path, "--limit", 40))) == 40
+    assert len(json.loads(show(path, "--json"))) == 40
+    assert len(json.loads(show(path, "--json", "--limit", 2))) == 2
+
+
+def test_epochs_are_lines_of_their_own_and_differ(show, tmp_path):
+    events = [answered(QUOTED), graded(QUOTED), answered(QUOTED, epoch=2), graded(QUOTED, "FAIL", epoch=2)]
+    path = written(tmp_path / "two", manifest(epochs=2), [QUOTED], events).path
+    lines = show(path, "--disagree").splitlines()
+    assert [line.partition(" [epochs differ] ")[0].split() for line in lines[1:3]] == [
+        ["d1__t2", "1", "EMERGENT", "PASS"],
+        ["d1__t2", "2", "EMERGENT", "FAIL"],
+    ]
+    assert lines[-1] == "2 of 2 triggers, each epoch counted."
+    assert listed(show(path, "--epoch", 2)) == ["d1__t2"]
+
+
+def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show, run, other):
+    lines = show(run, "--beside", other).splitlines()
+    assert lines[0].split() == ["trigger", "phase", "grade", "beside"]
+    assert [line.split()[2:4] for line in lines[1:5]] == [
+        ["PASS", "FAIL"],
+        ["FAIL", "-"],
+        ["unscored", "-"],
+        ["pending", "-"],
+    ]
+    assert listed(show(run, "--beside", other, "--disagree")) == KEYS[:1]
+    first, second, *_ = json.loads(show(run, "--beside", other, "--json"))
+    assert (first["grade"], first["beside"]["grade"], second["beside"]) == ("PASS", "FAIL", None)
+
+
+def test_a_key_that_is_shortened_is_told_from_the_others_and_taken(show, tmp_path):
+    names = [f"BP_PROFESSIONAL_01_{kind}__style11__{'0' * 32}" for kind in ("P", "EQIM")]
+    cases = [trigger(name, turn=turn) for name in names for turn in (2, 12)]
+    path = written(tmp_path / "long", manifest(), cases).path
+    short = [line.split()[0] for line in show(path).splitlines()[1:5]]
+    assert len(set(short)) == 4
+    assert all("..." in key and len(key) == 28 for key in short)
+    for key, case in zip(short, cases, strict=True):
+        assert json.loads(show(path, "--trigger", key, "--json"))["trigger"] == case.key
+
+
+@pytest.mark.parametrize("columns", [60, 80, 160])
+def test_a_list_fits_its_terminal(show, monkeypatch, tmp_path, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    cases = [trigger("x" * 90), trigger("y" * 90)]
+    wide = "漢字を書く練習をしましょう。" * 30
+    path = written(tmp_path / "wide", manifest(), cases, [answered(case, wide) for case in cases]).path
+    widths = [sum(2 if ord(char) > 0x2E80 else 1 for char in line) for line in show(path).splitlines()[1:3]]
+    assert all(columns - 2 < width <= columns for width in widths)
+
+
+def test_what_comes_next_is_a_command_that_works(proact, run):
+    _, _, err = proact("show", run, "--grade", "fail")
+    assert f"Next: dspy-proact show {run} --trigger d2__t2" in err
+
+
+def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_path):
+    assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
+    assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
+    ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
+    assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
+    word = ours[0]["response"].split()[-1]
+    assert theirs[0]["trigger"] in {
+        each["trigger"] for each in json.loads(show("results.jsonl", "--search", word, "--json"))
+    }
+
+
+def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
+    of = manifest()
+    judge = of.identity.judges[0].model_copy(update={"cuts": {"EMERGENT": (0.2, 0.9)}})
+    cut = of.model_copy(update={"identity": of.identity.model_copy(update={"judges": (judge,)})})
+    path = written(tmp_path / "cut", cut, [QUOTED], [answered(QUOTED), graded(QUOTED, "PARTIAL")]).path
+    assert listed(show(path, "--grade", "pass")) == ["d1__t2"]  # PARTIAL is level 1, and from .9 on is PASS
+    assert listed(show(path, "--grade", "partial")) == []
+    assert "openai/m: PASS\n" in show(path, "--trigger", "d1")
+    assert listed(show(path, "--search", "ladder")) == []
+    assert listed(show(path, "--search", "boxes")) == ["d1__t2"]
+
+
+def test_a_stand_in_is_called_one(proact):
+    assert proact("eval", "--out", "small", "--limit", 2)[0] == 0
+    for options, place in (([], 1), (["--json"], 2)):
+        assert "embedded stand-in" in proact("show", "small", *options)[place]
+
+
+def test_a_damaged_run_is_refused_with_its_line(proact, run):
+    with (run / "events.jsonl").open("a", encoding="utf-8") as file:
+        file.write("rubbish\n")
+    status, out, err = proact("show", run)
+    assert (status, out) == (2, "")
+    assert "events.jsonl, line 8" in err
+
+
+# One whole
+
+
+def test_one_trigger_is_shown_whole(show, run):
+    assert show(run, "--trigger", "d1").splitlines() == [
+        "EMERGENT d1__t2",
+        "conversation",
+        "user",
+        "  I move on Friday.",
+        "assistant",
+        "  Good luck.",
+        "user",
+        "  Any boxes?",
+        "",
+        "rubric",
+        "PASS",
+        "  Plans.",
+        "PARTIAL",
+        "  Hints.",
+        "FAIL",
+        "  Does nothing.",
+        "",
+        "openai/m: PASS",
+        "  »Label the boxes today«. Then call Ann.",
+        "judge openai/j: PASS",
+        "reasons: because",
+        "judge openai/k: PASS",
+        "reasons: because",
+        "",
+    ]
+
+
+def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):
+    lines = show(run, "--trigger", "d2__t2").splitlines()
+    assert lines[lines.index("openai/m: FAIL") + 1 :] == [
+        "  »No idea«.",
+        "judge openai/j: PARTIAL, unverified: no quote of it stands in the response",
+        "reasons: Zeal.",
+        'quoted, but not in the response: "Label the boxes"',
+        "judge openai/k: FAIL",
+        "reasons: because",
+        "",
+    ]
+
+
+def test_what_has_no_response_says_why(show, run):
+    assert show(run, "--trigger", "d3").endswith("openai/m: unscored\n  no response: response: empty\n\n")
+    assert show(run, "--trigger", "d4").endswith("openai/m: pending\n  no response: pending\n\n")
+
+
+def test_the_other_runs_response_stands_under_it(show, run, other):
+    out = show(run, "--trigger", "d1", "--beside", other)
+    ours, theirs = out.index(f"openai/m in {run}: PASS"), out.index(f"openai/other in {other}: FAIL")
+    assert ours < out.index("»Label") < theirs < out.index("  Good luck.\njudge openai/j: FAIL\nreasons: It closes.")
+    assert "it has no such case" in show(run, "--trigger", "d2", "--beside", other)
+
+
+def test_on_a_wide_terminal_the_responses_stand_in_columns(run, other):
+    readings = [first_of(path) for path in (run, other)]
+    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
+    print_reading(console, [("ours", readings[0]), ("theirs", readings[1])], tuple(Grade))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
+    assert re.search(r"^ours: PASS +theirs: FAIL", plain, re.MULTILINE)
+    assert re.search(rf"^{re.escape(RESPONSE)} +Good luck\.", plain, re.MULTILINE)
+    assert re.search(rf"\x1b\[1;4m{re.escape(QUOTE.rstrip('.'))}\x1b\[0m", console.file.getvalue())
+
+
+def test_of_an_epoch_that_is_one_of_several_it_is_said(proact, tmp_path):
+    events = [answered(QUOTED), graded(QUOTED), answered(QUOTED, "Second.", epoch=2)]
+    written(tmp_path / "two", manifest(epochs=2), [QUOTED], events)
+    status, out, err = proact("show", "two", "--trigger", "d1", "--epoch", 2)
+    assert (status, "  Second.\n" in out) == (0, True)
+    assert "This is epoch 2 of 2; --epoch shows another." in err
+
+
+def test_a_control_turn_is_shown_with_its_offers(show, tmp_path):
+    run = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(
+        tmp_path / "run", Scope(limit=1, controls=True)
+    )
+    controls = json.loads(show(run.path, "--phase", CONTROL, "--json"))
+    assert controls
+    out = show(run.path, "--trigger", controls[0]["trigger"])
+    assert out.splitlines()[1].startswith("CONTROL ")
+    assert "\nrubric\n" not in out
+
+
+def test_json_of_one_has_all_there_is_to_read(show, run, other):
+    told = json.loads(show(run, "--trigger", "d2", "--json", "--beside", other))
+    assert (told["trigger"], told["phase"], told["scenario"]) == ("d2__t2", "CRITICAL", FAILED.group)
+    assert told["sections"][0]["items"][-1] == {"speaker": "user", "text": "Where is the [bold]ladder[/bold]?"}
+    assert [item["name"] for item in told["sections"][1]["items"]] == ["PASS", "PARTIAL", "FAIL"]
+    assert [(each["judge"], each["grade"], each["verified"], each["reasons"]) for each in told["verdicts"]] == [
+        ("openai/j", "PARTIAL", False, "Zeal."),
+        ("openai/k", "FAIL", True, "because"),
+    ]
+    assert told["verdicts"][0]["quotes"][0]["start"] is None
+    assert told["beside"] is None
+
+
+# What others wrote
+
+HOSTILE = (
+    "\x1b[2J\x1b]0;owned\x07 \x9b31m \u202egnp.exe \u2066 \x00 \r gone \x08 \ud83d [bold]plain[/bold]\nrubric\nPASS"
+)
+OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def hostile_run(path: Path, text: str):
+    case = trigger(text.replace("\n", " "), user=text, criterion=text)
+    judge = re.sub("[\ud800-\udfff\n]", " ", text)[:99]
+    verdict = graded(case, reasoning=text, evidence=[text, "nowhere " + text], response=text, judge=judge)
+    return written(path, manifest(judge, model=judge), [case], [answered(case, text), verdict]).path
+
+
+def test_nothing_that_others_wrote_is_obeyed_or_takes_a_heading(show, tmp_path):
+    path = hostile_run(tmp_path / "hostile", HOSTILE)
+    for options in ([], ["--trigger", ""], ["--trigger", "", "--beside", path], ["--search", "gnp.exe"], ["--json"]):
+        out = show(path, *options)
+        assert ("gnp.exe" in out) == ("--trigger" in options or "--json" in options)
+        assert not OBEYED.search(out), options
+    whole = show(path, "--trigger", "").splitlines()
+    assert [line for line in whole if line in ("rubric", "PASS")] == ["rubric", "PASS"]  # ours, once each
+    assert "[bold]plain[/bold]" in "\n".join(whole)
+
+
+def test_on_a_terminal_only_our_own_styles_are_sent(tmp_path):
+    path = hostile_run(tmp_path / "hostile", HOSTILE)
+    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
+    reading = first_of(path)
+    print_reading(console, [("ours", reading), ("theirs", reading)], tuple(Grade))
+    assert not OBEYED.search(re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue()))
+
+
+@pytest.mark.parametrize("styled", [False, True])
+def test_a_line_of_a_megabyte_is_shown_to_its_end(show, tmp_path, styled):
+    path = hostile_run(tmp_path / "long", f"begin {'x' * 1_000_000} end")
+    if not styled:
+        assert show(path, "--trigger", "").count(" end") >= 4
+        assert max(map(len, show(path).splitlines())) <= 80
+        return
+    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
+    print_reading(console, [("ours", first_of(path))], tuple(Grade))
+    assert console.file.getvalue().count("x") >= 4_000_000
+
+
+def test_the_real_dialogue_is_shown_with_every_word(show, data, tmp_path):
+    corpus = read_jsonl(data / "proactbench_dialogue.jsonl")
+    run = Evaluation(corpus, model="embedded", judge="embedded").run(tmp_path / "run").path
+    for each in json.loads(show(run, "--json")):
+        whole = json.loads(show(run, "--trigger", each["trigger"], "--json"))
+        shown = " ".join(show(run, "--trigger", each["trigger"]).split())
+        texts = [item["text"] for section in whole["sections"] for item in section["items"]]
+        assert len(texts) > 3
+        assert all(" ".join(text.split()) in shown for text in texts)
+        assert " ".join(each["response"].split()) in shown.replace("»", "").replace("«", "")

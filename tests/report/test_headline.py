@@ -1,0 +1,152 @@
+"""The sentence of a run and of a comparison: what was shown, that nothing was, that nothing could have been."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+from proact_run import JUDGE, PHASES, summary_of, trigger
+
+from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_headline, headline
+from dspy_proact.report.proactbench.particulars import NOUNS
+from dspy_proact.runs import Case
+
+SCORE = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
+ALL = "no interval: all scenarios shift alike"
+
+
+def run(*grades: str | None, scenarios: int = 6, phases: Sequence[str] = PHASES, **changes: Any) -> Summary:
+    """Phase by phase a trigger a scenario; None is unscored, a blank pending."""
+    places = [(phase, f"s{number}") for phase in phases for number in range(scenarios)]
+    outcomes = [
+        Outcome(phase, group, "scored", grade, SCORE[grade], key=f"{phase} {group}")
+        if grade
+        else Outcome(phase, group, "pending" if grade == "" else "unscored", key=f"{phase} {group}")
+        for (phase, group), grade in zip(places, grades, strict=True)
+    ]
+    of = {"model": "m", "judges": ("j",), "strata": PHASES, "labels": tuple(SCORE), "nouns": NOUNS, "embedded": False}
+    return Summary(**({"path": "run", "benchmark": "proactbench", "outcomes": tuple(outcomes)} | of | changes))
+
+
+def test_a_run_is_told_by_its_pass_rate_and_its_weakest_phase_with_intervals():
+    """3, 3 and 1 of 6 pass: 7 of 18, 38.9 %, and 1 of 6, 16.7 %."""
+    said = headline(run(*["PASS", "FAIL"] * 6, "PASS", *["FAIL"] * 5))
+    assert said.startswith("m passed 38.9 % (95 % ")
+    assert ") of 18 triggers of proactbench, least often in RECOVERY: 16.7 % (95 % " in said
+    assert said.endswith("), judged by j.")
+
+
+def test_a_last_place_that_is_shared_is_not_told():
+    assert "least" not in headline(run(*["PASS", "FAIL"] * 9))
+
+
+def test_a_last_place_is_not_told_where_a_phase_has_no_score():
+    assert "least" not in headline(run(*["PASS"] * 6, *["PASS", "FAIL"] * 3, *[None] * 6))
+
+
+def test_what_is_missing_is_counted():
+    said = headline(run(*["PASS", "FAIL"] * 6, None, None, *["FAIL"] * 3, ""))
+    assert " of the 15 scored of 18 triggers of proactbench (2 unscored and 1 pending)" in said
+
+
+@pytest.mark.parametrize(("grade", "state"), [(None, "unscored"), ("", "pending")])
+def test_a_run_without_a_score_has_none(grade: str | None, state: str):
+    told = f"m has no score, with 0 of 18 triggers of proactbench scored (18 {state}), judged by j."
+    assert headline(run(*[grade] * 18)) == told
+
+
+def test_a_run_in_one_scenario_has_no_interval():
+    said = headline(run("PASS", "FAIL", "FAIL", scenarios=1))
+    assert said == "m passed 33.3 % (no interval: one scenario) of 3 triggers of proactbench, judged by j."
+
+
+def test_too_few_scenarios_are_said_beside_the_interval():
+    assert ", too few scenarios: very wide) of 9 triggers" in headline(run(*["PASS", "FAIL", "FAIL"] * 3, scenarios=3))
+
+
+def test_a_stand_in_measures_nothing_about_any_model():
+    assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{MEASURES_NOTHING}m passed ")
+
+
+def spread(scenarios: int) -> list[Case]:
+    """A trigger a phase and scenario, phase by phase."""
+    return [
+        trigger(f"d{number}", phase, turn=turn, scenario=f"S{number:02d}")
+        for turn, phase in enumerate(PHASES, start=1)
+        for number in range(scenarios)
+    ]
+
+
+@pytest.fixture
+def compared(tmp_path):
+    def compared(
+        a: Iterable[str | None], b: Iterable[str | None], *judges: str, scenarios: int = 8, **of: Any
+    ) -> Comparison:
+        cases = spread(scenarios)
+        first = summary_of(tmp_path / "a", zip(cases, a, strict=True))
+        return compare(first, summary_of(tmp_path / "b", zip(cases, b, strict=True), *judges, **of))
+
+    return compared
+
+
+FAILED = ["FAIL"] * 24
+BETTER = ["PASS"] * 8 + ["FAIL"] * 16
+"""In EMERGENT."""
+
+
+def test_what_is_shown_has_its_points_and_the_rest_is_said_to_be_unseen(compared):
+    told = comparison_headline(compared(FAILED, BETTER))
+    rest = "on CRITICAL and RECOVERY nothing could be seen"
+    assert told == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
+
+
+def test_models_of_two_names_are_named(compared):
+    told = comparison_headline(compared(FAILED, BETTER, model="openai/new"))
+    assert told.startswith("b (openai/new) is better than a (openai/m) on EMERGENT (+100.0 points, ")
+
+
+def test_better_here_and_worse_there_are_one_sentence(compared):
+    a = ["FAIL"] * 8 + ["PASS"] * 16
+    b = ["PASS"] * 8 + ["FAIL"] * 8 + ["PASS"] * 8
+    told = comparison_headline(compared(a, b))
+    assert (
+        f"is better than a on EMERGENT (+100.0 points, {ALL}) and is worse on CRITICAL (-100.0 points, {ALL})" in told
+    )
+
+
+def test_what_holm_does_not_bear_out_is_not_claimed(compared):
+    """All 6 scenarios of EMERGENT gain: p is 2 / 2^6 = .031, and three phases make it .094."""
+    comparison = compared(["FAIL"] * 18, ["PASS"] * 6 + ["FAIL"] * 12, scenarios=6)
+    assert comparison.rows["EMERGENT"].weighted.p == 2 / 64
+    told = comparison_headline(comparison)
+    assert told == "No difference of b from a could have been shown, for 6 scenarios are too few in 3 phases."
+
+
+def test_where_nothing_is_shown_it_is_said_what_could_hardly_have_been(compared):
+    told = comparison_headline(compared(FAILED, ["PASS", *["FAIL"] * 23]))
+    seen = "one below 41 points could hardly have been"
+    assert told == f"No difference of b from a could be seen in any phase, and {seen}."
+
+
+def test_runs_that_score_alike_everywhere_are_said_to(compared):
+    told = comparison_headline(compared(BETTER, BETTER))
+    assert told == "b scores as a does on each of 24 triggers that both have scored."
+
+
+def test_without_a_trigger_scored_in_both_nothing_can_be_compared(compared):
+    told = comparison_headline(compared([None] * 24, BETTER))
+    assert told == "b cannot be compared with a: no trigger is scored in both."
+
+
+def test_of_two_judges_nobody_is_said_to_be_better(compared):
+    told = comparison_headline(compared(FAILED, BETTER, "openai/k"))
+    assert told.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}) on EMERGENT (")
+    assert told.endswith("; the responses are the same, so what differs is the judging.")
+
+
+def test_a_program_is_not_tested_on_what_it_was_compiled_on(compared):
+    told = comparison_headline(compared(FAILED, BETTER, learned_on=3))
+    assert told.endswith("; b was compiled on 3 dialogues of these, so that this is no test of it.")
+
+
+def test_a_stand_in_on_one_side_measures_nothing(compared):
+    assert comparison_headline(compared(FAILED, BETTER, embedded=True)).startswith(f"{MEASURES_NOTHING}b ")
