@@ -1,0 +1,69 @@
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dspy
+
+from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first, known
+from dspy_proact.benchmarks.probe.agents.questions import ConcludeTask, PlanStep, PlanWork, Step
+from dspy_proact.benchmarks.probe.agents.sitting import Sitting
+from dspy_proact.benchmarks.probe.bounds import Bounds
+from dspy_proact.benchmarks.probe.tools import Observation, Toolbox
+from dspy_proact.benchmarks.probe.view import TaskView
+from dspy_proact.models import Embedder
+
+_REFERENCE = re.compile(r"\$(\w+)")
+
+
+class ReWOO(AgentModule):
+    """Plans all uses of tools at once; code does them; then it concludes."""
+
+    name = "rewoo"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.plan = dspy.Predict(PlanWork)
+        self.conclude = dspy.Predict(ConcludeTask)
+
+    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
+        """Its plan."""
+        return first(self.plan, **known(task), most=self.bounds.turns)
+
+    async def _worked(self, sitting: Sitting) -> Mapping[str, Any]:
+        told = known(sitting.task)
+        planned = await sitting.ask(self.plan, **told, most=self.bounds.turns)
+        if "plan" not in planned:
+            sitting.fault("steps")
+        plan: list[PlanStep] = planned.get("plan", [])
+        if len(plan) > self.bounds.turns:
+            sitting.fault("turns")
+        steps = await _done(plan[: self.bounds.turns], sitting.tools)
+        return await sitting.ask(self.conclude, **told, steps=steps)
+
+
+async def _done(plan: Sequence[PlanStep], tools: Toolbox) -> list[Step]:
+    """The steps of a plan with what they returned; one that refers to none before it is not done."""
+    steps, results = list[Step](), dict[str, Observation]()
+    for planned in plan:
+        name, argument = planned.var.lstrip("$"), planned.argument
+        unknown = [each for each in _REFERENCE.findall(argument) if each not in results]
+        if unknown:
+            observation = Observation(f"Not done: no step before it is called {unknown[0]}.")
+        else:
+            meant = {each: _meant(result, planned.tool, tools) for each, result in results.items()}
+            argument = _REFERENCE.sub(lambda match, meant=meant: meant[match.group(1)], argument)
+            observation = await tools.use(planned.tool, argument)
+        results[name] = observation
+        steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
+    return steps
+
+
+def _meant(result: Observation, tool: str, tools: Toolbox) -> str:
+    """What a reference to a result stands for in the argument of a tool."""
+    match tool:
+        case "sql":
+            return ", ".join("'" + id_.replace("'", "''") + "'" for id_ in result.ids)
+        case "search":
+            return tools.title_of(result.ids[0]) if result.ids else ""
+        case _:
+            return " ".join(result.ids)
