@@ -115,22 +115,21 @@ def says(server, *answers):
     server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
 
 
-def opened(server, **options):
+def opened(server, name="hosted_vllm/any", **options):
     """The model of an agent that the server plays."""
     gate = Gate(retries=0, backoff=0.001, **options)
-    return open_model(ModelSpec(name="hosted_vllm/any", api_base=server.assistant), AGENT, gate)
+    return open_model(ModelSpec(name=name, api_base=server.assistant), AGENT, gate)
 
 
 def solved(server, name, bounds=None, task=None, embedder=None):
     """The solution of an agent that the server plays, as a run asks for it."""
-    return worked(server, make_agent(name, bounds, embedder), task or task_of())
+    return worked(opened(server), make_agent(name, bounds, embedder), task or task_of())
 
 
-def worked(server, agent, task):
-    """The same of an agent that is there."""
+def worked(model, agent, task):
+    """The same of a model and an agent that are there."""
 
     async def run():
-        model = opened(server)
         try:
             return await agent.solve(task, Direct(model.lm))
         finally:

@@ -11,7 +11,7 @@ class Bounds(Frozen):
     turns: int = Field(default=20, ge=1, le=200)
     """Uses of a tool, of all trials together."""
     observation: int = Field(default=5000, ge=200, le=100_000)
-    """Characters of what one use of a tool returns."""
+    """Characters of what one use of a tool returns, and of what it is asked."""
     calls: int = Field(default=50, ge=1, le=1000)
     """Requests to the model, repairs among them."""
     hits: int = Field(default=5, ge=1, le=50)

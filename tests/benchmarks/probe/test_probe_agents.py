@@ -5,6 +5,9 @@ import json
 
 import dspy
 import pytest
+from dspy.utils.exceptions import AdapterParseError
+from hypothesis import given
+from hypothesis import strategies as st
 from probe_desk import (
     CANARY,
     FINISH,
@@ -29,7 +32,7 @@ from dspy_proact.benchmarks.probe.bounds import Bounds
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.errors import ContentError, LimitReached, ProviderError
 from dspy_proact.models import Limits
-from dspy_proact.programs import Direct
+from dspy_proact.programs.asking import Answer as Said
 
 FOUND, NAMED = {"reasoning": "so", "evidence": ["a1", "b2"]}, {"bottleneck": SOLVED["bottleneck"]}
 DONE = {name: SOLVED[name] for name in ("action", "parameters")}
@@ -53,6 +56,18 @@ def test_an_agent_answers_in_the_calls_that_it_counts(server, name):
     assert solution.model_dump(include=set(SOLVED)) == {**SOLVED, "evidence": ("a1", "b2")}
     assert not solution.faults
     assert solution.turns == len(server.sent) == len(SCRIPTS[name])
+
+
+@AGENT
+@pytest.mark.parametrize(
+    ("model", "backend"), [("openai/gpt-4o", "auto"), ("openai/gpt-4o", "litellm"), ("hosted_vllm/any", "litellm")]
+)
+def test_an_agent_works_on_every_route(server, name, model, backend):
+    says(server, *SCRIPTS[name])
+    assert worked(opened(server, model, backend=backend), make_agent(name), task_of()).action == "act1"
+    schema = "json_object" if "hosted" in model else "json_schema"
+    kinds = [sent.body["response_format"]["type"] for sent in server.sent]
+    assert kinds == ["json_object" if "`parameters` (must" in sent.text else schema for sent in server.sent]
 
 
 @AGENT
@@ -137,15 +152,8 @@ def test_a_conclusion_that_lacks_a_field_twice_is_kept_with_its_fault(server, na
 def test_a_limit_of_calls_ends_an_agent(server, name):
     says(server, *SCRIPTS[name])
 
-    async def run():
-        model = opened(server, limits=Limits(calls=0))
-        try:
-            return await make_agent(name).solve(task_of(), Direct(model.lm))
-        finally:
-            await model.aclose()
-
     with pytest.raises(LimitReached):
-        asyncio.run(run())
+        worked(opened(server, limits=Limits(calls=0)), make_agent(name), task_of())
     assert not server.sent
 
 
@@ -275,6 +283,19 @@ def test_an_observation_has_no_more_characters_than_are_allowed(server, use):
     assert seen["observation"].endswith("... (cut)") or "(further rows)" in seen["observation"]
 
 
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("react", [step("search", "panes " * 1000), FINISH, WHOLE]),
+        ("rewoo", [planned(("E1", "read", "a1"), ("E2", "sql", "$E1" * 1000)), WHOLE]),
+    ],
+)
+def test_an_argument_has_no_more_characters_than_an_observation(server, name, script):
+    says(server, *script)
+    solved(server, name, Bounds(observation=300))
+    assert len(steps_of(server.sent[-1])[-1]["argument"]) == 300
+
+
 def test_reflexion_tries_again_with_what_was_lacking_and_keeps_its_best(server):
     worse = WHOLE | {"action": "act2", "parameters": {"title": "Scaffold"}}
     says(server, FINISH, WHOLE, {"lacking": "Look at the scaffold.", "score": 0.5}, FINISH, worse, POOR)
@@ -316,16 +337,18 @@ def test_a_plan_is_done_by_code_and_names_stand_for_results(server):
         ("E2", "sql", "SELECT title FROM items WHERE id IN ($E1)"),
         ("E3", "read", "$E1"),
         ("E4", "search", "$E1"),
-        ("E5", "read", "$E9"),
+        ("E5", "read", "$E6"),
+        ("E6", "sql", "SELECT '$500 and $E9'"),
     )
     says(server, plan, WHOLE)
     solution = solved(server, "rewoo")
-    one, two, three, four, five = steps_of(server.sent[1])
+    one, two, three, four, five, six = steps_of(server.sent[1])
     assert one["observation"].startswith("id: b2")
     assert two["argument"] == "SELECT title FROM items WHERE id IN ('b2')"
     assert two["observation"].endswith('["Scaffold"]')
     assert (three["argument"], four["argument"]) == ("b2", "Scaffold")
-    assert five["observation"] == "Not done: no step before it is called E9."
+    assert five["observation"] == "Not done: E6 is no step before it."
+    assert six["observation"].endswith('["$500 and $E9"]')
     assert solution.touched == ("b2",)
     assert solution.turns == 2
 
@@ -394,20 +417,25 @@ def test_a_changed_instruction_and_demos_reach_the_model(server):
         )
     ]
     says(server, FOUND, NAMED, DONE)
-    worked(server, agent, task)
+    worked(opened(server), agent, task)
     said = server.sent[0].messages
     assert "Look twice." in said[0]["content"]
     assert [message["role"] for message in said] == ["system", "user", "assistant", "user"]
 
 
-def test_bootstrapping_finds_the_predictors_of_every_stage(server):
-    says(server, *[FOUND, NAMED, DONE] * 4)
+@AGENT
+def test_bootstrapping_gives_every_predictor_demos_that_the_agent_then_shows(server, name):
+    says(server, *SCRIPTS[name])
     task = task_of()
     example = dspy.Example(world=task.world, documents=list(task.items), actions=list(task.actions))
     optimizer = dspy.BootstrapFewShot(metric=lambda example, said, trace=None: said.action == "act1", max_rounds=1)
     with dspy.context(lm=opened(server).lm):
-        tuned = optimizer.compile(make_agent("stages"), trainset=[example.with_inputs("world", "documents", "actions")])
-    assert [len(predictor.demos) for predictor in tuned.predictors()] == [1, 1, 1]
+        tuned = optimizer.compile(make_agent(name), trainset=[example.with_inputs("world", "documents", "actions")])
+    assert all(predictor.demos for predictor in tuned.predictors())
+    server.sent.clear()
+    says(server, *SCRIPTS[name])
+    assert worked(opened(server), tuned, task).action == "act1"
+    assert all("assistant" in {message["role"] for message in sent.messages} for sent in server.sent)
 
 
 def test_names_and_order_of_the_fields_are_as_they_were():
@@ -429,3 +457,35 @@ def test_names_and_order_of_the_fields_are_as_they_were():
         "criticise": f"world actions steps {conclusion} -> lacking score",
         "plan": "world actions most -> reasoning plan",
     }
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(categories=None)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = ("evidence", "bottleneck", "action", "parameters", "reasoning", "thought", "tool", "argument", "plan", "score")
+
+
+@given(
+    st.sampled_from(AGENTS),
+    st.lists(st.dictionaries(st.sampled_from(NAMES), VALUES).map(json.dumps) | st.text(), min_size=1, max_size=5),
+    st.booleans(),
+)
+def test_whatever_is_answered_ends_in_a_solution_that_can_be_kept_or_in_none(name, texts, is_sound):
+    sound = iter([json.dumps(each) for each in SCRIPTS[name]] if is_sound else [])
+    said = iter(texts * 200)
+
+    async def asking(predictor, adapter, **inputs):
+        try:
+            fields = adapter.parse(predictor.signature, next(sound, None) or next(said))
+        except AdapterParseError as error:
+            raise ContentError("unreadable", str(error)) from error
+        return Said(dspy.Prediction(**fields), truncated=False)
+
+    try:
+        solution = asyncio.run(make_agent(name).solve(task_of(), asking))
+    except ContentError:
+        assert not is_sound
+    else:
+        assert Solution.model_validate_json(solution.model_dump_json()) == solution

@@ -3,6 +3,8 @@
 import asyncio
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 
 from dspy_proact.benchmarks.probe.bounds import Bounds
@@ -183,3 +185,14 @@ def test_text_that_no_file_could_hold_is_searched_and_queried_all_the_same():
     odd = MAIL.model_copy(update={"body": "half \ud83d pair", "subject": "nul \x00"})
     assert used("sql", "SELECT id FROM items", [odd])[1] == ("a1",)
     assert used("search", "half", [odd])[1] == ("a1",)
+
+
+@given(
+    st.sampled_from(["search", "sql", "read"]),
+    st.text(st.characters(categories=None)) | st.sampled_from(["a1 b2 c3 zz", "permit", "SELECT *, text FROM items"]),
+    st.integers(200, 400),
+)
+def test_whatever_is_asked_a_tool_returns_so_many_characters_and_only_items_that_there_are(tool, argument, longest):
+    text, touched = used(tool, argument, observation=longest)
+    assert len(text) <= longest
+    assert set(touched) <= {item.id for item in ITEMS}

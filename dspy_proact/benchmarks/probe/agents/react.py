@@ -8,6 +8,7 @@ from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first,
 from dspy_proact.benchmarks.probe.agents.questions import ChooseStep, ConcludeTask, Step
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
 from dspy_proact.benchmarks.probe.bounds import Bounds
+from dspy_proact.benchmarks.probe.tools import cut
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
 
@@ -63,12 +64,12 @@ class ReAct(AgentModule):
                 sitting.fault("turns")
                 break
             chosen = await sitting.ask(self.choose, **told, steps=steps, left=left)
-            tool, argument = chosen.get("tool"), chosen.get("argument", "")
+            tool, longest = chosen.get("tool"), self.bounds.observation
+            thought, argument = (cut(chosen.get(name, ""), longest) for name in ("thought", "argument"))
             if tool is None:
                 sitting.fault("steps")
             if tool in (None, "finish"):
                 break
             observation = await sitting.tools.use(tool, argument)
-            thought = chosen.get("thought", "")
             steps.append(Step(thought=thought, tool=tool, argument=argument, observation=observation.text))
         return Trial(tuple(steps), await sitting.ask(self.conclude, **told, steps=steps))

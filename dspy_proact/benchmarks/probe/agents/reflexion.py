@@ -13,6 +13,7 @@ from dspy_proact.models import Embedder
 
 _TRIAL = 4
 """Requests that are kept for a trial's end: a conclusion, a critique, and their repairs."""
+_LACKED = "I tried before, and this was lacking."
 _LESSONS = 2
 """Of the latest trials, that the next one is shown."""
 
@@ -54,7 +55,7 @@ class Reflexion(AgentModule):
                 best, highest = dict(trial.told), score
             if score >= bounds.threshold:
                 break
-            lessons.append(Step(thought="a trial before this one", tool="reflect", argument="", observation=lacking))
+            lessons.append(Step(thought=_LACKED, tool="reflect", argument="", observation=lacking))
         return best
 
     async def _criticised(self, sitting: Sitting, trial: Trial) -> tuple[float, str]:

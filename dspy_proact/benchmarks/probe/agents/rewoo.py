@@ -8,7 +8,7 @@ from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first,
 from dspy_proact.benchmarks.probe.agents.questions import ConcludeTask, PlanStep, PlanWork, Step
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
 from dspy_proact.benchmarks.probe.bounds import Bounds
-from dspy_proact.benchmarks.probe.tools import Observation, Toolbox
+from dspy_proact.benchmarks.probe.tools import Observation, Toolbox, cut
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
 
@@ -37,21 +37,28 @@ class ReWOO(AgentModule):
         plan: list[PlanStep] = planned.get("plan", [])
         if len(plan) > self.bounds.turns:
             sitting.fault("turns")
-        steps = await _done(plan[: self.bounds.turns], sitting.tools)
+        steps = await _done(plan[: self.bounds.turns], sitting.tools, self.bounds.observation)
         return await sitting.ask(self.conclude, **told, steps=steps)
 
 
-async def _done(plan: Sequence[PlanStep], tools: Toolbox) -> list[Step]:
-    """The steps of a plan with what they returned; one that refers to none before it is not done."""
+async def _done(plan: Sequence[PlanStep], tools: Toolbox, longest: int) -> list[Step]:
+    """The steps of a plan with what they returned; one that refers to a later one is not done.
+
+    Args:
+        plan: In its order.
+        tools: What is used.
+        longest: Characters of an argument.
+    """
     steps, results = list[Step](), dict[str, Observation]()
-    for planned in plan:
-        name, argument = planned.var.lstrip("$"), planned.argument
-        unknown = [each for each in _REFERENCE.findall(argument) if each not in results]
-        if unknown:
-            observation = Observation(f"Not done: no step before it is called {unknown[0]}.")
+    names = [re.sub(r"\W", "", planned.var) for planned in plan]
+    for name, planned in zip(names, plan, strict=True):
+        argument = cut(planned.argument, longest)
+        late = [each for each in _REFERENCE.findall(argument) if each in names and each not in results]
+        if late:
+            observation = Observation(f"Not done: {late[0]} is no step before it.")
         else:
-            meant = {each: _meant(result, planned.tool, tools) for each, result in results.items()}
-            argument = _REFERENCE.sub(lambda match, meant=meant: meant[match.group(1)], argument)
+            meant = {f"${each}": _meant(result, planned.tool, tools) for each, result in results.items()}
+            argument = cut(_REFERENCE.sub(lambda match, meant=meant: meant.get(match[0], match[0]), argument), longest)
             observation = await tools.use(planned.tool, argument)
         results[name] = observation
         steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
