@@ -48,7 +48,7 @@ def test_the_same_task_is_solved_alike(name):
 
 
 def test_left_to_itself_it_takes_what_is_loud():
-    assert set(told("")) == {item.id for item in LOUD}
+    assert set(told("")) < {NOTICE.id, *(item.id for item in LOUD)}
 
 
 def test_a_rule_that_speaks_of_waiting_makes_it_take_what_waits():
@@ -67,12 +67,20 @@ def test_a_rule_about_something_else_changes_nothing():
     assert told("Be polite.") == told("")
 
 
-@pytest.mark.parametrize(("evidence", "first"), [(["a1", "b2"], "a1"), (["c3"], "n0")])
+@pytest.mark.parametrize(("evidence", "first"), [(["a1", "b2"], "a1"), (["c3"], "c3")])
 def test_a_worked_example_whose_evidence_waits_teaches_it_to_wait(evidence, first):
     agent = make_agent("stages")
     shown = {"world": WORLD, "documents": [MAIL, MEETING, NOTICE], "reasoning": "so", "evidence": evidence}
     agent.search.demos = [dspy.Example(**shown).with_inputs("world", "documents")]
     assert solved(agent).evidence[0] == first
+
+
+def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
+    agent = make_agent("react")
+    for predictor in agent.predictors():
+        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} It waits.")
+    assert solved(make_agent("react")).touched[0] != "a1"
+    assert solved(agent).touched[0] == "a1"
 
 
 def test_the_proposer_gives_an_agent_a_rule_that_the_agent_follows():

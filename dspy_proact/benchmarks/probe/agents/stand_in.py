@@ -1,11 +1,12 @@
 """What the embedded model answers to an agent's questions: rules, so that a machine without a key has agents.
 
-Its rules. Left to itself it takes the loudest items that share words with the person's priorities. An instruction that
-speaks of waiting, or a worked example whose evidence waits more than its other items, makes it take items in which
-something waits; one that asks to cross-check adds what has names in common with the best of them; one that asks for
-few items halves their number. The bottleneck is a sentence of each item taken, the action the one whose words are
-nearest to them, a parameter the first date, person or title among them, by its name. With tools it searches by the
-priorities and by what hurts, reads what it found, and finishes; as its own judge it asks for one further trial.
+Its rules. Left to itself it takes the items that are loudest and speak of something open. An instruction that speaks
+of waiting, or a worked example whose evidence waits more than its other items, makes it take items in which something
+waits that is not on the person's list; one that asks to cross-check, those of the best that have most names in common,
+and what shares these; one that asks for few items halves their number. The bottleneck is a sentence of each item taken,
+the action the one whose words are nearest to them, a parameter the first date, person or title among them, by its name.
+With tools it searches by the person's list, or for what waits, reads what it found, and finishes; as its own judge it
+asks for one further trial.
 """
 
 import json
@@ -13,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Any
 
 from dspy_proact.models import Role
@@ -22,8 +23,10 @@ from dspy_proact.programs.embedded.words import content_words, sentences
 
 _MOST, _FEW = 4, 2
 """Items that it takes."""
-_RARE = 3
-"""Items that a name may be in to tell that they belong together."""
+_BEST = 8
+"""Items among which two are looked for that belong together."""
+_RARE = 4
+"""Items that a name may be in to tell that they do."""
 _LOUD = re.compile(r"\b(urgent\w*|asap|immediately|at once|important|priority|critical)\b|!", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(waiting|waits?|pending|blocked|stuck|overdue|until|not yet|cannot|can't|still|without|missing|hold|unanswered|"
@@ -33,9 +36,12 @@ _OPEN = re.compile(
 _WAITS = re.compile(r"\b(waits?|waiting|pending|blocked)\b", re.IGNORECASE)
 _CROSS = re.compile(r"cross-?check|in common", re.IGNORECASE)
 _SPARING = re.compile(r"\btake few\b|\bbe strict\b", re.IGNORECASE)
-_NAME = re.compile(r"\b[A-Z][a-z]{2,}\b|\b\w*\d\w*\b")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b|\b[A-Z]+-?\d+\b")
+"""Of people and things, and numbers of papers; what begins a sentence is none."""
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?\b")
 _RECORD = re.compile(r"^id: (.*)$", re.MULTILINE)
+_WAITING = ("waiting pending blocked stuck overdue", "missing still hold unanswered signed")
+"""What it searches for."""
 _WHEN = re.compile(r"date|time|when|day|deadline|start|due|until", re.IGNORECASE)
 _WHO = re.compile(
     r"\bto\b|who|recipient|person|attendee|owner|assignee|approver|name|participants?|contact", re.IGNORECASE
@@ -126,16 +132,20 @@ def _concluded(
 def _taken(world: Mapping[str, Any], items: Sequence[_Found], rules: _Rules) -> list[_Found]:
     """The items that score best, in their order of score; of equal ones the first."""
     cares = content_words(" ".join(_cares(world)))
-    mark = _OPEN if rules.waits else _LOUD
 
     def score(item: _Found) -> float:
-        return min(4, _count(mark, item)) + min(6, len(content_words(item.words) & cares)) / 2
+        cared = len(content_words(item.words) & cares) / 2
+        return _count(_OPEN, item) - (cared if rules.waits else -2 * _count(_LOUD, item))
 
     best = sorted(items, key=lambda item: -score(item))
-    if rules.cross and best:
-        common = _rare_names(items)
-        first = common[best[0].id]
-        best = sorted(best, key=lambda item: -len(first & common[item.id]))
+    if rules.cross and len(best) > 1:
+        names = _rare_names(items)
+        pair = max(combinations(best[:_BEST], 2), key=lambda two: len(names[two[0].id] & names[two[1].id]))
+        shared = names[pair[0].id] | names[pair[1].id]
+        best = [
+            *pair,
+            *sorted((each for each in best if each not in pair), key=lambda each: -len(names[each.id] & shared)),
+        ]
     return best[: rules.most]
 
 
@@ -162,7 +172,7 @@ def _chosen(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instru
     lessons = [step["observation"] for step in steps if step.get("tool") == "reflect"]
     planned = _planned(world)
     if lessons or _WAITS.search(instruction):
-        planned[1]["argument"] = "waiting pending blocked missing approval"
+        planned[0]["argument"], planned[1]["argument"] = _WAITING
     done = len(steps) - len(lessons)
     if done >= len(planned):
         return {"tool": "finish", "argument": ""}
