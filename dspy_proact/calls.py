@@ -24,7 +24,7 @@ class Call(Frozen):
     """One attempt to call a model."""
 
     role: str
-    """`assistant`, `judge` or `proposer`."""
+    """`assistant`, `judge`, `proposer` or `embedder`."""
     started: float
     """Seconds since the epoch."""
     latency: float

@@ -2,6 +2,7 @@
 
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.decoding import PRESETS, Preset, decoding
+from dspy_proact.models.embedder import Embedder, open_embedder
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.identity import ModelIdentity
 from dspy_proact.models.model import Model, open_model
@@ -17,6 +18,7 @@ __all__ = [
     "Answered",
     "Backend",
     "Cost",
+    "Embedder",
     "Gate",
     "Limits",
     "Model",
@@ -28,6 +30,7 @@ __all__ = [
     "StandIn",
     "count_tokens",
     "decoding",
+    "open_embedder",
     "open_model",
     "tokenizer_name",
 ]

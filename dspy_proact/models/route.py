@@ -78,13 +78,11 @@ class Route:
             connections: The most that are open at once.
             timeout: Seconds to wait for the next byte.
         """
-        placeholder = _PLACEHOLDER_KEY if not self.has_key and (self.api_base or not self.needs_key) else None
-        if not self.native:  # litellm finds its keys itself
-            options = {"api_base": self.api_base, "api_key": placeholder, "timeout": timeout}
-            client = {name: value for name, value in options.items() if value is not None}
+        if not self.native:
+            client = self.litellm_options(timeout)
             bound_clients_of_litellm()
             return lambda: _ClosingLiteLLM(**client)
-        key = placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
+        key = self._placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
             api_keys={self.provider: key} if key else None,
             base_urls={self.provider: self.api_base} if self.api_base else None,
@@ -92,6 +90,16 @@ class Route:
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
         )
         return lambda: _LeanLM15(config)
+
+    def litellm_options(self, timeout: float) -> dict[str, Any]:
+        """What litellm's clients are told of the way; they find their keys themselves."""
+        options = {"api_base": self.api_base, "api_key": self._placeholder, "timeout": timeout}
+        return {name: value for name, value in options.items() if value is not None}
+
+    @property
+    def _placeholder(self) -> str | None:
+        """What stands for a key where none is asked for."""
+        return _PLACEHOLDER_KEY if not self.has_key and (self.api_base or not self.needs_key) else None
 
 
 class _LeanLM15(AsyncLM15Engine):
@@ -138,9 +146,7 @@ class _ClosingLiteLLM(AsyncLiteLLMEngine):
     async def aclose(self) -> None:
         """Close every client that litellm has cached; it opens new ones when it is asked again."""
         await super().aclose()
-        litellm = import_litellm()
-        await litellm.close_litellm_async_clients()
-        litellm.in_memory_llm_clients_cache.flush_cache()
+        await close_litellm()
 
 
 def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:
@@ -232,3 +238,10 @@ def import_litellm() -> Any:
 
     litellm.suppress_debug_info = True
     return litellm
+
+
+async def close_litellm() -> None:
+    """Close every client that litellm has cached; it opens new ones when it is asked again."""
+    litellm = import_litellm()
+    await litellm.close_litellm_async_clients()
+    litellm.in_memory_llm_clients_cache.flush_cache()

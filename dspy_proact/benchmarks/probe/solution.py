@@ -25,8 +25,10 @@ class Solution(Frozen):
     turns: int = 1
     """Calls that it took, without repairs."""
     faults: tuple[str, ...] = ()
-    """What is missing or malformed: `evidence`, `bottleneck`, `action`, `parameters`, `turns` (its turns ran out).
-    A malformed answer is kept and scores what its readable parts earn."""
+    """What is missing, malformed or impossible: `evidence`, `bottleneck`, `action` (also one that there is not),
+    `parameters` (also where one that the action requires is missing), `steps` (a step, a plan or a score of its own
+    could not be read), `turns` (its turns or calls ran out). A malformed answer is kept and scores what its readable
+    parts earn."""
     truncated: bool = False
     """Whether any of its answers was cut at the token limit."""
 

@@ -6,7 +6,7 @@ else in a task has a place for it.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dspy_proact.types import Frozen
 
@@ -64,7 +64,12 @@ class _Item(Frozen):
     id: str
     stamps: dict[str, Any] | None = None
     """What else the file says of it, such as `created_at` and `tags`, from which the answer could be told; None where
-    items are cut to what they hold."""
+    items are cut to what they hold, and then nothing of them is written."""
+
+    @model_serializer(mode="wrap")
+    def _without_no_stamps(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = handler(self)
+        return written if self.stamps is not None else {name: written[name] for name in written if name != "stamps"}
 
 
 class Email(_Item):

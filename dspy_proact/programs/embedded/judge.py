@@ -14,10 +14,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
-_HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
-_OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
 _FORWARD = re.compile(
     r"\b(suggest|consider|recommend|worth|could|might want|would|want me to|shall i|before|in case|plan|prepare|ahead|"
     r"remember|keep|set aside|book|ask|check|since you|because you|given (that|your)|so that|also|next|instead)\b",
@@ -37,10 +36,9 @@ _STEP = 0.2
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
-    shown = _fields(messages[-1][1]) if messages else {}
+    shown = fields_of(messages[-1][1]) if messages else {}
     response = _unfenced(shown.get("response", ""))
-    asked = _OUTPUTS.search(system)
-    names = re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
+    names = outputs_of(system)
     if "offers" in names:
         return json.dumps(_offers(shown, response), ensure_ascii=False)
     strength, quote = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
@@ -64,7 +62,7 @@ def _offers(shown: dict[str, str], response: str) -> dict[str, Any]:
 
 @lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
 def _strongest(response: str, conversation: str, criteria: str) -> tuple[float, str]:
-    rubric = _json(criteria, {})
+    rubric = value_of(criteria, {})
     heard = content_words(" ".join(_said(conversation)))
     passing = content_words(str(rubric.get("pass_criteria"))) - content_words(str(rubric.get("fail_criteria")))
     rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
@@ -72,7 +70,7 @@ def _strongest(response: str, conversation: str, criteria: str) -> tuple[float, 
 
 
 def _said(conversation: str) -> list[str]:
-    return [str(turn.get("user")) for turn in _json(conversation, []) if isinstance(turn, dict)]
+    return [str(turn.get("user")) for turn in value_of(conversation, []) if isinstance(turn, dict)]
 
 
 def _strength(sentence: str, heard: Any, passing: Any) -> float:
@@ -95,10 +93,10 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     """The cuts under which most demos have the grade that they show; ties go to the cuts nearest to the usual ones."""
     graded: list[tuple[float, str]] = []
     for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
-        shown = _fields(asked)
+        shown = fields_of(asked)
         response = _unfenced(shown.get("response", ""))
         strength, _ = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
-        graded.append((strength, str(_json(answered, {}).get("grade", ""))))
+        graded.append((strength, str(value_of(answered, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
     places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))
 
@@ -114,19 +112,5 @@ def _grade(strength: float, cuts: tuple[float, float]) -> str:
     return "PASS" if strength >= high else "PARTIAL" if strength >= low else "FAIL"
 
 
-def _fields(content: str) -> dict[str, str]:
-    """The fields of a request, by name. Only headers at the beginning of a line count; fenced lines have none."""
-    parts = _HEADER.split(content)
-    return {name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
-
-
 def _unfenced(text: str) -> str:
     return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))
-
-
-def _json(text: str | None, otherwise: Any) -> Any:
-    try:
-        value = json.loads(text or "null")
-    except (ValueError, RecursionError):
-        return otherwise
-    return value if isinstance(value, type(otherwise)) else otherwise

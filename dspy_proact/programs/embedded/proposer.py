@@ -4,7 +4,8 @@ Its rules. It answers whatever fields it is asked for. To a field that is an ins
 it was shown with one rule more: to be strict where the judge was shown as more lenient than people, to be lenient where
 it was stricter, and where nothing tells, one or the other by the request's own hash. An assistant's instruction it
 gives a rule of initiative: to look ahead, to do so only when the user is done, or to hold back, whichever the tip
-speaks of, or else one of them by the hash.
+speaks of, or else one of them by the hash. The instruction of an agent that looks for a bottleneck is given a rule of
+what to look for, likewise.
 """
 
 import hashlib
@@ -12,7 +13,8 @@ import json
 import re
 from collections.abc import Sequence
 
-_OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
+from dspy_proact.programs.embedded.asked import outputs_of
+
 _FENCED = re.compile(r"```\n(.*?)\n```", re.DOTALL)
 _FIELD = re.compile(r"^\[\[ ## (\w+) ## \]\]\n(.*?)(?=^\[\[ ## |\Z)", re.MULTILINE | re.DOTALL)
 _PEOPLE = re.compile(r"People graded this response: (\d+) PASS, (\d+) PARTIAL, (\d+) FAIL")
@@ -27,14 +29,19 @@ _INITIATIVE = (
     "Hold back: answer only what is asked.",
     "Look ahead: take up what the user mentioned and propose one next step.",
 )
+_AGENT = re.compile(r"exactly one bottleneck")
+_SEARCH = (
+    "Look for what is waiting: pending, blocked, not yet there.",
+    "Cross-check: take items that have names in common.",
+    "Take few items.",
+)
 _RULES = ("Be strict: when in doubt between two grades give the lower.", "Be lenient: when in doubt give the higher.")
 
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that were asked for: as JSON where JSON is asked for, else under their headers."""
     asked = messages[-1][1] if messages else ""
-    found = _OUTPUTS.search(system)
-    names = re.findall(r"^\d+\. `(\w+)`", found.group(1), re.MULTILINE) if found else []
+    names = outputs_of(system)
     text = _improved(asked)
     answers = {name: text if "instruction" in name else "A judge grades responses by a rubric." for name in names}
     if not names:
@@ -52,9 +59,12 @@ def _improved(asked: str) -> str:
     fenced = _FENCED.search(asked)
     assistant = bool(_ASSISTANT.search(asked))
     current = named[0] if named else fenced.group(1) if fenced else "" if assistant else _GRADE
-    for rule in (*_RULES, *_INITIATIVE, _BARE):
+    for rule in (*_RULES, *_INITIATIVE, *_SEARCH, _BARE):
         current = current.replace(rule, "").strip()
-    rule = _initiative(asked, shown.get("tip", "")) if assistant else _rule(asked)
+    if _AGENT.search(asked):
+        rule = _SEARCH[_digest(asked) % len(_SEARCH)]
+    else:
+        rule = _initiative(asked, shown.get("tip", "")) if assistant else _rule(asked)
     return f"{current}\n\n{rule}".strip()
 
 

@@ -1,0 +1,75 @@
+"""The programs that work a task of PROBE.
+
+agent       calls                     looks by
+single      1                         everything at once: the published setting
+stages      3                         search, identify, resolve
+react       up to turns + 1           tools, one by one
+reflexion   up to turns + 2 a trial   the same, judging itself and trying again
+rewoo       2                         tools, all planned beforehand
+"""
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule
+from dspy_proact.benchmarks.probe.agents.questions import (
+    ChooseStep,
+    ConcludeTask,
+    CriticiseAttempt,
+    IdentifyBottleneck,
+    PlanStep,
+    PlanWork,
+    ResolveBottleneck,
+    SearchDocuments,
+    SolveTask,
+    Step,
+)
+from dspy_proact.benchmarks.probe.agents.react import ReAct
+from dspy_proact.benchmarks.probe.agents.reflexion import Reflexion
+from dspy_proact.benchmarks.probe.agents.rewoo import ReWOO
+from dspy_proact.benchmarks.probe.agents.single import Single
+from dspy_proact.benchmarks.probe.agents.stages import Stages
+from dspy_proact.benchmarks.probe.agents.stand_in import AGENT
+from dspy_proact.benchmarks.probe.bounds import Bounds
+from dspy_proact.models import Embedder
+
+AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]
+AGENTS: tuple[AgentName, ...] = get_args(AgentName)
+"""Every agent's name."""
+
+
+def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder | None = None) -> AgentModule:
+    """The agent of a name; raises `KeyError` for any other.
+
+    Args:
+        name: One of `AGENTS`.
+        bounds: How far it may go.
+        embedder: By which its tools search; None searches by words.
+    """
+    kinds: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
+    return kinds[name](bounds, embedder)
+
+
+__all__ = [
+    "AGENT",
+    "AGENTS",
+    "AgentModule",
+    "AgentName",
+    "Bounds",
+    "ChooseStep",
+    "ConcludeTask",
+    "CriticiseAttempt",
+    "IdentifyBottleneck",
+    "PlanStep",
+    "PlanWork",
+    "ReAct",
+    "ReWOO",
+    "Reflexion",
+    "ResolveBottleneck",
+    "SearchDocuments",
+    "Single",
+    "SolveTask",
+    "Stages",
+    "Step",
+    "make_agent",
+]

@@ -1,0 +1,29 @@
+"""How the embedded model reads a request in fields: which are asked for, and what those say that are shown."""
+
+import json
+import re
+from typing import Any
+
+_HEADER = re.compile(r"^\[\[ ## (\w+) ## \]\]\n", re.MULTILINE)
+_OUTPUTS = re.compile(r"^Your output fields are:\n((?:\d+\. .*\n?)+)", re.MULTILINE)
+
+
+def outputs_of(system: str) -> list[str]:
+    """Names of the fields that a system message asks for; empty where it asks for none."""
+    asked = _OUTPUTS.search(system)
+    return re.findall(r"^\d+\. `(\w+)`", asked.group(1), re.MULTILINE) if asked else []
+
+
+def fields_of(content: str) -> dict[str, str]:
+    """The fields of a request, by name. Only headers at the beginning of a line count; fenced lines have none."""
+    parts = _HEADER.split(content)
+    return {name: text.strip("\n") for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def value_of(text: str | None, otherwise: Any) -> Any:
+    """The JSON value that a field begins with, or another where it is none of that type."""
+    try:
+        value, _ = json.JSONDecoder().raw_decode((text or "null").lstrip())
+    except (ValueError, RecursionError):
+        return otherwise
+    return value if isinstance(value, type(otherwise)) else otherwise

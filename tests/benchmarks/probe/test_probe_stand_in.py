@@ -1,0 +1,91 @@
+"""The embedded stand-in as an agent: rules that an instruction or a worked example changes."""
+
+import asyncio
+
+import dspy
+import pytest
+from probe_desk import ACTIONS, ITEMS, MAIL, MEETING, NOTICE, WORLD, task_of
+
+from dspy_proact.benchmarks.probe.agents import AGENT, AGENTS, make_agent
+from dspy_proact.models import EMBEDDED, Gate, open_model
+from dspy_proact.programs import Direct
+from dspy_proact.programs.embedded.proposer import answer as propose
+
+LOUD = [
+    NOTICE.model_copy(update={"id": f"n{number}", "title": f"Palm house {number}", "content": "URGENT! Reopen! Now!"})
+    for number in range(4)
+]
+TASK = task_of(*LOUD, *ITEMS)
+
+
+def solved(agent, task=TASK):
+    async def run():
+        return await agent.solve(task, Direct(open_model(EMBEDDED, AGENT, Gate()).lm))
+
+    return asyncio.run(run())
+
+
+def told(rule):
+    """The search of the stages with a rule more."""
+    agent = make_agent("stages")
+    signature = agent.search.signature
+    agent.search.signature = signature.with_instructions(f"{signature.instructions}\n\n{rule}")
+    return solved(agent).evidence
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_agent_comes_to_a_whole_solution(name):
+    solution = solved(make_agent(name), task_of())
+    assert not solution.faults
+    assert set(solution.evidence) <= {item.id for item in ITEMS}
+    assert solution.action in {action.id for action in ACTIONS}
+    assert solution.bottleneck.startswith(WORLD.person)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_the_same_task_is_solved_alike(name):
+    assert solved(make_agent(name)) == solved(make_agent(name))
+
+
+def test_left_to_itself_it_takes_what_is_loud():
+    assert set(told("")) < {NOTICE.id, *(item.id for item in LOUD)}
+
+
+def test_a_rule_that_speaks_of_waiting_makes_it_take_what_waits():
+    assert told("Look for what is waiting.")[0] == "a1"
+
+
+def test_a_rule_that_asks_for_few_items_makes_it_take_fewer():
+    assert len(told("Take few items.")) < len(told(""))
+
+
+def test_a_rule_that_asks_to_cross_check_adds_what_has_names_in_common():
+    assert set(told("Look for what is waiting. Cross-check.")[:2]) == {"a1", "b2"}
+
+
+def test_a_rule_about_something_else_changes_nothing():
+    assert told("Be polite.") == told("")
+
+
+@pytest.mark.parametrize(("evidence", "first"), [(["a1", "b2"], "a1"), (["c3"], "c3")])
+def test_a_worked_example_whose_evidence_waits_teaches_it_to_wait(evidence, first):
+    agent = make_agent("stages")
+    shown = {"world": WORLD, "documents": [MAIL, MEETING, NOTICE], "reasoning": "so", "evidence": evidence}
+    agent.search.demos = [dspy.Example(**shown).with_inputs("world", "documents")]
+    assert solved(agent).evidence[0] == first
+
+
+def test_a_rule_that_speaks_of_waiting_makes_it_search_for_what_waits():
+    agent = make_agent("react")
+    for predictor in agent.predictors():
+        predictor.signature = predictor.signature.with_instructions(f"{predictor.signature.instructions} It waits.")
+    assert solved(make_agent("react")).touched[0] != "a1"
+    assert solved(agent).touched[0] == "a1"
+
+
+def test_the_proposer_gives_an_agent_a_rule_that_the_agent_follows():
+    instruction = make_agent("stages").instruction
+    proposed = {propose("", [("user", f"Attempt {number}:\n```\n{instruction}\n```")]) for number in range(20)}
+    rules = {text.strip("`\n").removeprefix(instruction).strip() for text in proposed}
+    assert "Take few items." in rules
+    assert len(rules) == 3

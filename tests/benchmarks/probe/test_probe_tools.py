@@ -1,0 +1,198 @@
+"""The tools of PROBE's agents: what they return, how much, and what no argument can do."""
+
+import asyncio
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from probe_desk import ITEMS, MAIL, MEETING, NOTICE
+
+from dspy_proact.benchmarks.probe.bounds import Bounds
+from dspy_proact.benchmarks.probe.tools import Database, Record, Toolbox, WordRanking, ranked
+
+RECORDS = [Record.of(item) for item in ITEMS]
+
+
+def used(tool, argument, items=ITEMS, **bounds):
+    """What a tool returns, and the ids that count as touched."""
+    tools = Toolbox(items, Bounds(**bounds))
+    observation = asyncio.run(tools.use(tool, argument))
+    tools.close()
+    return observation.text, tools.touched
+
+
+def test_a_search_returns_the_best_items_first():
+    text, touched = used("search", "scaffold permit")
+    assert touched == ("b2", "a1")
+    assert text.startswith("id: b2\nkind: event\ntitle: Scaffold\npeople: Ida Brandt, Nils Ok\n")
+
+
+@pytest.mark.parametrize("query", ["", "the of and", "zebra", "\x00", "\ud83d"])
+def test_a_search_without_a_word_in_any_item_returns_none(query):
+    assert used("search", query) == ("No item has any of these words.", ())
+
+
+def test_a_search_returns_no_more_items_than_are_allowed():
+    assert len(used("search", "permit", hits=1)[1]) == 1
+
+
+@pytest.mark.parametrize("text", ["", "the of"])
+def test_items_without_a_word_can_be_searched(text):
+    empty = NOTICE.model_copy(update={"title": text, "content": text})
+    assert used("search", "soup", [empty])[1] == ()
+
+
+def test_of_equal_items_the_first_comes_first():
+    twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
+    scores = WordRanking([Record.of(each) for each in twins]).scores_now("soup")
+    assert ranked(scores) == list(range(20))
+
+
+def test_an_item_is_found_by_people_and_by_place():
+    there = MEETING.model_copy(update={"location": "Orangery"})
+    assert used("search", "orangery", [MAIL, there])[1] == ("b2",)
+    assert used("search", "Tomas")[1] == ("a1",)
+
+
+def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():
+    text, touched = used("read", "c3, zz a1")
+    assert touched == ("c3", "a1")
+    assert text.endswith("No such item: zz")
+    assert used("read", "") == ("No such item.", ())
+
+
+def test_an_id_with_blanks_can_be_read():
+    odd = NOTICE.model_copy(update={"id": "my file"})
+    assert used("read", " my file ", [odd])[1] == ("my file",)
+
+
+@pytest.mark.parametrize(
+    ("tool", "argument"), [("read", "a1 b2 c3"), ("search", "permit panes soup"), ("sql", "SELECT * FROM items")]
+)
+@pytest.mark.parametrize("longest", [200, 1000])
+def test_results_share_the_room(tool, argument, longest):
+    long = [MAIL, MEETING, NOTICE.model_copy(update={"content": "soup " * 5000})]
+    text, _ = used(tool, argument, long, observation=longest)
+    assert len(text) <= longest
+
+
+def test_items_that_are_not_shown_are_not_touched():
+    many = [MAIL.model_copy(update={"id": f"m{number}"}) for number in range(50)]
+    _, touched = used("search", "panes", many, observation=400, hits=50)
+    assert len(touched) == 4
+
+
+def test_a_query_returns_rows_under_their_names():
+    text, touched = used("sql", "SELECT id, title FROM items WHERE kind = 'event'")
+    assert text == '["id", "title"]\n["b2", "Scaffold"]'
+    assert touched == ("b2",)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) FROM items",
+        "SELECT substr(time, 1, 7), group_concat(id) FROM items GROUP BY 1 ORDER BY 1",
+        "WITH late AS (SELECT * FROM items WHERE time > '2025-03-15') SELECT upper(title) FROM late",
+        "SELECT a.id FROM items a JOIN items b ON a.people LIKE '%' || b.people || '%'",
+        "SELECT id, row_number() OVER (ORDER BY time) FROM items",
+        "SELECT 1 UNION SELECT max(length(text)) FROM items",
+    ],
+)
+def test_what_only_reads_is_allowed(query):
+    assert "failed" not in used("sql", query)[0]
+
+
+def test_a_query_returns_no_more_rows_than_are_allowed():
+    text, touched = used("sql", "SELECT id FROM items ORDER BY id", rows=2)
+    assert text == '["id"]\n["a1"]\n["b2"]\n... (further rows)'
+    assert touched == ("a1", "b2")
+
+
+def test_a_query_without_rows_says_so():
+    assert used("sql", "SELECT id FROM items WHERE 0") == ("No rows.", ())
+
+
+ATTACKS = [
+    "DROP TABLE items",
+    "DELETE FROM items",
+    "UPDATE items SET title = ''",
+    "INSERT INTO items (id) VALUES ('zz')",
+    "CREATE TABLE more (id)",
+    "CREATE TEMP TABLE more AS SELECT * FROM items",
+    "CREATE TRIGGER t AFTER INSERT ON items BEGIN SELECT 1; END",
+    "ALTER TABLE items ADD COLUMN more",
+    "ATTACH DATABASE 'FILE' AS other",
+    "ATTACH ':memory:' AS other",
+    "DETACH main",
+    "VACUUM INTO 'FILE'",
+    "PRAGMA writable_schema = 1",
+    "PRAGMA database_list",
+    "SELECT * FROM pragma_database_list",
+    "SELECT * FROM pragma_table_info('items')",
+    "SELECT * FROM sqlite_master",
+    "SELECT name FROM sqlite_schema",
+    "SELECT load_extension('evil')",
+    "SELECT writefile('FILE', 'x')",
+    "SELECT readfile('/etc/passwd')",
+    "SELECT fts3_tokenizer('simple')",
+    "SELECT randomblob(1000000000)",
+    "SELECT length(zeroblob(1000000000))",
+    "SELECT printf('%.*c', 1000000000, 'x')",
+    "SELECT * FROM json_each('[1]')",
+    "BEGIN",
+    "SAVEPOINT s",
+    "ANALYZE",
+    "SELECT 1; DROP TABLE items",
+    "SELECT id FROM items; DELETE FROM items",
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT sum(x) FROM n",
+    f"SELECT count(*) FROM {', '.join(f'items t{number}' for number in range(12))}",
+    f"SELECT {'(' * 500}1{')' * 500}",
+    "SELECT " + "replace(" * 12 + "text" + ", 'e', 'eeeeeeeeee')" * 12 + " FROM items",
+    "SELECT text LIKE '" + "%a" * 2000 + "' FROM items",
+    "SELECT '" + "x" * 20_000 + "'",
+    "SELECT \x00",
+    "SELECT '\ud83d'",
+    "not sql",
+    "SELECT nothing FROM items",
+    "SELECT",
+]
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_query_that_does_more_than_read_fails_and_changes_nothing(attack, tmp_path):
+    database = Database(RECORDS, rows=50, longest=2000)
+    observation = database.query(attack.replace("FILE", str(tmp_path / "file")))
+    assert observation.text.startswith("The query failed: ")
+    assert observation.ids == ()
+    assert database.query("SELECT count(*) FROM items").text.endswith("[3]")
+    assert not list(tmp_path.iterdir())
+    database.close()
+
+
+def test_a_value_that_is_no_text_can_be_shown():
+    text, _ = used("sql", "SELECT CAST('ab' AS BLOB), NULL, 1.5, 9e999, -1")
+    assert text.endswith('["2 bytes", null, 1.5, Infinity, -1]')
+
+
+def test_an_id_that_is_cut_off_is_not_touched():
+    long = MAIL.model_copy(update={"body": "x" * 1000})
+    assert used("sql", "SELECT text, id FROM items", [long], observation=300)[1] == ()
+    assert used("sql", "SELECT id, text FROM items", [long], observation=300)[1] == ("a1",)
+
+
+def test_text_that_no_file_could_hold_is_searched_and_queried_all_the_same():
+    odd = MAIL.model_copy(update={"body": "half \ud83d pair", "subject": "nul \x00"})
+    assert used("sql", "SELECT id FROM items", [odd])[1] == ("a1",)
+    assert used("search", "half", [odd])[1] == ("a1",)
+
+
+@given(
+    st.sampled_from(["search", "sql", "read"]),
+    st.text(st.characters(categories=None)) | st.sampled_from(["a1 b2 c3 zz", "permit", "SELECT *, text FROM items"]),
+    st.integers(200, 400),
+)
+def test_whatever_is_asked_a_tool_returns_so_many_characters_and_only_items_that_there_are(tool, argument, longest):
+    text, touched = used(tool, argument, observation=longest)
+    assert len(text) <= longest
+    assert set(touched) <= {item.id for item in ITEMS}

@@ -1,0 +1,133 @@
+"""Embeddings over real HTTP, behind the gate."""
+
+import asyncio
+import json
+
+import dspy
+import pytest
+from probe_desk import FINISH, SOLVED, opened, says, solved, step, steps_of, task_of
+from server import Answer, error
+
+from dspy_proact.benchmarks.probe.agents import make_agent
+from dspy_proact.calls import Price, collect_calls
+from dspy_proact.errors import LimitReached, ProviderError, UsageError
+from dspy_proact.models import Gate, Limits, ModelSpec, open_embedder
+
+FLAG = "--set embedder"
+PRICE = Price(prompt=0.5, completion=0.0)
+
+
+def vectors(sent, widths=None):
+    """A vector a text: how often it says "permit", and 1; of the texts in the other order; cut to widths if given."""
+    numbers = [[float(text.count("permit")), 1.0] for text in sent.body["input"]]
+    numbers = [each[:width] for each, width in zip(numbers, widths or [2] * len(numbers), strict=False)]
+    rows = [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(numbers)]
+    whole = {"object": "list", "model": "any", "data": rows[::-1], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
+    return Answer(raw=json.dumps(whole).encode())
+
+
+def embedder(server, name="openai/any", **options):
+    spec = ModelSpec(name=name, api_base=server.assistant, price=PRICE)
+    return open_embedder(spec, Gate(backoff=0.001, **options), FLAG)
+
+
+def embedded(model, texts, way="async"):
+    async def run():
+        try:
+            return await (model.embed(texts) if way == "async" else model.embed_now(texts))
+        finally:
+            await model.aclose()
+
+    with collect_calls() as calls:
+        return asyncio.run(run()), calls
+
+
+NAMES = pytest.mark.parametrize("name", ["openai/any", "hosted_vllm/any"])
+
+
+@NAMES
+@pytest.mark.parametrize("way", ["async", "sync"])
+def test_every_text_has_its_vector_in_order(server, way, name):
+    server.script = vectors
+    texts = [f"{'permit ' * (number % 3)}{number}" for number in range(70)]
+    found, calls = embedded(embedder(server, name), texts, way)
+    assert found == [[float(number % 3), 1.0] for number in range(70)]
+    assert [len(sent.body["input"]) for sent in server.sent] == [32, 32, 6]
+    assert [(call.role, call.prompt_tokens, call.completion_tokens) for call in calls] == [("embedder", 7, 0)] * 3
+
+
+@NAMES
+def test_what_fails_for_a_while_is_tried_again_by_the_gate_alone(server, name):
+    pending = [error(500), error(429)]
+    server.script = lambda sent: pending.pop() if pending else vectors(sent)
+    found, calls = embedded(embedder(server, name), ["permit"])
+    assert found == [[1.0, 1.0]]
+    assert [call.error for call in calls] == ["rate_limit", "server", None]
+
+
+@pytest.mark.parametrize("width", [(0, 0), (2, 1), (2,)])
+def test_vectors_that_are_not_one_a_text_of_one_length_are_a_failure(server, width):
+    server.script = lambda sent: vectors(sent, width)
+    with pytest.raises(ProviderError, match="not a readable answer"):
+        embedded(embedder(server, retries=0), ["a", "b"])
+
+
+@pytest.mark.parametrize("limits", [Limits(calls=0), Limits(tokens=3), Limits(usd=0.01)])
+def test_limits_hold_before_a_call(server, limits):
+    with pytest.raises(LimitReached):
+        embedded(embedder(server, limits=limits), ["permit"])
+    assert not server.sent
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (ModelSpec(), "words are searched"),
+        (ModelSpec(name="openai/any", params={"dimensions": 2}), "takes no parameters"),
+        (ModelSpec(name="nobody/any"), "no provider of that name"),
+    ],
+)
+def test_what_cannot_embed_is_refused(spec, said):
+    with pytest.raises(UsageError, match=said):
+        open_embedder(spec, Gate(), FLAG)
+
+
+def test_a_limit_in_dollars_needs_a_price(server):
+    spec = ModelSpec(name="openai/any", api_base=server.assistant)
+    with pytest.raises(UsageError, match="--max-usd needs a price"):
+        open_embedder(spec, Gate(limits=Limits(usd=1)), FLAG)
+
+
+def test_a_key_is_asked_for_where_one_is_needed():
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        open_embedder("openai/text-embedding-3-small", Gate(), FLAG).require_key()
+
+
+def test_an_agent_searches_by_meaning_where_an_embedder_is_named(server):
+    says(server, step("search", "permit"), FINISH, {"reasoning": "so", **SOLVED})
+    chat = server.script
+    server.script = lambda sent: vectors(sent) if "input" in sent.body else chat(sent)
+    solution = solved(server, "react", embedder=embedder(server))
+    assert solution.touched[:2] == ("a1", "b2")
+    assert solution.turns == 3
+    embeddings = [sent.body["input"] for sent in server.sent if "input" in sent.body]
+    assert [len(texts) for texts in embeddings] == [3, 1]
+
+
+def test_a_query_that_the_embedder_refuses_is_told_to_the_agent(server):
+    says(server, step("search", "permit"), FINISH, {"reasoning": "so", **SOLVED})
+    chat = server.script
+    server.script = lambda sent: error(400, "too odd") if "input" in sent.body else chat(sent)
+    assert solved(server, "react", embedder=embedder(server)).action == "act1"
+    (seen,) = steps_of(server.sent[-1])
+    assert seen["observation"].startswith("The search failed: refused")
+
+
+def test_an_agent_with_an_embedder_searches_in_a_compile_too_and_can_be_copied(server):
+    says(server, step("search", "permit"), FINISH, {"reasoning": "so", **SOLVED})
+    chat, task = server.script, task_of()
+    server.script = lambda sent: vectors(sent) if "input" in sent.body else chat(sent)
+    agent = make_agent("react", embedder=embedder(server)).deepcopy()
+    with dspy.context(lm=opened(server).lm):
+        said = agent(world=task.world, documents=list(task.items), actions=list(task.actions))
+    assert said.touched[:2] == ("a1", "b2")
