@@ -24,11 +24,13 @@ class ProbeSettings(Settings):
         False, description="grade by the published rule, which has no n/a for who, what and why, even where gold has"
     )
     embedder: str | None = Field(None, description="litellm name of a model that embeds for search; BM25 without one")
-    turns: int = Field(20, ge=1, le=200, description="most turns of an agent with tools")
-    observation: int = Field(5000, ge=100, le=1_000_000, description="most characters that one use of a tool shows")
-    calls: int = Field(60, ge=1, le=1000, description="most calls of an agent on one task, without repairs")
-    trials: int = Field(2, ge=1, le=20, description="most trials of reflexion")
-    threshold: float = Field(0.8, ge=0, le=1, description="own score from which reflexion is content")
+    turns: int = Field(20, ge=1, le=200, description="most uses of a tool, of all trials together")
+    observation: int = Field(5000, ge=200, le=100_000, description="most characters that one use of a tool shows")
+    calls: int = Field(50, ge=1, le=1000, description="most requests of an agent at one task, repairs among them")
+    hits: int = Field(5, ge=1, le=50, description="items of one search")
+    rows: int = Field(50, ge=1, le=1000, description="most rows of one query in SQL")
+    trials: int = Field(2, ge=1, le=10, description="most trials of reflexion")
+    threshold: float = Field(0.8, ge=0, le=1, description="its own score at which reflexion makes no further trial")
     oracle: OracleName = Field(
         "none",
         description="what is given away, and so scores full: evidence, the right items alone; bottleneck, these and "
