@@ -82,7 +82,7 @@ def view(**gold: Any) -> ProbeView:
 
 def facet_grades(**words: str) -> FacetGrades:
     """Everything correct, but for what is said."""
-    return FacetGrades.model_validate({name: "correct" for name in FacetGrades.model_fields} | words)
+    return FacetGrades.model_validate(dict.fromkeys(FacetGrades.model_fields, "correct") | words)
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,8 @@ class Tasks:
     revision: str | None = None
     ignored_fields: dict[str, int] = field(default_factory=dict[str, int])
     sha256: str = "ab" * 32
+    sanitize: bool = True
+    seed: int = 0
 
     @property
     def entries(self) -> tuple[Task, ...]:

@@ -69,12 +69,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="task", title="task", parts=("task",)),
         Measure(name="overall", title="overall", parts=("overall",)),
         Measure(name="end_to_end", title="end to end", parts=("end_to_end",)),
-        Measure(name="read_f1", title="F1, read", parts=("read_f1",)),
-        Measure(name="read_identification", title="identification, read", parts=("read_identification",)),
-        Measure(name="read_task", title="task, read", parts=("read_task",)),
-        Measure(name="read_overall", title="overall, read", parts=("read_overall",)),
-        Measure(name="touched_recall", title="recall, touched", parts=("touched_recall",)),
-        Measure(name="touched_f1", title="F1, touched", parts=("touched_f1",)),
+        Measure(name="read_task", title="read task", parts=("read_task",)),
+        Measure(name="read_overall", title="read overall", parts=("read_overall",)),
+        Measure(name="touched_f1", title="touched F1", parts=("touched_f1",)),
         Measure(name="apart", title="word apart", parts=("apart",)),
         Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",)),
         Measure(name="faulty", title="faulty", parts=("faulty",)),
@@ -93,6 +90,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         model: Model | None,
         judge: ProbeJudge,
         judges: Sequence[Model],
+        *,
         settings: ProbeSettings,
     ):
         self.case_set, self.settings = case_set, settings
@@ -106,6 +104,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     @classmethod
     def view_type(cls, stratum: str) -> type[BaseModel]:
         """Of every difficulty the same."""
+        assert stratum in DIFFICULTIES, "PROBE makes its own cases"
         return ProbeView
 
     async def answer(self, case: Case) -> Solution:
@@ -126,7 +125,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         described, filled = is_described(answer, self._set), is_filled(answer, view.gold)
         assert asking or not (described or filled), "what is described or filled in is graded by judges"
         identified = await self._judge.identification.judge(view, answer.bottleneck, asking) if described else None
-        resolved = await self._judge.parameters.judge(view, answer.parameters, asking) if filled else None
+        resolved = await self._judge.resolution.judge(view, answer.parameters, asking) if filled else None
         grade = graded(view, answer, self._set, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
@@ -141,13 +140,15 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     def grade_calls(self, case: Case, answer: Solution | None) -> Sequence[ExpectedCall]:
         """What both judges are asked."""
         view = _view(case)
-        assumed = Solution(bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters)
+        assumed = Solution(
+            bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
+        )
         solution = answer or (assumed if self._set.baseline == "none" else Solution())
         asked: list[list[dict[str, Any]]] = []
         if is_described(solution, self._set):
             asked.append(self._judge.identification.messages(view, solution.bottleneck))
         if is_filled(solution, view.gold):
-            asked.append(self._judge.parameters.messages(view, solution.parameters))
+            asked.append(self._judge.resolution.messages(view, solution.parameters))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
 
 

@@ -59,6 +59,16 @@ class Tasks(Protocol):
         """64 hex digits over the tasks as they are handed out, in their order."""
         ...
 
+    @property
+    def sanitize(self) -> bool:
+        """Whether tasks are handed out sanitized."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Of the sanitizing."""
+        ...
+
     def task(self, key: str) -> Task:
         """The task of a key, read anew."""
         ...
@@ -66,6 +76,8 @@ class Tasks(Protocol):
 
 class TaskCase(Case):
     """A case whose view is read when it is asked for."""
+
+    _read: "_Reading"
 
     def __init__(self, entry: TaskEntry, read: "_Reading"):
         meta = {"person": entry.person}

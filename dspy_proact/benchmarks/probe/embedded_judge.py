@@ -43,9 +43,9 @@ def _enough(system: str) -> float:
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     expected = value_of(shown.get("expected"), {})
     said = content_words(_unfenced(shown.get("description", "")))
-    facets = expected.get("facets")
-    if not isinstance(facets, dict):
-        facets = dict.fromkeys(ESSENTIAL, expected.get("description"))
+    given = expected.get("facets")
+    whole: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
+    facets = given if isinstance(given, dict) else whole
     words = {name: _word(facets.get(name), said, enough) for name in (*ESSENTIAL, *FURTHER)}
     right = [words[name] in {"correct", "n/a"} for name in ESSENTIAL]
     further = all(words[name] in {"correct", "n/a"} for name in FURTHER)
@@ -90,6 +90,10 @@ def _plain(value: Any) -> Any:
     return _time(text) or text
 
 
+def _is_time(value: Any) -> bool:
+    return isinstance(value, str) and _time(" ".join(value.split()).casefold()) is not None
+
+
 def _time(text: str) -> str | None:
     for form in ("%d %B %Y", "%B %d, %Y", "%d.%m.%Y"):
         try:
@@ -105,7 +109,7 @@ def _time(text: str) -> str | None:
 def _alike(expected: Any, given: Any, enough: float) -> bool:
     """Whether enough of what is meant is said; numbers and times are only the same or not."""
     texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
-    if isinstance(expected, int | float) or isinstance(_plain(expected), str) and _time(_plain(expected)):
+    if isinstance(expected, int | float) or _is_time(expected):
         return False
     meant, said = map(content_words, texts)
     return bool(meant) and len(meant & said) / len(meant) >= enough

@@ -59,19 +59,15 @@ class ProbeEvaluation(Execution):
         gate: Gate | None = None,
     ):
         settings, gate, grader = settings or ProbeSettings(), gate or Gate(), ProbeJudge()
-        case_set = case_set_of(tasks)
-        if settings.baseline != "none":
-            rule = Blind(settings.baseline, settings.take)
+        _require_fitting(tasks, settings)
+        if blind := settings.baseline != "none":
             _require_alone(settings, model, judge, agent)
-            nobody = replace(open_model(EMBEDDED, AGENT, gate), name=BLIND)
-            participant = _Rule(nobody, rule.name, rule.fingerprint())
-            super().__init__(Probe(case_set, rule, None, grader, [], settings), participant, [], gate)
-            return
-        program = agent or _agent_of(settings)
-        under_test, judges = open_model(model, AGENT, gate), open_judges(judge, JUDGE, gate)
-        participant = Participant(under_test, program.name, program.fingerprint())
-        benchmark = Probe(case_set, program, under_test, grader, judges, settings)
-        super().__init__(benchmark, participant, _participants(judges, grader), gate)
+        program = agent or _program_of(settings)
+        participant = _participant(BLIND if blind else model, program, gate)
+        judges = [] if blind else open_judges(judge, JUDGE, gate)
+        under_test = None if blind else participant.model
+        benchmark = Probe(case_set_of(tasks), program, under_test, grader, judges, settings=settings)
+        super().__init__(benchmark, participant, _graders(judges, grader), gate)
 
 
 class ProbeRejudging(Execution):
@@ -100,17 +96,32 @@ class ProbeRejudging(Execution):
         if upstream_rule is not None:
             settings = settings.model_copy(update={"upstream_rule": upstream_rule})
         judges = open_judges(judge, JUDGE, gate)
-        benchmark = Probe(responses.case_set, None, None, grader, judges, settings)
-        super().__init__(benchmark, responses, _participants(judges, grader), gate)
+        benchmark = Probe(responses.case_set, None, None, grader, judges, settings=settings)
+        super().__init__(benchmark, responses, _graders(judges, grader), gate)
 
 
-def _agent_of(settings: ProbeSettings) -> Agent:
-    bounds = Bounds(**{name: getattr(settings, name) for name in Bounds.model_fields})
-    return make_agent(settings.agent, bounds)
+def _program_of(settings: ProbeSettings) -> Agent:
+    if settings.baseline != "none":
+        return Blind(settings.baseline, settings.take)
+    return make_agent(settings.agent, Bounds(**{name: getattr(settings, name) for name in Bounds.model_fields}))
 
 
-def _participants(judges: Sequence[Model], grader: ProbeJudge) -> list[Participant]:
+def _participant(model: ModelSpec | str, program: Agent, gate: Gate) -> Participant:
+    said = program.name, program.fingerprint()
+    if model == BLIND:
+        return _Rule(replace(open_model(EMBEDDED, AGENT, gate), name=BLIND), *said)
+    return Participant(open_model(model, AGENT, gate), *said)
+
+
+def _graders(judges: Sequence[Model], grader: ProbeJudge) -> list[Participant]:
     return [Participant(judge, grader.name, grader.fingerprint()) for judge in judges]
+
+
+def _require_fitting(tasks: Tasks, settings: ProbeSettings) -> None:
+    """Raise a `UsageError` where tasks were read otherwise than the settings say."""
+    if (tasks.sanitize, tasks.seed) != (settings.sanitize, settings.seed):
+        read, asked = (f"sanitize={each.sanitize} and seed={each.seed}" for each in (tasks, settings))
+        raise UsageError(f"{tasks.name}: read with {read}, and the settings say {asked}; read it by the settings")
 
 
 def _require_alone(settings: ProbeSettings, model: ModelSpec | str, judge: Named, agent: Agent | None) -> None:

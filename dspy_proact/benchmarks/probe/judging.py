@@ -155,13 +155,13 @@ class ProbeJudge(dspy.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.identification, self.parameters = IdentificationJudge(), ParametersJudge()
+        self.identification, self.resolution = IdentificationJudge(), ParametersJudge()
 
     def fingerprint(self) -> str:
         """sha256, in hexadecimal, of what they say to their model."""
         asked = [
             self.identification.messages(_STAND_IN, "{description}"),
-            self.parameters.messages(_STAND_IN, {"{name}": "{value}"}),
+            self.resolution.messages(_STAND_IN, {"{name}": "{value}"}),
         ]
         return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 

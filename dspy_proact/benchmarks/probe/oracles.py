@@ -7,6 +7,8 @@
 Nothing else that is right is handed on.
 """
 
+from typing import Any
+
 from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import ProbeView, TaskView
@@ -32,10 +34,8 @@ def with_given(oracle: OracleName, solution: Solution, gold: Gold) -> Solution:
     """The answer with what was given away in the place of what the agent made of it."""
     if oracle == "none":
         return solution
-    given = {"evidence": gold.evidence, "touched": gold.evidence}
-    needless = {"evidence"}
+    given: dict[str, Any] = {"evidence": gold.evidence, "touched": gold.evidence}
     if oracle == "bottleneck":
         given["bottleneck"] = gold.description
-        needless.add("bottleneck")
-    faults = tuple(fault for fault in solution.faults if fault not in needless)
+    faults = tuple(fault for fault in solution.faults if fault not in given)
     return solution.model_copy(update={**given, "faults": faults})

@@ -58,7 +58,7 @@ def test_a_whole_answer_is_solved_and_every_measure_says_so(tmp_path):
     assert [outcome.label for outcome in summary.outcomes] == ["SOLVED"] * 4
     measured = means(summary)
     assert [measured[name] for name in ("f1", "identification", "task", "overall", "end_to_end")] == [1] * 5
-    assert (measured["touched_recall"], measured["touched_f1"]) == (1, pytest.approx(4 / 7))  # 2 of 5: 2 x .4 / 1.4
+    assert measured["touched_f1"] == pytest.approx(4 / 7)  # 2 of 5 that it touched: 2 x .4 / 1.4
     assert (summary.strata, summary.group_count, summary.nouns.groups) == (("easy", "hard"), 3, "people")
 
 
@@ -107,6 +107,11 @@ def test_settings_are_part_of_what_a_run_is(tmp_path):
 def test_a_setting_that_there_is_not_is_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         ProbeSettings(**wrong)
+
+
+def test_tasks_that_were_read_otherwise_than_the_settings_say_are_refused():
+    with pytest.raises(UsageError, match="read with sanitize=True and seed=0"):
+        ProbeEvaluation(CORPUS, settings=ProbeSettings(sanitize=False))
 
 
 def test_every_setting_says_what_it_is():

@@ -122,8 +122,8 @@ def test_they_answer_as_any_dspy_module(server):
 
 def test_a_change_of_words_changes_the_fingerprint():
     plain, changed = ProbeJudge(), ProbeJudge()
-    signature = changed.parameters.grade.signature
-    changed.parameters.grade.signature = signature.with_instructions("Be strict.")  # pyright: ignore
+    signature = changed.resolution.grade.signature
+    changed.resolution.grade.signature = signature.with_instructions("Be strict.")  # pyright: ignore
     assert plain.fingerprint() == ProbeJudge().fingerprint() != changed.fingerprint()
 
 
