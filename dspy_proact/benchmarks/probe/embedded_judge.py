@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, value_of
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
 _ENOUGH, _STEP = 0.5, 0.2
@@ -30,10 +30,6 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
 
 
-def _unfenced(text: str) -> str:
-    return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))
-
-
 def _enough(system: str) -> float:
     instruction = system.partition("your objective is:")[2]
     strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
@@ -42,7 +38,7 @@ def _enough(system: str) -> float:
 
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     expected = value_of(shown.get("expected"), {})
-    said = content_words(_unfenced(shown.get("description", "")))
+    said = content_words(unfenced(shown.get("description", "")))
     given = expected.get("facets")
     whole: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
     facets = given if isinstance(given, dict) else whole
@@ -64,7 +60,7 @@ def _word(facet: Any, said: Any, enough: float) -> str:
 
 
 def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
-    expected, given = value_of(shown.get("expected"), {}), value_of(_unfenced(shown.get("given", "")), {})
+    expected, given = value_of(shown.get("expected"), {}), value_of(unfenced(shown.get("given", "")), {})
     missing = [name for name in expected if given.get(name) in (None, "", [], {})]
     there = [name for name in expected if name not in missing]
     same = [name for name in there if _plain(given[name]) == _plain(expected[name])]

@@ -1,12 +1,12 @@
 """An evaluation on PROBE: its tasks, who answers and who grades. What `eval` and `rejudge` do, as values."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
-from dspy_proact.benchmarks.probe.agents import AGENT, Bounds, make_agent
+from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
@@ -16,7 +16,7 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import UsageError
-from dspy_proact.models import EMBEDDED, Gate, Model, ModelSpec, Role, open_model
+from dspy_proact.models import EMBEDDED, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
 
 JUDGE = Role("judge", "--judge", "verdict", judge_stand_in)
 BLIND = "blind"
@@ -31,6 +31,21 @@ class _Rule(Participant):
     @property
     def overridden(self) -> tuple[str, ...]:
         return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithEmbedder(Model):
+    """A model whose agent searches by another one: both need their keys, and are closed together."""
+
+    embedder: Embedder
+
+    def require_key(self) -> None:
+        super().require_key()
+        self.embedder.require_key()
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.embedder.aclose()
 
 
 class ProbeEvaluation(Execution):
@@ -62,8 +77,9 @@ class ProbeEvaluation(Execution):
         _require_fitting(tasks, settings)
         if blind := settings.baseline != "none":
             _require_alone(settings, model, judge, agent)
-        program = agent or _program_of(settings)
-        participant = _participant(BLIND if blind else model, program, gate)
+        embedder = open_embedder(settings.embedder, gate, "--set embedder") if settings.embedder else None
+        program = agent or _program_of(settings, embedder)
+        participant = _participant(BLIND if blind else model, program, gate, embedder)
         judges = [] if blind else open_judges(judge, JUDGE, gate)
         under_test = None if blind else participant.model
         benchmark = Probe(case_set_of(tasks), program, under_test, grader, judges, settings=settings)
@@ -100,17 +116,20 @@ class ProbeRejudging(Execution):
         super().__init__(benchmark, responses, _graders(judges, grader), gate)
 
 
-def _program_of(settings: ProbeSettings) -> Agent:
+def _program_of(settings: ProbeSettings, embedder: Embedder | None) -> Agent:
     if settings.baseline != "none":
         return Blind(settings.baseline, settings.take)
-    return make_agent(settings.agent, Bounds(**{name: getattr(settings, name) for name in Bounds.model_fields}))
+    return make_agent(settings.agent, settings, embedder)
 
 
-def _participant(model: ModelSpec | str, program: Agent, gate: Gate) -> Participant:
+def _participant(model: ModelSpec | str, program: Agent, gate: Gate, embedder: Embedder | None) -> Participant:
     said = program.name, program.fingerprint()
     if model == BLIND:
         return _Rule(replace(open_model(EMBEDDED, AGENT, gate), name=BLIND), *said)
-    return Participant(open_model(model, AGENT, gate), *said)
+    opened = open_model(model, AGENT, gate)
+    if embedder:
+        opened = _WithEmbedder(**{each.name: getattr(opened, each.name) for each in fields(opened)}, embedder=embedder)
+    return Participant(opened, *said)
 
 
 def _graders(judges: Sequence[Model], grader: ProbeJudge) -> list[Participant]:
@@ -130,5 +149,7 @@ def _require_alone(settings: ProbeSettings, model: ModelSpec | str, judge: Named
     specs = [judge] if isinstance(judge, ModelSpec | str) else judge
     if agent or any(ModelSpec.of(each).name != EMBEDDED for each in (model, *specs)):
         raise UsageError(f"{named}: a baseline asks no model; leave --model and --judge out")
+    if settings.embedder:
+        raise UsageError(f"{named}: a baseline asks no embedder; leave embedder out")
     if settings.oracle != "none":
         raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from typing import get_args
 
 import pytest
 from probe_task import CORPUS, DESCRIPTION, GOOD, ITEMS, Tasks, task
@@ -10,7 +11,7 @@ from server import Answer
 from dspy_proact.benchmarks import Responses
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.errors import ContentError, RunError, UsageError
@@ -143,6 +144,22 @@ def test_an_oracle_of_the_bottleneck_says_what_is_the_matter_and_not_what_to_do(
     assert (server.sent, means(summary)["identification"], means(summary)["task"]) == ([], 1, 0)
 
 
+@pytest.mark.parametrize("agent", get_args(AgentName))
+def test_every_agent_is_run_and_graded_by_the_stand_in(agent, tmp_path):
+    evaluation = ProbeEvaluation(CORPUS, settings=ProbeSettings(agent=agent))
+    evaluation.run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert [outcome.state for outcome in summary.outcomes] == ["scored"] * 4
+    assert (summary.model_name, summary.embedded) == (f"embedded ({agent})", True)
+
+
+def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
+    settings = ProbeSettings(agent="react", embedder="openai/text-embedding-3-small")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        ProbeEvaluation(CORPUS, settings=settings).run(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
     ProbeEvaluation(CORPUS, settings=ProbeSettings(baseline="everything")).run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
@@ -159,6 +176,7 @@ def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
         {"judge": "openai/gpt-4o"},
         {"agent": Scripted()},
         {"settings": ProbeSettings(baseline="first", oracle="evidence")},
+        {"settings": ProbeSettings(baseline="first", embedder="openai/text-embedding-3-small")},
     ],
 )
 def test_a_baseline_with_what_it_does_not_ask_is_refused(given):
