@@ -3,21 +3,25 @@
 Its rules. A facet is correct where enough of the words that carry its meaning stand in the description, incorrect where
 some do, missing where none does, and `n/a` where it is null; without facets the whole bottleneck stands for each
 of the essential ones, and the further ones do not apply. How many are enough an instruction moves that asks to be
-strict or lenient. Parameters are matched one by one: letter by letter, as dates, as sets of values, or by their words.
+strict or lenient. Parameters are matched one by one: letter by letter, as days and hours, as sets of values, or by
+their words.
 """
 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER
 from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
-_ENOUGH, _STEP = 0.5, 0.2
-_MOST = 0.7
+_ENOUGH, _STEP = 0.4, 0.2
+_ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_SPELT = re.compile(rf"\b(\d{{1,2}}) ((?:{'|'.join(_MONTHS)})[a-z]*)(?:,? (\d{{4}}))?", re.IGNORECASE)
+_TIME = re.compile(r"\d{2}:\d{2}")
+_MOST = 0.6
 """Share of right parameters from which an action resolves a part."""
 
 
@@ -79,33 +83,37 @@ def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value without what its form adds: lists as sets, dates and times as such, texts without case and blanks."""
+    """A value without what its form adds: lists as sets, texts without case and further blanks."""
     if isinstance(value, list):
         return frozenset(str(_plain(each)) for each in value)
-    text = " ".join(str(value).split()).casefold()
-    return _time(text) or text
+    return " ".join(str(value).split()).casefold()
 
 
-def _is_time(value: Any) -> bool:
-    return isinstance(value, str) and _time(" ".join(value.split()).casefold()) is not None
-
-
-def _time(text: str) -> str | None:
-    for form in ("%d %B %Y", "%B %d, %Y", "%d.%m.%Y"):
-        try:
-            return datetime.strptime(text, form).isoformat()
-        except ValueError:
-            continue
-    try:
-        return datetime.fromisoformat(text.removesuffix("z")).replace(tzinfo=None).isoformat()
-    except ValueError:
+def _moment(text: str) -> tuple[str, str, str] | None:
+    """Year, month with day, and time of the first date in a text, each empty where it is not said; None without one."""
+    if found := _ISO.search(text):
+        year, month, day = found.groups()
+    elif found := _SPELT.search(text):
+        day, name, year = found.groups()
+        month = f"{_MONTHS.index(name[:3].lower()) + 1:02}"
+    else:
         return None
+    time = _TIME.search(text, found.end())
+    return year or "", f"{month}-{int(day):02}", time.group() if time else ""
+
+
+def _same_moment(expected: str, given: str) -> bool:
+    """Whether a text names the day of a date, and its year and time as far as both say them."""
+    meant, said = _moment(expected), _moment(given)
+    return bool(meant and said) and all(a == b or not (a and b) for a, b in zip(meant, said, strict=True))
 
 
 def _alike(expected: Any, given: Any, enough: float) -> bool:
-    """Whether enough of what is meant is said; numbers and times are only the same or not."""
-    texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
-    if isinstance(expected, int | float) or _is_time(expected):
+    """Whether enough of what is meant is said; a number is the same or not."""
+    if isinstance(expected, int | float):
         return False
+    if isinstance(expected, str) and _ISO.match(expected):
+        return _same_moment(expected, str(given))
+    texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
     meant, said = map(content_words, texts)
     return bool(meant) and len(meant & said) / len(meant) >= enough

@@ -16,6 +16,12 @@ _BODIES = {"email": "body", "event": "description", "document": "content"}
 _ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "location", "attendees")
 
 
+def alike(one: View, other: View) -> bool:
+    """Whether two views are of one task, whatever the ids and the order of its items; sanitized or not."""
+    right = [view["gold"]["description"] for view in (one, other)]
+    return right[0] == right[1] and one["world"] == other["world"] and one["actions"] == other["actions"]
+
+
 def sections(view: View) -> Iterator[Section]:
     """The person's world, the items, what can be done, and what is right; the right items are marked."""
     world, gold = view["world"], view["gold"]
@@ -114,6 +120,7 @@ PARTICULARS = Particulars(
         "their facets come to. unknown ids, faulty answers: a task; fewer is better.",
     ),
     breakdowns=("person",),
+    alike=alike,
     case_columns=(Column("right_action", "string", _right),),
     verdict_columns=(
         _of_grade("judgment", lambda grade: grade.identified.judgment if grade.identified else None),

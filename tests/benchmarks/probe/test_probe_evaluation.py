@@ -144,6 +144,24 @@ def test_an_oracle_of_the_bottleneck_says_what_is_the_matter_and_not_what_to_do(
     assert (server.sent, means(summary)["identification"], means(summary)["task"]) == ([], 1, 0)
 
 
+class Overwhelmed(Scripted):
+    """An agent that knows what is the matter among few items, and what to do where it is told what is the matter."""
+
+    async def solve(self, task, asking=None):
+        told = any(DESCRIPTION in item.model_dump_json() for item in task.items)
+        done = {"action": GOOD.action, "parameters": GOOD.parameters} if told else {}
+        return Solution(bottleneck=DESCRIPTION if len(task.items) < 4 else "", **done)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "scores"), [("none", (0, 0, 0)), ("evidence", (1, 1, 0)), ("bottleneck", (1, 1, 1))]
+)
+def test_an_oracle_lifts_the_stages_after_what_it_gives(oracle, scores, tmp_path):
+    ProbeEvaluation(CORPUS, agent=Overwhelmed(), settings=ProbeSettings(oracle=oracle)).run(tmp_path / "run")
+    measured = means(summarize(RunFolder(tmp_path / "run")))
+    assert (measured["f1"], measured["identification"], measured["task"]) == scores
+
+
 @pytest.mark.parametrize("agent", get_args(AgentName))
 def test_every_agent_is_run_and_graded_by_the_stand_in(agent, tmp_path):
     evaluation = ProbeEvaluation(CORPUS, settings=ProbeSettings(agent=agent))

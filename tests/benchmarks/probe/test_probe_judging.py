@@ -145,8 +145,9 @@ def test_the_stand_in_looks_for_the_words_of_each_facet(description, words, judg
     ("changed", "judgment"),
     [
         ({}, "CORRECT"),
-        ({"due": "12 March 2025", "item": "the storage room's key"}, "CORRECT"),
-        ({"due": "2025-04-12"}, "INCORRECT"),  # 2 of 3 are fewer than seven in ten
+        ({"due": "Wed 12 March", "item": "the storage room's key"}, "CORRECT"),
+        ({"due": "2025-03-12T09:00"}, "CORRECT"),
+        ({"due": "2024-03-12"}, "PARTIALLY_CORRECT"),  # 2 of 3 are at least six in ten
         ({"due": "", "to": ["Ines Falk"]}, "INCORRECT"),
     ],
 )
@@ -156,13 +157,13 @@ def test_the_stand_in_matches_parameters_by_letters_dates_sets_and_words(changed
 
 def test_the_stand_in_finds_part_of_a_set_wrong():
     verdict = embedded(ParametersJudge(), view(), {"to": ["Tom Brandt"], "due": "2025-03-12"})
-    assert (verdict.missing, verdict.incorrect, verdict.would_resolve) == (("item",), (), "no")
+    assert (verdict.missing, verdict.incorrect, verdict.would_resolve) == (("item",), (), "partially")
 
 
 def test_an_instruction_makes_the_stand_in_strict():
     strict = IdentificationJudge()
     signature = strict.grade.signature
     strict.grade.signature = signature.with_instructions(f"{signature.instructions}\n\nBe strict.")  # pyright: ignore
-    told = DESCRIPTION.replace("storage room", "room")
-    facets = [embedded(judge, view(), told).facets.why_root_cause for judge in (IdentificationJudge(), strict)]
+    told = DESCRIPTION.replace(" of facilities", "")  # one of the two words of who blocks
+    facets = [embedded(judge, view(), told).facets.who_blocker for judge in (IdentificationJudge(), strict)]
     assert facets == ["correct", "incorrect"]

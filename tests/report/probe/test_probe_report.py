@@ -18,7 +18,7 @@ from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict
 from dspy_proact.corpus.probe.published import DOUBTS, published_failures, published_scores
 from dspy_proact.errors import UsageError
-from dspy_proact.report import Reading, export_csv, summarize
+from dspy_proact.report import Reading, compare, export_csv, summarize
 from dspy_proact.report.probe import (
     failures,
     failures_document,
@@ -224,6 +224,20 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
     assert "DeepSeek-R1 a)" in printed
     assert "49 for GPT-5" in printed
     assert "(3/3)" in printed  # of three wrong resolutions all by the action
+
+
+def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_path):
+    ids = {item.id: f"document_{number}" for number, item in enumerate(CORPUS.held[0].items)}
+    raw = tuple(
+        each.model_copy(
+            update={"items": tuple(item.model_copy(update={"id": ids[item.id]}) for item in each.items[::-1])}
+        )
+        for each in CORPUS.held
+    )
+    corpus = replace(CORPUS, held=raw, sanitize=False, sha256="cd" * 32)
+    runs = run(tmp_path / "a", GOOD), run(tmp_path / "b", WRONG, corpus=corpus, sanitize=False)
+    comparison = compare(*(summarize(RunFolder(each)) for each in runs))
+    assert (len(comparison.pairs), comparison.otherwise) == (4, 0)
 
 
 def test_a_run_twice_is_refused(tmp_path):
