@@ -105,7 +105,9 @@ def _moment(text: str) -> tuple[str, str, str] | None:
 def _same_moment(expected: str, given: str) -> bool:
     """Whether a text names the day of a date, and its year and time as far as both say them."""
     meant, said = _moment(expected), _moment(given)
-    return bool(meant and said) and all(a == b or not (a and b) for a, b in zip(meant, said, strict=True))
+    if meant is None or said is None:
+        return False
+    return all(a == b or not (a and b) for a, b in zip(meant, said, strict=True))
 
 
 def _alike(expected: Any, given: Any, enough: float) -> bool:

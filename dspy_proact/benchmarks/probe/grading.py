@@ -14,7 +14,7 @@ from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe import Gold
-from dspy_proact.corpus.probe.grade import ESSENTIAL, IdentificationVerdict, ParametersVerdict, ProbeGrade
+from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict, ProbeGrade
 
 SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
 ALL_FAULTS = ("evidence", "bottleneck", "action", "parameters")
@@ -109,5 +109,7 @@ def _identification(gold: Gold, settings: ProbeSettings, identified: Identificat
         return 1.0
     if identified is None:
         return 0.0
-    inapplicable = [name for name in ESSENTIAL if gold.facets and getattr(gold.facets, name) is None]
-    return identification_score(identified.facets.model_dump(), inapplicable, upstream=settings.upstream_rule)
+    words, facets = identified.facets.model_dump(), gold.facets
+    if facets is None or settings.upstream_rule:
+        return identification_score(words)
+    return identification_score(words, [name for name in words if getattr(facets, name) is None])

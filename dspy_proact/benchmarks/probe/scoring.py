@@ -1,6 +1,6 @@
 """The scores of PROBE: pure functions of ids and of what judges say. All are in [0, 1], higher is better.
 
-Source: the paper (arXiv 2510.19771) and its evaluator; where ours differs, `upstream` is the published rule.
+Source: the paper (arXiv 2510.19771) and its evaluator.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,24 +23,25 @@ def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
     return SearchGrade(precision=precision, recall=recall, f1=f1)
 
 
-def identification_score(
-    facets: Mapping[str, str], inapplicable: Collection[str] = (), *, upstream: bool = False
-) -> float:
-    """The paper's two tiers: an essential facet that is not correct 0; all eight correct or `n/a` 1; else 0.5.
+def identification_score(facets: Mapping[str, str], inapplicable: Collection[str] | None = None) -> float:
+    """The paper's two tiers: an essential facet that is not right 0; all eight right 1; else 0.5.
 
-    A facet that is not there counts as missing.
+    A facet is right that is `correct`, or `n/a` where it may be; one that is not there is missing.
 
     Args:
         facets: By name `correct`, `incorrect`, `missing` or `n/a`.
-        inapplicable: Essential facets that gold has none of, where `n/a` counts as correct.
-        upstream: By the published rule no essential facet may be `n/a`.
+        inapplicable: Facets that gold has none of, which alone may be `n/a`. None for the published rule, by which
+            every further facet may and no essential one.
     """
-    excused = set() if upstream else set(inapplicable)
-    for name in ESSENTIAL:
-        said = facets.get(name, "missing")
-        if said != "correct" and not (said == "n/a" and name in excused):
-            return 0.0
-    return 1.0 if all(facets.get(name, "missing") in {"correct", "n/a"} for name in FURTHER) else 0.5
+    excused = FURTHER if inapplicable is None else inapplicable
+
+    def right(name: str) -> bool:
+        word = facets.get(name, "missing")
+        return word == "correct" or (word == "n/a" and name in excused)
+
+    if not all(map(right, ESSENTIAL)):
+        return 0.0
+    return 1.0 if all(map(right, FURTHER)) else 0.5
 
 
 def judgment_score(judgment: str) -> float:

@@ -23,7 +23,7 @@ class ProbeSettings(Bounds, Settings):
     sanitize: bool = True
     """Opaque ids, items cut to what they hold, a seeded order; off, what the files leak is shown."""
     upstream_rule: bool = False
-    """Grade by the published rule, which knows no n/a for who, what and why, even where gold has none."""
+    """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be."""
     embedder: str | None = None
     """A litellm name of a model that embeds for search; BM25 without one."""
     oracle: OracleName = "none"
