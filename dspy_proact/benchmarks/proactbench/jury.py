@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, Model, ModelSpec, open_model
+from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
 
 JudgePrompt = Literal["default", "official"]
@@ -42,11 +43,7 @@ def open_jury(
     Raises:
         UsageError: None is named, or one twice; the prompt is not to be had; a model cannot be called as asked.
     """
-    named = [judge] if isinstance(judge, ModelSpec | str) else judge
-    specs = sorted(map(ModelSpec.of, named), key=lambda spec: spec.name)
-    if len({spec.name for spec in specs}) < len(specs) or not specs:
-        raise UsageError("name each judge once; --judge-epochs N has each of them grade a response N times")
-    models = [open_model(spec, JUDGE, gate) for spec in specs]
+    models = open_judges(judge, JUDGE, gate)
     if prompt == "official" and any(model.embedded for model in models):
         raise UsageError("--judge-prompt official: the embedded stand-in reads our prompt only; name a --judge")
     if artefact and prompt != "default":

@@ -1,12 +1,14 @@
 """How far an agent may go."""
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dspy_proact.types import Frozen
 
 
 class Bounds(Frozen):
     """The most that an agent may do at one task."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     turns: int = Field(default=20, ge=1, le=200)
     """Uses of a tool, of all trials together."""

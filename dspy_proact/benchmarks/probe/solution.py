@@ -43,6 +43,15 @@ class Solution(Frozen):
 class Agent(Protocol):
     """A program that works a task."""
 
+    @property
+    def name(self) -> str:
+        """By which a person chooses it."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        ...
+
     async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
         """The answer to a task.
 

@@ -27,3 +27,8 @@ def value_of(text: str | None, otherwise: Any) -> Any:
     except (ValueError, RecursionError):
         return otherwise
     return value if isinstance(value, type(otherwise)) else otherwise
+
+
+def unfenced(text: str) -> str:
+    """What stands in a fence, without its marks."""
+    return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))

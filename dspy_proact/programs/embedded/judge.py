@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, value_of
+from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words, sentences
 
 _FORWARD = re.compile(
@@ -37,7 +37,7 @@ _STEP = 0.2
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = fields_of(messages[-1][1]) if messages else {}
-    response = _unfenced(shown.get("response", ""))
+    response = unfenced(shown.get("response", ""))
     names = outputs_of(system)
     if "offers" in names:
         return json.dumps(_offers(shown, response), ensure_ascii=False)
@@ -94,7 +94,7 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     graded: list[tuple[float, str]] = []
     for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
         shown = fields_of(asked)
-        response = _unfenced(shown.get("response", ""))
+        response = unfenced(shown.get("response", ""))
         strength, _ = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
         graded.append((strength, str(value_of(answered, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
@@ -110,7 +110,3 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
 def _grade(strength: float, cuts: tuple[float, float]) -> str:
     low, high = cuts
     return "PASS" if strength >= high else "PARTIAL" if strength >= low else "FAIL"
-
-
-def _unfenced(text: str) -> str:
-    return "\n".join(line.removeprefix("| ") for line in text.split("\n") if line.startswith("|"))

@@ -9,7 +9,7 @@ rewoo       2                         tools, all planned beforehand
 """
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import get_args
 
 from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule
 from dspy_proact.benchmarks.probe.agents.questions import (
@@ -31,9 +31,9 @@ from dspy_proact.benchmarks.probe.agents.single import Single
 from dspy_proact.benchmarks.probe.agents.stages import Stages
 from dspy_proact.benchmarks.probe.agents.stand_in import AGENT
 from dspy_proact.benchmarks.probe.bounds import Bounds
+from dspy_proact.benchmarks.probe.settings import AgentName
 from dspy_proact.models import Embedder
 
-AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 """Every agent's name."""
 

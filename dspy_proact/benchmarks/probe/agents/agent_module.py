@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any, ClassVar
+from typing import Any
 
 import dspy
 
@@ -44,7 +44,7 @@ class AgentModule(dspy.Module):
         name: By which a person chooses it.
     """
 
-    name: ClassVar[str]
+    name: str
 
     def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
         super().__init__()

@@ -1,0 +1,155 @@
+"""An evaluation on PROBE: its tasks, who answers and who grades. What `eval` and `rejudge` do, as values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.judges import open_judges
+from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
+from dspy_proact.benchmarks.probe.baselines import Blind
+from dspy_proact.benchmarks.probe.benchmark import Probe
+from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
+from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
+from dspy_proact.benchmarks.probe.judging import ProbeJudge
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.solution import Agent
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import UsageError
+from dspy_proact.models import EMBEDDED, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
+
+JUDGE = Role("judge", "--judge", "verdict", judge_stand_in)
+BLIND = "blind"
+"""Stands for the model of a baseline, which has none."""
+Named = ModelSpec | str | Sequence[ModelSpec | str]
+
+
+@dataclass(frozen=True)
+class _Rule(Participant):
+    """A baseline: what it does measures itself, and no parameter of it is anybody's."""
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        return ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _WithEmbedder(Model):
+    """A model whose agent searches by another one: both need their keys, and are closed together."""
+
+    embedder: Embedder
+
+    def require_key(self) -> None:
+        super().require_key()
+        self.embedder.require_key()
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        await self.embedder.aclose()
+
+
+class ProbeEvaluation(Execution):
+    """An agent on a model, its judges and a corpus; or a blind baseline, which asks neither.
+
+    Args:
+        tasks: As read by the settings, sanitized or not.
+        model: By its name, or with all that is said of it.
+        judge: Likewise; several grade every answer each.
+        settings: The published setting where None.
+        agent: The program under test; the settings' where None.
+        gate: How calls are made; the usual way where None.
+
+    Raises:
+        UsageError: The models cannot be called as asked, or a baseline is given one, an agent or an oracle.
+    """
+
+    def __init__(
+        self,
+        tasks: Tasks,
+        model: ModelSpec | str = EMBEDDED,
+        judge: Named = EMBEDDED,
+        *,
+        settings: ProbeSettings | None = None,
+        agent: Agent | None = None,
+        gate: Gate | None = None,
+    ):
+        settings, gate, grader = settings or ProbeSettings(), gate or Gate(), ProbeJudge()
+        _require_fitting(tasks, settings)
+        if blind := settings.baseline != "none":
+            _require_alone(settings, model, judge, agent)
+        embedder = open_embedder(settings.embedder, gate, "--set embedder") if settings.embedder else None
+        program = agent or _program_of(settings, embedder)
+        participant = _participant(BLIND if blind else model, program, gate, embedder)
+        judges = [] if blind else open_judges(judge, JUDGE, gate)
+        under_test = None if blind else participant.model
+        benchmark = Probe(case_set_of(tasks), program, under_test, grader, judges, settings=settings)
+        super().__init__(benchmark, participant, _graders(judges, grader), gate)
+
+
+class ProbeRejudging(Execution):
+    """Judges for answers that exist, in a run of its own that names its parent.
+
+    Args:
+        responses: What is judged, of a run on PROBE.
+        judge: As for a `ProbeEvaluation`.
+        upstream_rule: By which rule; as in the run where None.
+        gate: How calls are made.
+
+    Raises:
+        UsageError: The judges cannot be called as asked.
+    """
+
+    def __init__(
+        self,
+        responses: Responses,
+        judge: Named = EMBEDDED,
+        *,
+        upstream_rule: bool | None = None,
+        gate: Gate | None = None,
+    ):
+        gate, grader = gate or Gate(), ProbeJudge()
+        settings = ProbeSettings.model_validate(responses.settings)
+        if upstream_rule is not None:
+            settings = settings.model_copy(update={"upstream_rule": upstream_rule})
+        judges = open_judges(judge, JUDGE, gate)
+        benchmark = Probe(responses.case_set, None, None, grader, judges, settings=settings)
+        super().__init__(benchmark, responses, _graders(judges, grader), gate)
+
+
+def _program_of(settings: ProbeSettings, embedder: Embedder | None) -> Agent:
+    if settings.baseline != "none":
+        return Blind(settings.baseline, settings.take)
+    return make_agent(settings.agent, settings, embedder)
+
+
+def _participant(model: ModelSpec | str, program: Agent, gate: Gate, embedder: Embedder | None) -> Participant:
+    said = program.name, program.fingerprint()
+    if model == BLIND:
+        return _Rule(replace(open_model(EMBEDDED, AGENT, gate), name=BLIND), *said)
+    opened = open_model(model, AGENT, gate)
+    if embedder:
+        opened = _WithEmbedder(**{each.name: getattr(opened, each.name) for each in fields(opened)}, embedder=embedder)
+    return Participant(opened, *said)
+
+
+def _graders(judges: Sequence[Model], grader: ProbeJudge) -> list[Participant]:
+    return [Participant(judge, grader.name, grader.fingerprint()) for judge in judges]
+
+
+def _require_fitting(tasks: Tasks, settings: ProbeSettings) -> None:
+    """Raise a `UsageError` where tasks were read otherwise than the settings say."""
+    if (tasks.sanitize, tasks.seed) != (settings.sanitize, settings.seed):
+        read, asked = (f"sanitize={each.sanitize} and seed={each.seed}" for each in (tasks, settings))
+        raise UsageError(f"{tasks.name}: read with {read}, and the settings say {asked}; read it by the settings")
+
+
+def _require_alone(settings: ProbeSettings, model: ModelSpec | str, judge: Named, agent: Agent | None) -> None:
+    """Raise a `UsageError` where a baseline is given what it does not ask."""
+    named = f"--set baseline={settings.baseline}"
+    specs = [judge] if isinstance(judge, ModelSpec | str) else judge
+    if agent or any(ModelSpec.of(each).name != EMBEDDED for each in (model, *specs)):
+        raise UsageError(f"{named}: a baseline asks no model; leave --model and --judge out")
+    if settings.embedder:
+        raise UsageError(f"{named}: a baseline asks no embedder; leave embedder out")
+    if settings.oracle != "none":
+        raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")

@@ -1,0 +1,132 @@
+"""The published rows, and runs of one's own beside them: never among them, for the paper names no judge."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.corpus.probe.published import DOUBTS, PublishedScores, published_failures, published_scores
+from dspy_proact.errors import UsageError
+from dspy_proact.report.numbers import STAND_IN, counted
+from dspy_proact.report.probe.failures import Failures, failures, failures_document
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Manifest
+from dspy_proact.stats import Estimate
+
+PROBE = "probe"
+"""Name of the benchmark and of its full corpus."""
+COLUMNS = ("precision", "recall", "f1", "identification", "task", "overall", "end_to_end")
+"""Measures of a run, in the order of the table."""
+_WEIGHTS = {"f1": 0.334, "identification": 0.333, "task": 0.333}
+
+
+@dataclass(frozen=True)
+class OwnEntry:
+    """A run."""
+
+    name: str
+    """The model with its program, for people."""
+    path: str
+    tasks: int
+    """That were asked for."""
+    people: int
+    embedded: bool
+    """Whether a stand-in that measures nothing took part."""
+    scores: Mapping[str, Estimate] = field(hash=False)
+    """By measure, with intervals clustered by person."""
+    failures: Failures
+    differences: tuple[str, ...]
+    """What was done otherwise than for the published rows, or is not known of them."""
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Published rows in order, and runs as they were given."""
+
+    published: tuple[PublishedScores, ...]
+    runs: tuple[OwnEntry, ...]
+
+
+def overall_of(row: PublishedScores) -> float:
+    """The paper's weighted overall of a row, which it does not print; of means it is the mean."""
+    return sum(weight * getattr(row, name) for name, weight in _WEIGHTS.items())
+
+
+def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:
+    """Put runs beside the published rows.
+
+    Raises:
+        UsageError: One path is given twice, or what is there is not of PROBE.
+    """
+    paths = [Path(run.path).resolve() for run in runs]
+    twice = next((run.path for number, run in enumerate(runs) if paths[number] in paths[:number]), None)
+    if twice is not None:
+        raise UsageError(f"{twice}: given twice; name each run once")
+    return Leaderboard(published_scores(), tuple(map(_run, runs)))
+
+
+def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
+    """The document of `leaderboard --benchmark probe --json`. A value that cannot be given is null."""
+    return {
+        "published": [_published_document(row) for row in board.published],
+        "published_failures": [{"model": each.model, **each.shares} for each in published_failures()],
+        "runs": [_run_document(entry) for entry in board.runs],
+    }
+
+
+def _run(summary: Summary) -> OwnEntry:
+    manifest = summary.manifest
+    if summary.benchmark != PROBE or manifest is None:
+        raise UsageError(f"{summary.path}: of {summary.benchmark!r}; this leaderboard is of PROBE")
+    measured = summary.measured(summary.outcomes)
+    return OwnEntry(
+        name=summary.model_name,
+        path=summary.path,
+        tasks=summary.case_count,
+        people=summary.group_count,
+        embedded=summary.embedded,
+        scores={name: measured[name] for name in COLUMNS},
+        failures=failures(summary),
+        differences=tuple(_differences(summary, manifest)),
+    )
+
+
+def _differences(summary: Summary, manifest: Manifest) -> list[str]:
+    settings, differences = manifest.identity.settings, [STAND_IN] if summary.embedded else []
+    if settings["baseline"] != "none":
+        differences.append("a blind baseline, which only searches")
+    elif settings["agent"] != "single":
+        differences.append(f"the agent is {settings['agent']!r} of ours; published models answer in one call")
+    if settings["oracle"] != "none":
+        differences.append(f"an oracle gives away: {settings['oracle']}")
+    if settings["sanitize"]:
+        differences.append("ids, order and stamps are sanitized; published models saw them as they are")
+    if not settings["upstream_rule"]:
+        differences.append("graded by our rule, which knows facets that do not apply")
+    if manifest.corpus.name != PROBE:
+        differences.append(f"the corpus is {manifest.corpus.name!r}, not the published one")
+    if summary.judges:
+        differences.append(f"the paper names no judge; here {summary.judge_name}, in our words")
+    differences += [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
+    if manifest.epochs != 1:
+        differences.append(f"{counted(manifest.epochs, 'answer')} to each task")
+    return differences
+
+
+def _published_document(row: PublishedScores) -> dict[str, Any]:
+    scores = {name: getattr(row, name) for name in ("precision", "recall", "f1", "identification", "task")}
+    named = {"kind": row.kind, "name": row.name, "entries": row.entries}
+    return {**named, **scores, "overall": overall_of(row), "doubts": [DOUBTS[word] for word in row.doubts]}
+
+
+def _run_document(entry: OwnEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "path": entry.path,
+        "embedded": entry.embedded,
+        "tasks": entry.tasks,
+        "people": entry.people,
+        **{name: estimate.for_json() for name, estimate in entry.scores.items()},
+        "failures": failures_document(entry.failures),
+        "differences": list(entry.differences),
+    }
