@@ -10,7 +10,7 @@ from proact_run import run_of, summary_of, trigger
 from rich.console import Console
 
 from dspy_proact.corpus import load_ratings
-from dspy_proact.report import STAND_IN, Comparison, Summary, compare, print_comparison, print_summary
+from dspy_proact.report import MEASURES_NOTHING, Comparison, Summary, compare, print_comparison, print_summary
 from dspy_proact.report.proactbench import Study, print_study, study
 from dspy_proact.runs import RunFolder
 
@@ -32,7 +32,7 @@ def raters() -> Study:
 
 
 def printed(shown: object) -> str:
-    console = Console(width=200, record=True, file=StringIO())
+    console = Console(width=1000, record=True, file=StringIO())
     printing = {Summary: print_summary, Comparison: print_comparison, Study: print_study}[type(shown)]
     printing(shown, console)
     return console.export_text()
@@ -54,7 +54,7 @@ def test_of_the_table_every_row_is_there(tmp_path):
 
 
 def test_a_stand_in_is_called_one(tmp_path):
-    assert STAND_IN in summary(tmp_path / "a", "PASS", "PASS", "PASS", embedded=True)._repr_html_()
+    assert MEASURES_NOTHING in summary(tmp_path / "a", "PASS", "PASS", "PASS", embedded=True)._repr_html_()
     assert "embedded stand-in" in RunFolder(tmp_path / "a")._repr_html_()
     assert "embedded stand-in" not in run_of(tmp_path / "b", [(TRIGGERS[0], "PASS")])._repr_html_()
 
