@@ -3,6 +3,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from dspy_proact.corpus.probe.json_file import JsonFile
@@ -73,20 +74,24 @@ class TaskCorpus:
             KeyError: There is none.
             CorpusError: Its files were changed since the corpus was read, or cannot be read.
         """
-        return self._task(next((each for each in self.entries if each.key == key), None) or _unknown(key))
+        return self._task(self._by_key[key])
 
     @property
     def persons(self) -> tuple[str, ...]:
         """Whose tasks they are, in the order of their first ones."""
         return tuple(dict.fromkeys(each.person for each in self.entries))
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """64 hex digits over the tasks as they are handed out, in their order."""
         whole = hashlib.sha256()
         for each in self.entries:
             whole.update(f"{each.sha256}\n".encode())
         return whole.hexdigest()
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, TaskEntry]:
+        return {each.key: each for each in self.entries}
 
     def _task(self, entry: TaskEntry) -> Task:
         task = _handed_out(_read(entry.pair), self.sanitize, self.seed)
@@ -125,7 +130,3 @@ def _handed_out(task: Task, sanitize: bool, seed: int) -> Task:
 def _sha256(task: Task) -> str:
     canonical = json.dumps(task.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def _unknown(key: str) -> TaskEntry:
-    raise KeyError(key)

@@ -1,20 +1,13 @@
-from pathlib import Path
-
-from dspy_proact.corpus.data_file import DATA
 from dspy_proact.corpus.dataset import hub_commit, hub_folder
 from dspy_proact.corpus.probe.corpus import TaskCorpus
 from dspy_proact.corpus.probe.members import pairs_at
+from dspy_proact.corpus.probe.sample import sample_folder
 from dspy_proact.errors import CorpusError
 
 PROBE = "gilfastino/PROBE"
 """The official dataset on the Hugging Face hub."""
 _FILES = ("*.zip", "*_input.json", "*_output.json")
 _INSTEAD = "download its two zips and give the path of their folder"
-
-
-def sample_folder() -> Path:
-    """The bundled tasks, a folder in the official layout."""
-    return Path(str(DATA / "probe"))
 
 
 def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0) -> TaskCorpus:
