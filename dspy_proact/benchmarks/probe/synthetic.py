@@ -238,13 +238,13 @@ class _Writer:
         return {
             "persona_id": f"synthetic-{self._person:03d}",
             "persona_full_name": first,
-            "persona_occupation": f"{self._pool.words[self._person].capitalize()} planner",
+            "persona_occupation": f"{self._pool.words[self._person % len(self._pool.words)].capitalize()} planner",
             "persona_about": f"{first} plans the work of {self._company}.",
             "relationships": [{"name": name, "type": kinds[place % 5], **known} for place, name in enumerate(others)],
             "personal_context": {
                 "work_style": "One thing after the other.",
                 "communication_preferences": ["Short messages"],
-                "current_priorities": [f"The {self._pool.words[-1 - self._person]} plan"],
+                "current_priorities": [f"The {self._pool.words[self._person % len(self._pool.words)]} plan"],
                 "pain_points": ["Many tools"],
             },
             "organizational_structure": {

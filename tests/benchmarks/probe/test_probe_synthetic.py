@@ -40,6 +40,12 @@ def test_they_are_valid_whichever_way_they_are_written(tmp_path: Path):
     assert (len(corpus), len(corpus.persons)) == (9, 3)
 
 
+def test_there_are_as_many_as_are_asked_for():
+    # Published: 1,000 samples of 235 people.
+    keys = {task.key for task in synthetic_tasks(0, 1000, Size(items=7, words=1, actions=2))}
+    assert len(keys) == 1000
+
+
 def test_tasks_of_a_person_share_the_actions_and_resolve_by_another():
     first, second = islice(synthetic_tasks(0, 8, SMALL), 2)
     assert first.given["world_model"] == second.given["world_model"]
