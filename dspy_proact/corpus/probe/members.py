@@ -15,7 +15,7 @@ from typing import Literal
 
 from dspy_proact.corpus.text_file import opened
 from dspy_proact.errors import CorpusError
-from dspy_proact.plain_text import shown
+from dspy_proact.plain_text import printable, shown
 
 Side = Literal["input", "output"]
 
@@ -64,21 +64,26 @@ def pairs_at(path: str) -> tuple[Pair, ...]:
         CorpusError: There is nothing of the kind, an archive is damaged or not to be trusted, a file has no partner, or
             two have one name.
     """
-    folder = Path(path)
-    if zipped := _archives(folder):
-        return _paired((member for each in zipped for member in _in_zip(each)), path)
-    if not folder.is_dir():
-        with opened(path, _WANTED):
-            raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
-    return _paired(_in_folder(folder), path)
+    place = Path(path)
+    if _is(Path.is_dir, place):
+        zips = sorted(each for each in place.glob("*.zip") if _SIDES.search(each.name))
+        return _paired(_in_zips(zips) if zips else _in_folder(place), path)
+    if _is(Path.is_file, place):
+        return _paired(_in_zips(_with_partner(place)), path)
+    with opened(path, _WANTED):
+        raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
 
 
-def _archives(path: Path) -> list[Path]:
-    """The zips to be read: those of a folder, or the one that is named and its partner beside it."""
-    if path.is_dir():
-        return sorted(each for each in path.glob("*.zip") if _SIDES.search(each.name))
-    if not zipfile.is_zipfile(path) and path.suffix.lower() != ".zip":
-        return []
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Whether a path is of a kind; what is no path is of none, and is told of when it is opened."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
+
+
+def _with_partner(path: Path) -> list[Path]:
+    """A zip that is named, and its partner where that lies beside it."""
     if not (found := _SIDES.search(path.name)):
         return [path]
     other = "outputs" if found.group() == "inputs" else "inputs"
@@ -116,13 +121,18 @@ def _member(name: str, source: str, read: Callable[[], bytes]) -> Member | None:
 
 def _in_folder(folder: Path) -> Iterator[Member]:
     for path in sorted(folder.rglob("*.json")):
-        if member := _member(path.name, str(path), partial(_read_file, str(path))):
+        if path.is_file() and (member := _member(path.name, str(path), partial(_read_file, str(path)))):
             yield member
 
 
 def _read_file(source: str) -> bytes:
     with opened(source, _WANTED) as file:
         return _bounded(file.read(LARGEST + 1), source)
+
+
+def _in_zips(paths: Iterable[Path]) -> Iterator[Member]:
+    for path in paths:
+        yield from _in_zip(path)
 
 
 def _in_zip(path: Path) -> Iterator[Member]:
@@ -132,14 +142,15 @@ def _in_zip(path: Path) -> Iterator[Member]:
             # Its own destructor closes it, with the last of its members.
             archive = zipfile.ZipFile(path)
     except zipfile.BadZipFile as error:
-        raise CorpusError(f"no whole zip: {error}; fetch it anew", source=source) from None
+        problem = f"no whole zip: {error}; give {_WANTED}, and fetch anew what was cut short"
+        raise CorpusError(problem, source=source) from None
     members = archive.infolist()
     if len(members) > MOST_MEMBERS:
         raise CorpusError(f"{len(members):,} members; at most {MOST_MEMBERS:,} are read", source=source)
     if (size := sum(each.file_size for each in members)) > MOST_BYTES:
         raise CorpusError(f"{size:,} bytes when unpacked; at most {MOST_BYTES:,} are read", source=source)
     for each in members:
-        where = f"{source}, {each.filename}"
+        where = f"{source}, {printable(each.filename)}"
         _require_harmless(each, source)
         if not each.is_dir() and (member := _member(each.filename, where, partial(_read_zipped, archive, each, where))):
             yield member

@@ -25,7 +25,7 @@ from probe_files import (
 )
 
 from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
-from dspy_proact.corpus.probe import Document, Email, Event, load_tasks
+from dspy_proact.corpus.probe import Document, Email, Event, load_tasks, members
 from dspy_proact.corpus.probe.members import LARGEST
 from dspy_proact.errors import CorpusError
 
@@ -313,7 +313,13 @@ def test_nothing_there_is_told(tmp_path: Path):
     assert "there is no such file" in str(refusal(tmp_path / "gone.zip"))
     assert "there is no file of a task in it" in str(refusal(in_folder(tmp_path, {"notes.json": "{}"})))
     (tmp_path / "tasks.json").write_text("{}")
-    assert "neither a zip nor a folder" in str(refusal(tmp_path / "tasks.json"))
+    assert "no whole zip: File is not a zip file; give a folder of" in str(refusal(tmp_path / "tasks.json"))
+
+
+def test_what_is_neither_file_nor_folder_is_told():
+    assert "neither a zip nor a folder" in str(refusal("/dev/zero"))
+    assert "not a path: embedded null byte" in str(refusal("a\0b"))
+    assert "cannot be read: File name too long" in str(refusal("a" * 5000))
 
 
 def test_one_zip_without_the_other_is_told(tmp_path: Path):
@@ -373,6 +379,20 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
     tracemalloc.stop()
     assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(told)
     assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "problem"),
+    [
+        ("MOST_MEMBERS", 1, "2 members; at most 1 are read"),
+        ("MOST_BYTES", 100, "bytes when unpacked; at most 100 are read"),
+    ],
+)
+def test_an_archive_without_end_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, problem: str
+):
+    monkeypatch.setattr(members, limit, most)
+    assert problem in str(refusal(zipped(tmp_path, {})))
 
 
 def test_an_encrypted_zip_is_told(tmp_path: Path):
