@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ invoice island journey junction kettle kitchen label ladder landing leader lectu
 _ONSETS, _NUCLEI = "b d f g k l m n p r s t v br dr fl gr kl pr st tr", "a e i o u ai ea ou"
 _VERBS = ("send_email", "schedule_meeting", "create_task", "request_approval", "update_document", "share_document")
 _NAMES = ("recipient", "subject", "due_date", "approver", "document", "reason", "meeting_date", "attendee")
-_FOLDERS = {"input": "synthetic_inputs.zip", "output": "synthetic_outputs.zip"}
+_ZIPS = {"input": "synthetic_inputs.zip", "output": "synthetic_outputs.zip"}
 
 
 @dataclass(frozen=True)
@@ -95,8 +95,8 @@ def write_synthetic(
             write_whole(folder / f"{task.key}_output.json", json.dumps(task.right))
         return
     with (
-        replacing(folder / _FOLDERS["input"]) as one,
-        replacing(folder / _FOLDERS["output"]) as two,
+        replacing(folder / _ZIPS["input"]) as one,
+        replacing(folder / _ZIPS["output"]) as two,
         zipfile.ZipFile(one, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as inputs,
         zipfile.ZipFile(two, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as outputs,
     ):
@@ -179,7 +179,7 @@ class _Writer:
         order = range(count) if self._leaks else rng.permutation(count).tolist()
         return [items[place] for place in order], evidence
 
-    def _item(self, kind: Literal["email", "event", "document"], place: int, facts: Sequence[str], shown: bool):
+    def _item(self, kind: str, place: int, facts: Sequence[str], shown: bool) -> dict[str, Any]:
         rng, telling = self._rng, self._leaks and shown
         text = self._pool.text(rng, self._size.words)
         for fact in facts:

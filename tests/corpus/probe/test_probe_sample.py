@@ -206,6 +206,14 @@ def bm25(task: Task, query: str) -> list[str]:
     return [task.items[int(place)].id for place in found[0]]
 
 
+def test_no_range_of_lengths_does():
+    by_length = [ranked(task.items, lambda item: len(text(item))) for task in CLEAN]
+    for first in range(15):
+        for last in range(first + 1, 16):
+            named = zip(CLEAN, by_length, strict=True)
+            assert mean(f1(task, order[first:last]) for task, order in named) < 0.5, (first, last)
+
+
 @pytest.mark.parametrize("sanitize", [True, False])
 @pytest.mark.parametrize("rule", RULES)
 def test_no_blind_rule_finds_half_of_it(rule: str, sanitize: bool):
