@@ -9,7 +9,7 @@ infinite number into a null. Text leaves nothing to infer: a row is the same whi
 
 import glob
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +20,7 @@ from dspy_proact.errors import CorpusError
 PROACTBENCH = "bosonai/proactbench"
 """The official dataset on the Hugging Face hub."""
 _FILE = "final_dialogues.jsonl"
+_INSTEAD = f"download {_FILE} and give its path"
 _PATIENCE = 30.0
 """Seconds that the hub has to name a revision."""
 _LONGEST_TOLD = 200
@@ -39,7 +40,7 @@ def read_dataset(path: str | Path = PROACTBENCH, revision: str | None = None) ->
     # A folder that happens to have the official name must not stand in for the official dataset.
     if name != PROACTBENCH and Path(name).is_dir():
         return _read_folder(Path(name), revision)
-    commit = _commit(name, revision)
+    commit = hub_commit(name, revision, _INSTEAD)
     source = f"{name}@{commit}/{_FILE}"
     lines = _lines(f"hf://datasets/{source}", source)
     return Corpus.of(lines, name="proactbench" if name == PROACTBENCH else name, source=source, revision=commit)
@@ -56,15 +57,41 @@ def _read_folder(folder: Path, revision: str | None) -> Corpus:
     return Corpus.of(lines, name=str(folder), source=str(file))
 
 
-def _commit(name: str, revision: str | None) -> str:
+def hub_commit(name: str, revision: str | None, instead: str) -> str:
+    """The commit that a revision of a dataset of the hub is at; None is its default branch.
+
+    Raises:
+        CorpusError: The hub, the dataset or the revision cannot be reached; it is told what to do `instead`.
+    """
     import huggingface_hub
 
     source = name if revision is None else f"{name}@{revision}"
-    with _told_as_corpus_error(source):
+    with _told_as_corpus_error(source, instead):
         commit = huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=_PATIENCE).sha
     if commit is None:
         raise CorpusError("the hub names no commit for it", source=source)
     return commit
+
+
+def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
+    """The folder in the hub's cache that holds the files of a dataset at a commit; what is there is not fetched again.
+
+    Args:
+        name: Of the dataset.
+        commit: As `hub_commit` gives it.
+        files: Patterns of the names of files that are wanted.
+        instead: What to do where it cannot be reached, for the message.
+
+    Raises:
+        CorpusError: A file cannot be fetched.
+    """
+    import huggingface_hub
+
+    with (
+        _told_as_corpus_error(f"{name}@{commit}", instead),
+        without_progress_bars(huggingface_hub.utils),
+    ):
+        return huggingface_hub.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=list(files))
 
 
 def _lines(address: str, source: str) -> list[str]:
@@ -73,7 +100,7 @@ def _lines(address: str, source: str) -> list[str]:
 
     features = datasets.Features({"text": datasets.Value("string")})
     with ExitStack() as stack:
-        stack.enter_context(_told_as_corpus_error(source))
+        stack.enter_context(_told_as_corpus_error(source, _INSTEAD))
         stack.enter_context(without_progress_bars(datasets.utils))
         stack.enter_context(without_progress_bars(huggingface_hub.utils))
         return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
@@ -96,7 +123,7 @@ def without_progress_bars(library: ModuleType) -> Generator[None]:
 
 
 @contextmanager
-def _told_as_corpus_error(source: str) -> Generator[None]:
+def _told_as_corpus_error(source: str, instead: str) -> Generator[None]:
     """Turn what the hub and `datasets` raise into an error that says what to do instead.
 
     Raises:
@@ -108,14 +135,14 @@ def _told_as_corpus_error(source: str) -> Generator[None]:
     try:
         yield
     except datasets.exceptions.DatasetsError as error:
-        raise CorpusError(_problem(error.__cause__ or error), source=source) from error
+        raise CorpusError(_problem(error.__cause__ or error, instead), source=source) from error
     except (OSError, ValueError, httpx.HTTPError) as error:
-        raise CorpusError(_problem(error), source=source) from error
+        raise CorpusError(_problem(error, instead), source=source) from error
 
 
-def _problem(error: BaseException) -> str:
+def _problem(error: BaseException, instead: str) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"not UTF-8: {error.reason}; save the file as UTF-8"
     told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
     summary = f"{type(error).__name__}: {told[:_LONGEST_TOLD]!r}"
-    return f"cannot be read ({summary}); try again, or download {_FILE} and give its path"
+    return f"cannot be read ({summary}); try again, or {instead}"

@@ -96,5 +96,10 @@ def _problem(error: ErrorDetails) -> str:
             return "the list should not be empty"
         case "extra_forbidden":
             return "no field of ours"
+        case "union_tag_not_found":
+            return f"the field {error.get('ctx', {})['discriminator']} is missing"
+        case "union_tag_invalid":
+            told = error.get("ctx", {})
+            return f"its {told['discriminator']} is {shown(told['tag'])}, none of {told['expected_tags']}"
     expected = "Input should be an object" if error["type"] == "model_type" else error["msg"]
     return f"{expected[0].lower()}{expected[1:]}, not {shown(error['input'])}"

@@ -1,5 +1,19 @@
 """PROBE's files: a person's world, what lies scattered in it, and the one thing that should be done about it."""
 
+from dspy_proact.corpus.probe.corpus import TaskCorpus, TaskEntry
+from dspy_proact.corpus.probe.sample import (
+    Distractor,
+    EvidenceNote,
+    GradedDescription,
+    GradedParameters,
+    sample_distractors,
+    sample_evidence,
+    sample_folder,
+    sample_graded_descriptions,
+    sample_graded_parameters,
+)
+from dspy_proact.corpus.probe.sanitize import sanitized
+from dspy_proact.corpus.probe.spec import PROBE, load_tasks
 from dspy_proact.corpus.probe.task import (
     Action,
     Document,
@@ -15,15 +29,29 @@ from dspy_proact.corpus.probe.task import (
 )
 
 __all__ = [
+    "PROBE",
     "Action",
+    "Distractor",
     "Document",
     "Email",
     "Event",
+    "EvidenceNote",
     "Facets",
     "Gold",
+    "GradedDescription",
+    "GradedParameters",
     "Item",
     "Organisation",
     "Relationship",
     "Task",
+    "TaskCorpus",
+    "TaskEntry",
     "World",
+    "load_tasks",
+    "sample_distractors",
+    "sample_evidence",
+    "sample_folder",
+    "sample_graded_descriptions",
+    "sample_graded_parameters",
+    "sanitized",
 ]
