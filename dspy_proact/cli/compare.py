@@ -5,11 +5,14 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
+
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
+@benchmark_option
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(runs: tuple[Path, ...], as_json: bool) -> None:
+def compare(runs: tuple[Path, ...], benchmark: str | None, as_json: bool) -> None:
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
 
     Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen.
@@ -21,12 +24,14 @@ def compare(runs: tuple[Path, ...], as_json: bool) -> None:
     from dspy_proact.report import compare, comparison_document, print_comparison
 
     run_a, run_b = _two(runs)
+    chosen = Chosen(benchmark)
+    chosen.require(run_a, run_b)
     comparison = compare(summary_of(run_a), summary_of(run_b))
     if as_json:
         click.echo(json.dumps(comparison_document(comparison), indent=2, allow_nan=False))
         return
     print_comparison(comparison, Console(soft_wrap=False))
-    say_next("compare", run_a, run_b, "--json")
+    say_next("compare", *chosen.words, run_a, run_b, "--json")
 
 
 def _two(given: tuple[Path, ...]) -> tuple[Path, Path]:
