@@ -9,7 +9,8 @@ from contest import Contest, Rules
 
 from dspy_proact import ASSISTANT, JUDGE, open_model
 from dspy_proact.benchmarks import Execution, Participant, Responses
-from dspy_proact.cli.entries import Agreeing, Answering, Entry, Graders
+from dspy_proact.cli.entries import Agreeing, Answering, AssistantTuning, Entry, Graders
+from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings
 
 
@@ -83,6 +84,10 @@ class RatedContestEntry(ContestEntry):
             leaderboard_document=lambda board: {"guessers": board},
             print_leaderboard=lambda board, console: console.print(", ".join(board)),
         )
+
+    def assistant_compile(self, tuning: AssistantTuning) -> Any:
+        style = tuning.settings.model_dump()["style"]
+        raise UsageError(f"{style} guessing on {tuning.corpus} has too few riddles for {tuning.recipe.folds} folds")
 
     def agree(self, agreeing: Agreeing) -> int:
         click.echo(f"people agree on guesses of {agreeing.settings.model_dump()['longest']} words")

@@ -13,6 +13,7 @@ from contest_entry import ContestEntry, RatedContestEntry
 from proact_run import run_of, trigger
 from server import Answer, Server
 
+from dspy_proact import cli
 from dspy_proact.cli.entries import known
 from dspy_proact.report.proactbench import leaderboard
 from dspy_proact.runs import RunFolder
@@ -83,6 +84,7 @@ def test_the_list_is_read_on_a_terminal(proact):
     told = proact("benchmarks")
     lines = [" ".join(line.split()) for line in told[1].splitlines()]
     assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
+    assert "--set barred=[] JSON. Words that nobody may say." in lines
     assert "--set longest=3 int. Words that a guess may have to be taken." in lines
     assert max(map(len, told[1].splitlines())) <= 80
     assert next_of(told) == ["eval", "--benchmark", "proactbench"]
@@ -284,6 +286,21 @@ def test_its_own_leaderboard_and_ratings_are_used(proact, monkeypatch):
     assert json.loads(proact("leaderboard", "--benchmark", "contest", "--json")[1]) == {"guessers": ["the best"]}
     status, out, _ = proact("agree", "--benchmark", "contest", "--set", "longest=5")
     assert (status, out.strip()) == (3, "people agree on guesses of 5 words")
+
+
+def test_its_own_compile_is_made_of_what_was_typed(proact, monkeypatch):
+    listed(monkeypatch, RatedContestEntry())
+    status, _, err = proact("optimize", "assistant", "--benchmark", "contest", "--set", "style=rhymed", "--folds", 3)
+    assert (status, "rhymed guessing on sample has too few riddles for 3 folds" in err) == (2, True)
+
+
+def test_a_shell_completes_its_name(monkeypatch, capsys):
+    monkeypatch.setenv("COMP_WORDS", "dspy-proact eval --benchmark con")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    monkeypatch.setenv("_DSPY_PROACT_COMPLETE", "bash_complete")
+    with pytest.raises(SystemExit):
+        cli.proact.main(prog_name="dspy-proact")
+    assert capsys.readouterr().out.split() == ["plain,contest"]
 
 
 def test_what_was_set_is_said_again_next(proact):

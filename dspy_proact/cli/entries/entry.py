@@ -3,6 +3,7 @@
 Nothing slow is imported before a verb asks for it, so that help and the list of benchmarks are there at once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -56,7 +57,7 @@ class Leaderboards(Protocol):
         ...
 
 
-class Entry:
+class Entry(ABC):
     """What a benchmark is, and what the verbs do with it.
 
     One that is derived from this says what it has. What it does not say it does not have, and a verb that is asked for
@@ -85,9 +86,9 @@ class Entry:
     """Options of an `eval` whose run is ranked among the published scores."""
 
     @property
+    @abstractmethod
     def best(self) -> str:
         """The best published score and where it stands, a sentence."""
-        raise NotImplementedError
 
     def settings(self) -> "type[Settings]":
         """What it can be set to, a frozen model whose fields have a default and a line under them."""
@@ -95,10 +96,11 @@ class Entry:
 
         return Settings
 
+    @abstractmethod
     def benchmark(self) -> "type[Benchmark[Any, Any]]":
         """By which the cases and answers of its runs are read."""
-        raise NotImplementedError
 
+    @abstractmethod
     def evaluations(self, answering: Answering, graders: Graders) -> "Sequence[Execution]":
         """What `eval` does, one a model, in their order.
 
@@ -106,7 +108,6 @@ class Entry:
             UsageError: It cannot be done as asked.
             CorpusError: There is no such corpus, or it is not valid.
         """
-        raise NotImplementedError
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of the folder of a run; what else can be judged again is the benchmark's own.

@@ -100,9 +100,16 @@ def _recorded(path: Path) -> str | None:
     return DEFAULT if path.is_file() else None
 
 
+def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Those that a shell may complete a word to."""
+    from dspy_proact.cli.entries import entries
+
+    return [entry.name for entry in entries() if entry.name.startswith(incomplete)]
+
+
 _NAMED = "A benchmark, as `dspy-proact benchmarks` lists them. Default: that of a RUN, else proactbench."
 _OPTIONS = (
-    click.Option(["--benchmark"], metavar="NAME", help=_NAMED),
+    click.Option(["--benchmark"], metavar="NAME", help=_NAMED, shell_complete=_names),
     click.Option(["--set", "given"], type=SettingText(), multiple=True, help="A setting of it; repeatable."),
 )
 BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
@@ -110,4 +117,4 @@ BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
 
 def benchmark_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that reads runs `--benchmark`."""
-    return click.option("--benchmark", metavar="NAME", help=_NAMED)(command)
+    return click.option("--benchmark", metavar="NAME", help=_NAMED, shell_complete=_names)(command)

@@ -110,7 +110,7 @@ def _told(setting: Setting) -> str:
 
 
 def _typed(value: Any) -> str:
-    return "none" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return "none" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _taken(annotation: Any) -> str:
