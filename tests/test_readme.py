@@ -12,6 +12,7 @@ import pytest
 from script import ROOT, ended
 from tuning import artefact
 
+from dspy_proact.cli.entries import entries
 from dspy_proact.corpus import read_jsonl, sample_path
 from dspy_proact.programs import write_artefact
 from dspy_proact.runs import RunFolder
@@ -128,6 +129,15 @@ def test_the_tree_is_true():
     folders = {f"{path.split('/')[0]}/" for path in tracked if "/" in path and not path.startswith(".")}
     rooms = {"/".join(path.split("/")[:2]) + "/" for path in tracked if re.match(r"dspy_proact/\w+/", path)}
     assert shown == folders | rooms
+
+
+def test_the_table_of_benchmarks_is_the_list():
+    for entry in entries():
+        cells = (f"`{entry.name}`", entry.measures, entry.size, entry.licence, entry.best)
+        assert f"| {' | '.join(cells)} |\n" in README
+    assert README.count("\n| `--benchmark`") == 1
+    table = README.partition("| `--benchmark`")[2].partition("\n\n")[0]
+    assert len(table.splitlines()) == 2 + len(entries())
 
 
 def test_links_lead_somewhere():

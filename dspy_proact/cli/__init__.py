@@ -8,6 +8,7 @@ import traceback
 import click
 
 from dspy_proact.cli.agree import agree
+from dspy_proact.cli.benchmarks import benchmarks
 from dspy_proact.cli.compare import compare
 from dspy_proact.cli.eval import evaluate
 from dspy_proact.cli.export import export
@@ -30,7 +31,7 @@ def proact() -> None:
     """
 
 
-for verb in (evaluate, rejudge, report, show, compare, agree, leaderboard, export, optimize, try_):
+for verb in (evaluate, rejudge, report, show, compare, agree, leaderboard, benchmarks, export, optimize, try_):
     proact.add_command(verb)
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.entries import Agreeing, Entry, Graders
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.gate import GATE_IF_ASKED
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
@@ -68,6 +70,7 @@ _TEMPLATE = Section(
 
 @verb(
     "agree",
+    BENCHMARK,
     model_options(
         "--judge",
         "Judge that grades the rated items now, a litellm name; several are a jury. Default: the known grades.",
@@ -89,6 +92,7 @@ _TEMPLATE = Section(
     files=FILES,
 )
 def agree(
+    chosen: Chosen,
     judge: NamedModel,
     judging: Judging,
     scope: "Scope",
@@ -108,17 +112,23 @@ def agree(
     from dspy_proact.cli.views.next import Typed, say_next
     from dspy_proact.report.proactbench import study
 
+    entry = chosen.entry(*([labels.run] if labels.run else []))
+    settings = chosen.settings(entry)
+    status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output))
+    if status is not None:
+        return status
     if template:
         _require_unasked(judge, judging, output, "--template prints a sheet and asks nobody")
         click.echo(_template(labels), nl=False)
         told = "Fill in annotator and grade in FILE, a copy for each rater."
-        say_next("agree", *Typed().options("--run", "--items"), "--ratings", "FILE", before=told)
+        say_next("agree", *Typed().options("--benchmark", "--run", "--items"), "--ratings", "FILE", before=told)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
     if judge.name:
-        return _graded_now(labels.load(), judge, judging, scope, compared.choices, gate(), output, explain)
+        graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
+        return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
     _require_unasked(judge, judging, output, "without --judge no model is asked")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
@@ -127,12 +137,11 @@ def agree(
 
 
 def _graded_now(
+    entry: Entry,
     ratings: "Ratings",
-    judge: NamedModel,
-    judging: Judging,
+    graders: Graders,
     scope: "Scope",
     choices: "Choices",
-    gate: "Gate",
     output: Output,
     explain: bool,
 ) -> int:
@@ -142,12 +151,12 @@ def _graded_now(
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report.proactbench import study
 
-    ending = rejudged(responses_of_ratings(ratings), judge.specs(EMBEDDED), judging, scope, gate, output)
+    ending = rejudged(entry.rejudging(responses_of_ratings(ratings), graders), scope, output)
     if ending is None:
         return 0
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
-            learned_on = _learned_on(ratings, judging)
+            learned_on = _learned_on(ratings, graders.judging)
             _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
     return ending.close()
 

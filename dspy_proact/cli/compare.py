@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
+@benchmark_option
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
-def compare(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
+def compare(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
 
     Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen.
@@ -25,6 +27,8 @@ def compare(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     from dspy_proact.report import compare, comparison_document, print_comparison
 
     run_a, run_b = _two(runs)
+    chosen = Chosen(benchmark)
+    chosen.require(run_a, run_b)
     comparison = compare(summary_of(run_a), summary_of(run_b))
     if as_json:
         click.echo(json.dumps(comparison_document(comparison), indent=2, allow_nan=False))
@@ -32,7 +36,7 @@ def compare(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     print_comparison(comparison, Console(soft_wrap=False), explain)
     if not explain:
         print_more()
-    say_next("compare", run_a, run_b, "--json")
+    say_next("compare", *chosen.words, run_a, run_b, "--json")
 
 
 def _two(given: tuple[Path, ...]) -> tuple[Path, Path]:

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
+from dspy_proact.cli.entries import Answering, Graders
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.corpus import CORPUS
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import number_option
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
+from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.prompt import ASSISTANT
+from dspy_proact.cli.options.prompt import ASSISTANT, NamedAssistant
 from dspy_proact.cli.options.scope import SCOPE
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
@@ -21,7 +23,6 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Execution
     from dspy_proact.models import Gate, ModelSpec
-    from dspy_proact.programs import Assistant
     from dspy_proact.runs import Manifest, Scope
 
 _MIN_KAPPA = number_option(
@@ -31,6 +32,7 @@ _MIN_KAPPA = number_option(
 
 @verb(
     "eval",
+    BENCHMARK,
     model_options("--model", "Model under test, a litellm name; several make a run each. Default: embedded."),
     ASSISTANT,
     model_options(
@@ -47,8 +49,9 @@ _MIN_KAPPA = number_option(
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
 )
 def evaluate(
+    chosen: Chosen,
     model: NamedModel,
-    assistant: "Assistant",
+    assistant: NamedAssistant,
     judge: NamedModel,
     judging: Judging,
     min_kappa: float | None,
@@ -61,43 +64,34 @@ def evaluate(
 
     Every answer and verdict is kept as it comes; the same command again goes on where it stopped and pays for nothing
     twice. With no --model, an embedded stand-in is run on the bundled sample. With no --judge, a real model is judged
-    by the paper's, openai/gpt-5.4. Several --model make a run each, in folders under --out.
+    by the paper's, openai/gpt-5.4. Several --model make a run each, in folders under --out. With --benchmark it is
+    another benchmark that is done so.
     """
-    from dspy_proact.benchmarks.proactbench import Evaluation
-    from dspy_proact.cli.views.program_notes import say_of_assistant, say_of_judge
     from dspy_proact.cli.views.run_forecast import print_forecasts
     from dspy_proact.cli.views.runs import run_all
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
+    entry = chosen.entry()
+    settings = chosen.settings(entry)
     if min_kappa is not None:
         _require_kappa(judging, min_kappa)
     models = model.specs(EMBEDDED)
     embedded, alone = {spec.name for spec in models} == {EMBEDDED}, len(models) == 1
     if len({spec.name for spec in models}) < len(models):
         raise UsageError("name each --model once; --epochs N has it answer every trigger N times")
-    judges, named = judge.specs(default_judge(embedded)), corpus or default_corpus(embedded)
-    say_of_judge(judging.program, judges)
-    say_of_assistant(assistant, models)
-    loaded = read_corpus(named, _recorded_revision(named, models, judges, output.out))
-    evaluations = [
-        Evaluation(
-            loaded,
-            spec,
-            judges,
-            assistant=assistant,
-            judge_prompt=judging.prompt,
-            judge_program=judging.program,
-            gate=gate,
-        )
-        for spec in models
-    ]
+    judges, named = entry.judges(judge, embedded), entry.corpus(corpus, embedded)
+    published = named == entry.published_corpus
+    revision = _recorded_revision(named, models, judges, output.out) if published else None
+    evaluations = entry.evaluations(
+        Answering(models, assistant, named, revision), Graders(judges, judging, settings, gate)
+    )
     runs = [(evaluation, _path(evaluation, output.out, alone)) for evaluation in evaluations]
     if output.dry_run:
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
     print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
-    return ending.close()
+    return ending.close(ranks=entry.ranks)
 
 
 def _require_kappa(judging: Judging, least: float) -> None:
@@ -130,18 +124,16 @@ def _path(execution: "Execution", out: Path | None, alone: bool) -> Path:
 def _recorded_revision(
     corpus: str, models: "Sequence[ModelSpec]", judges: "Sequence[ModelSpec]", out: Path | None
 ) -> str | None:
-    """The dataset's revision that a run of these models has recorded, so that resuming does not move on to a newer."""
+    """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
     from dspy_proact.benchmarks import run_name
     from dspy_proact.errors import RunError
     from dspy_proact.runs import RunFolder
 
-    if corpus != HUB:
-        return None
     paths = [out] if out else []
     for model in models:
         paths += sorted((out or Path("runs")).glob(f"{run_name(model.name, [judge.name for judge in judges])}--*"))
     recorded: list[Manifest] = []
     for folder in map(RunFolder, paths):
         with suppress(RunError):  # what cannot be read is no run to go on with; if it is asked for, it is refused later
-            recorded += [manifest] if (manifest := folder.manifest()).corpus.name == HUB else []
+            recorded += [manifest] if (manifest := folder.manifest()).corpus.name == corpus else []
     return max(recorded, key=lambda manifest: manifest.created).corpus.revision if recorded else None

@@ -5,14 +5,16 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
 
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
+@benchmark_option
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
-def leaderboard(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
+def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
     """Print the 16 published models in their order, with the dropped triggers left out and counted, and each RUN.
 
     A run of the full corpus is ranked among them if it was made as they were: judge gpt-5.4 at its provider's own
@@ -24,17 +26,19 @@ def leaderboard(runs: tuple[Path, ...], explain: bool, as_json: bool) -> None:
     from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
-    from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
 
-    board = leaderboard([summary_of(run) for run in runs])
+    chosen = Chosen(benchmark)
+    entry = chosen.known(*runs)
+    room = entry.leaderboards()
+    board = room.leaderboard([summary_of(run) for run in runs])
     if as_json:
-        click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
+        click.echo(json.dumps(room.leaderboard_document(board), indent=2, allow_nan=False))
         return
-    print_leaderboard(board, Console(soft_wrap=False), explain)
+    room.print_leaderboard(board, Console(soft_wrap=False), explain)
     if not explain:
         print_more()
     if runs:
-        say_next("report", runs[0])
+        say_next("report", *chosen.words, runs[0])
     else:
         told = "A run that is made as they were is ranked among them: leaderboard RUN."
-        say_next("eval", "--model", "openai/gpt-4o", "--judge-prompt", "official", before=told)
+        say_next("eval", *chosen.words, "--model", "openai/gpt-4o", *entry.as_published, before=told)

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import ANSWERED_CORPUS, answered_corpus
+from dspy_proact.cli.entries import Graders
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.corpus import ANSWERED_CORPUS
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.model import NamedModel, default_judge, model_options
+from dspy_proact.cli.options.model import NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
 from dspy_proact.cli.options.scope import GRADING_SCOPE
 from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Responses
     from dspy_proact.models import Gate
     from dspy_proact.report import Agreement, Summary
     from dspy_proact.runs import Scope
@@ -26,6 +27,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
 
 @verb(
     "rejudge",
+    BENCHMARK,
     model_options(
         "--judge",
         "Judge, a litellm name; several are a jury. Default: openai/gpt-5.4; embedded for embedded responses.",
@@ -41,6 +43,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
 @click.argument("run", type=click.Path(path_type=Path))
 def rejudge(
     run: Path,
+    chosen: Chosen,
     judge: NamedModel,
     judging: Judging,
     corpus: str | None,
@@ -56,9 +59,10 @@ def rejudge(
     from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
 
-    responses = _responses(run, corpus)
-    judges = judge.specs(default_judge(responses.embedded))
-    ending = rejudged(responses, judges, judging, scope, gate, output)
+    entry = chosen.entry(run)
+    responses = entry.responses(run, corpus)
+    settings, judges = chosen.settings_of_grading(entry, responses.settings), entry.judges(judge, responses.embedded)
+    ending = rejudged(entry.rejudging(responses, Graders(judges, judging, settings, gate)), scope, output)
     if ending is None:
         return 0
     compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]
@@ -92,22 +96,3 @@ def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":
         return compare(parent, child).agreement
     except UsageError:
         return None
-
-
-def _responses(run: Path, corpus: str | None) -> "Responses":
-    """The responses of a run, or of a results file with its corpus."""
-    from dspy_proact.benchmarks import Responses
-    from dspy_proact.benchmarks.proactbench import ProactBench, responses_of_results
-    from dspy_proact.cli.views.summary import is_results
-    from dspy_proact.corpus import read_results
-    from dspy_proact.runs import RunFolder
-
-    if not is_results(run):
-        if corpus is not None:
-            raise UsageError("--corpus is for results files; a run knows its corpus")
-        return Responses.of_run(RunFolder(run), ProactBench)
-    results = read_results(run)
-    answered = answered_corpus(results, corpus)
-    if answered is None:
-        raise UsageError(f"{run}: a results file holds no conversations; name the corpus that it answers with --corpus")
-    return responses_of_results(results, answered)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
 
 
@@ -13,9 +14,12 @@ from dspy_proact.cli.options.output import explained
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option("--by", multiple=True, metavar="KEY", help="Break down by life_domain, turn, style, ...; repeatable.")
 @click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="What a results file answers.")
+@benchmark_option
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def report(run: Path, by: tuple[str, ...], corpus: str | None, explain: bool, as_json: bool) -> None:
+def report(
+    run: Path, by: tuple[str, ...], corpus: str | None, benchmark: str | None, explain: bool, as_json: bool
+) -> None:
     """Print the scores of RUN, the folder of a finished or unfinished run, or a results file in the official format.
 
     Of a results file it says besides what is wrong with it, as far as that can be known without a call; with the
@@ -28,6 +32,8 @@ def report(run: Path, by: tuple[str, ...], corpus: str | None, explain: bool, as
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
+    chosen = Chosen(benchmark)
+    chosen.require(run)
     if is_results(run):
         _report_results(run, by, corpus, explain, as_json)
         return
@@ -38,7 +44,7 @@ def report(run: Path, by: tuple[str, ...], corpus: str | None, explain: bool, as
     if not summary.complete:
         say("The run is not complete; the command that began it goes on.")
     elif not as_json:
-        say_next("report", run, "--json")
+        say_next("report", *chosen.words, run, "--json")
 
 
 def _report_results(path: Path, by: Sequence[str], corpus: str | None, explain: bool, as_json: bool) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from dspy_proact.runs.manifest import CorpusRecord
 from dspy_proact.runs.measure import Measure
@@ -18,7 +18,12 @@ Detail_co = TypeVar("Detail_co", bound=BaseModel, covariant=True)
 
 
 class Settings(Frozen):
-    """What a benchmark can be set to, as part of a run's identity; this one has nothing to set."""
+    """What a benchmark can be set to, as part of a run's identity; this one has nothing to set.
+
+    Each field of one that is derived from this has a default, and a line under it that tells of it.
+    """
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 @dataclass(frozen=True)

@@ -267,13 +267,24 @@ def test_a_judge_tuned_to_other_ratings_is_used_in_an_evaluation(proact, tmp_pat
     judge = judged_by(server) if named else ["--judge", "embedded"]
     labels = tuning.on_disk(tmp_path, tuning.study())
     how = ["--optimizer", "labeled", *FEW, *(judge if named else []), *CALLS, "--out", at("out")]
-    told = proact("optimize", "judge", *labels, *how)
+    benchmark = ["--benchmark", "proactbench"] if named else []
+    told = proact("optimize", "judge", *benchmark, *labels, *how)
     assert told[0] == 0, told[2]
     words = pasted(proact, told)
     assert words[0] == "eval"
     assert ("Name a model of your own in place of the stand-in. Next: " in told[2]) == named
     assert flags_of(words) == flags_of(
-        ["--model", "embedded", "--corpus", "sample", *judge, *CALLS, "--judge-program", at("out/judge.json")]
+        [
+            *benchmark,
+            "--model",
+            "embedded",
+            "--corpus",
+            "sample",
+            *judge,
+            *CALLS,
+            "--judge-program",
+            at("out/judge.json"),
+        ]
     )
 
 
@@ -286,6 +297,7 @@ def tuned(proact, server, *more):
 
 def test_an_assistant_is_evaluated_on_its_corpus_by_the_judge_that_reported(proact, server):
     parameters = ["--model-price", "1,2", "--judge-price", "3,4", "--report-judge-price", "5,6", "--timeout", 30]
+    parameters += ["--benchmark", "proactbench"]
     told = tuned(proact, server, *command_at(server), *parameters)
     assert told[0] == 0, told[2]
     words = pasted(proact, told)
@@ -300,6 +312,7 @@ def test_an_assistant_is_evaluated_on_its_corpus_by_the_judge_that_reported(proa
         "--corpus": at("corpus.jsonl"),
         "--retries": "0",
         "--timeout": "30",
+        "--benchmark": "proactbench",
         "--program": at("out/assistant.json"),
     }
 

@@ -47,7 +47,7 @@ def imported(folder, *commands):
 
 
 def test_help_imports_nothing_slow(tmp_path):
-    verbs = ("eval", "rejudge", "report", "compare", "export", "try", "agree", "leaderboard", "optimize")
+    verbs = ("eval", "rejudge", "report", "compare", "export", "try", "agree", "leaderboard", "benchmarks", "optimize")
     commands = [["--version"], ["--help"], *([verb, "--help"] for verb in verbs)]
     for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):
         assert not modules & (SLOW | {"numpy", "pydantic"}), command
@@ -68,6 +68,7 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
         ["export", "run", "--format", "proactbench"],
         ["export", "run", "--format", "csv"],
         ["leaderboard", "run"],
+        ["benchmarks"],
         ["agree", "--json"],
     ]
     for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):

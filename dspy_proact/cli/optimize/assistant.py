@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, HUB, default_corpus, read_corpus
+from dspy_proact.cli.entries import AssistantTuning
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.corpus import CORPUS
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.prompt import SYSTEM_PROMPT, text_of
+from dspy_proact.cli.options.prompt import SYSTEM_PROMPT
 from dspy_proact.cli.options.recipe import recipe_options
 from dspy_proact.cli.options.scope import phase_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
@@ -67,6 +69,7 @@ _TUNED = Section(
 
 @verb(
     "assistant",
+    BENCHMARK,
     model_options("--model", "Assistant to tune, a litellm name. Default: embedded."),
     model_options("--judge", "Judge whose grades it is tuned by. Default: embedded, with an embedded model."),
     model_options("--report-judge", "Another judge, which tests what came of it. Default: --judge, likewise."),
@@ -81,6 +84,7 @@ _TUNED = Section(
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
 )
 def assistant(
+    chosen: Chosen,
     model: NamedModel,
     judge: NamedModel,
     report_judge: NamedModel,
@@ -102,34 +106,46 @@ def assistant(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import Typed
-    from dspy_proact.compile import AssistantCompile
-    from dspy_proact.types import Phase
 
-    tested = model.spec(EMBEDDED)
+    entry, tested = chosen.entry(), model.spec(EMBEDDED)
+    settings = chosen.settings(entry)
     if tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
             "allowed, and the card warns of it"
         )
-    tuning, named = judge.spec(EMBEDDED), corpus or default_corpus(tested.name == EMBEDDED)
-    compiling = AssistantCompile(
-        read_corpus(named, _recorded_revision(named, output.out)),
-        tested,
-        tuning,
-        report_judge.spec(tuning),
-        proposer.spec(tuning),
-        recipe=recipe,
-        phases=tuple(phase for phase in Phase if phase in phases) or (Phase.RECOVERY,),
-        margins=dict(guards),
-        system_prompt=text_of(system_prompt),
-        start=start,
-        gate=gate,
+    tuning, named = judge.spec(EMBEDDED), entry.corpus(corpus, tested.name == EMBEDDED)
+    compiling = entry.assistant_compile(
+        AssistantTuning(
+            model=tested,
+            judge=tuning,
+            report_judge=report_judge.spec(tuning),
+            proposer=proposer.spec(tuning),
+            corpus=named,
+            revision=_recorded_revision(named, output.out) if named == entry.published_corpus else None,
+            settings=settings,
+            recipe=recipe,
+            start=start,
+            gate=gate,
+            system_prompt=system_prompt,
+            phases=phases,
+            margins=dict(guards),
+        )
     )
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
     answering, reporting = typed.model("--model", EMBEDDED), typed.model("--report-judge", EMBEDDED, as_flag="--judge")
-    use = ["eval", *answering, *reporting, "--corpus", named, *typed.calls(), "--program"]
+    use = [
+        "eval",
+        *typed.options("--benchmark", "--set"),
+        *answering,
+        *reporting,
+        "--corpus",
+        named,
+        *typed.calls(),
+        "--program",
+    ]
     return compile_shown(compiling, output, use)
 
 
@@ -138,8 +154,6 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     from dspy_proact.compile import CLAIM, COMPILES, CompileClaim
     from dspy_proact.kept import Claim
 
-    if corpus != HUB:
-        return None
     folders = [out] if out else list(COMPILES.glob("assistant--*"))
     claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
     for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):

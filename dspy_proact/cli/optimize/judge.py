@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.entries import JudgeTuning
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.corpus import HUB, default_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.kinds import number_option, path_option
@@ -29,6 +31,7 @@ _TUNED = Section(
 
 @verb(
     "judge",
+    BENCHMARK,
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
     label_options(
@@ -42,6 +45,7 @@ _TUNED = Section(
     files=FILES,
 )
 def judge(
+    chosen: Chosen,
     judge: NamedModel,
     proposer: NamedModel,
     labels: Labels,
@@ -57,11 +61,19 @@ def judge(
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.compile import JudgeCompile
 
-    tuned = judge.spec(EMBEDDED)
-    compiling = JudgeCompile(
-        labels.load(), tuned, proposer.spec(tuned), recipe=recipe, votes=votes, start=start, gate=gate
+    entry, tuned = chosen.entry(), judge.spec(EMBEDDED)
+    compiling = entry.judge_compile(
+        JudgeTuning(
+            judge=tuned,
+            proposer=proposer.spec(tuned),
+            labels=labels,
+            settings=chosen.settings(entry),
+            recipe=recipe,
+            votes=votes,
+            start=start,
+            gate=gate,
+        )
     )
     bare = labels.run is None and tuned.name != EMBEDDED
     told = "Name a model of your own in place of the stand-in." if bare else ""
@@ -73,8 +85,9 @@ def _use(labels: Labels) -> "list[str | Path]":
     from dspy_proact.cli.views.next import Typed
 
     typed = Typed()
+    named = typed.options("--benchmark", "--set")
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
-        return ["rejudge", labels.run, *judging]
+        return ["rejudge", *named, labels.run, *judging]
     corpus = labels.ratings if labels.ratings == HUB else default_corpus(embedded=True)
-    return ["eval", "--model", EMBEDDED, "--corpus", corpus, *judging]
+    return ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]

@@ -1,6 +1,7 @@
 """By which words and cuts judges grade."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,16 +19,19 @@ class Judging:
     prompt: Literal["default", "official"]
     file: Path | None
     """Of the compiled program."""
-    program: "JudgeArtefact | None"
-    """What stands in it."""
+
+    @cached_property
+    def program(self) -> "JudgeArtefact | None":
+        """What stands in it; raises `UsageError` where it cannot be read."""
+        if self.file is None:  # nothing slow is imported for what may make no call
+            return None
+        from dspy_proact.programs import read_judge
+
+        return read_judge(self.file)
 
 
 def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Path | None) -> Judging:
-    if judge_program is None:  # nothing slow is imported for what may make no call
-        return Judging(judge_prompt, None, None)
-    from dspy_proact.programs import read_judge
-
-    return Judging(judge_prompt, judge_program, read_judge(judge_program))
+    return Judging(judge_prompt, judge_program)
 
 
 _WORDS = "`official` takes the judge's words from the installed official package."

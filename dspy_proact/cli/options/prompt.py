@@ -1,5 +1,6 @@
 """Which assistant a command is about: the bare chat, a prompt of a person's, or a compiled program."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,18 @@ from dspy_proact.plain_text import encodable
 
 if TYPE_CHECKING:
     from dspy_proact.programs import Assistant
+
+
+@dataclass(frozen=True)
+class NamedAssistant:
+    """The assistant that a person names: by what it is told, or by its program."""
+
+    system_prompt: str | None = None
+    program: Path | None = None
+
+    def read(self) -> "Assistant":
+        """As `assistant_of` does."""
+        return assistant_of(self.system_prompt, self.program)
 
 
 def assistant_of(system_prompt: str | None, program: Path | None = None) -> "Assistant":
@@ -59,4 +72,4 @@ SYSTEM_PROMPT = click.Option(
     ["--system-prompt"], metavar="TEXT|@FILE", help="What the assistant is told. Default: nothing."
 )
 PROGRAM = path_option("--program", "A compiled assistant instead, as `optimize assistant` writes it.")
-ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), assistant_of)
+ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), NamedAssistant)

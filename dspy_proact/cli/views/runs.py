@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dspy_proact.benchmarks import Completed, Execution
 from dspy_proact.cli.views.message import say, say_stopped
-from dspy_proact.cli.views.next import say_next
+from dspy_proact.cli.views.next import Typed, say_next
 from dspy_proact.cli.views.run_progress import RunProgress
 from dspy_proact.errors import Halt
 from dspy_proact.runs import RunFolder, Scope
@@ -24,11 +24,12 @@ class Ending:
     halted: Path | None
     """Its folder."""
 
-    def close(self, beside: Path | None = None) -> int:
+    def close(self, beside: Path | None = None, ranks: bool = True) -> int:
         """Say where the results are and what to type next; the exit status.
 
         Args:
             beside: The run with which the only one is compared next.
+            ranks: Whether the benchmark has a leaderboard, where more than two stand together.
         """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
             say("Nothing was left to do: every result was on disk, and no call was made.")
@@ -38,7 +39,13 @@ class Ending:
             say_stopped(self.halt, self.halted)
             return self.halt.exit_status
         paths = [*([beside] if beside else []), *(run.path for run in self.finished)]
-        say_next(*{1: ["report", *paths, "--json"], 2: ["compare", *paths]}.get(len(paths), ["leaderboard", *paths]))
+        named = Typed().options("--benchmark")
+        if len(paths) == 1:
+            say_next("report", *named, *paths, "--json")
+        elif len(paths) > 2 and ranks:
+            say_next("leaderboard", *named, *paths)
+        else:
+            say_next("compare", *named, *paths[:2])
         return 3 if any(run.unscored for run in self.finished) else 0
 
     @property

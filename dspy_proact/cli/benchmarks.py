@@ -1,0 +1,23 @@
+"""`dspy-proact benchmarks`: what can be measured."""
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def benchmarks(as_json: bool) -> None:
+    """List the benchmarks: what each measures, its size, licence and data, the best published score, its settings.
+
+    Other commands take one by its name with --benchmark, and a setting of it with --set NAME=VALUE.
+    """
+    from dspy_proact.cli.entries import entries
+    from dspy_proact.cli.views.benchmarks_text import benchmarks_text, entry_document
+    from dspy_proact.cli.views.next import say_next
+
+    if as_json:
+        click.echo(json.dumps({"benchmarks": [entry_document(entry) for entry in entries()]}, indent=2))
+        return
+    click.echo(benchmarks_text(entries()), nl=False)
+    say_next("eval", "--benchmark", entries()[0].name)

@@ -1,0 +1,309 @@
+"""Any benchmark on the command line: named, set, listed, and refused what it does not have.
+
+The contest is known here by what `contest_entry.py` says of it.
+"""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from contest import COUNT, contestant
+from contest_entry import ContestEntry, RatedContestEntry
+from proact_run import run_of, trigger
+from server import Answer, Server
+
+from dspy_proact import cli
+from dspy_proact.cli.entries import known
+from dspy_proact.report.proactbench import leaderboard
+from dspy_proact.runs import RunFolder
+
+SETTINGS = {"longest": 3, "style": "plain", "fair": True, "hint": None, "bonus": 0.5, "barred": []}
+
+
+def listed(monkeypatch, entry):
+    monkeypatch.setattr(known, "_ENTRIES", (*known.entries(), entry))
+
+
+@pytest.fixture(autouse=True)
+def contest(monkeypatch):
+    listed(monkeypatch, ContestEntry())
+
+
+@pytest.fixture
+def guessed(proact, server: Server):
+    """Do a contest with some more options."""
+    server.script = contestant
+
+    def call(*more, out="run"):
+        models = ["--model", "hosted_vllm/guesser", "--model-api-base", server.assistant, "--retries", 0]
+        return proact("eval", "--benchmark", "contest", *models, "--out", out, *more)
+
+    return call
+
+
+def settings(path):
+    return RunFolder(path).manifest().identity.settings
+
+
+def next_of(told):
+    return shlex.split(told[2].partition("Next: dspy-proact ")[2])
+
+
+# The list
+
+
+def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
+    status, out, _ = proact("benchmarks", "--json")
+    assert status == 0
+    ours, theirs = json.loads(out)["benchmarks"]
+    assert (ours["name"], ours["settings"]) == ("proactbench", [])
+    assert {key: theirs[key] for key in theirs if key != "settings"} == {
+        "name": "contest",
+        "measures": "Whether riddles are seen through.",
+        "size": "10 riddles in 5 places",
+        "licence": "none",
+        "data": "made by the tests",
+        "best_published": "9 of 10 (nobody, nowhere)",
+    }
+    assert {each["name"]: each["default"] for each in theirs["settings"]} == SETTINGS
+    takes = {each["name"]: each["takes"] for each in theirs["settings"]}
+    assert takes == {
+        "longest": "int",
+        "style": "plain|rhymed",
+        "fair": "true|false",
+        "hint": "str|none",
+        "bonus": "float",
+        "barred": "JSON",
+    }
+    (fair,) = [each for each in theirs["settings"] if each["name"] == "fair"]
+    assert fair["description"] == "Whether tricks are left out."
+
+
+def test_the_list_is_read_on_a_terminal(proact):
+    told = proact("benchmarks")
+    lines = [" ".join(line.split()) for line in told[1].splitlines()]
+    assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
+    assert "--set barred=[] JSON. Words that nobody may say." in lines
+    assert "--set longest=3 int. Words that a guess may have to be taken." in lines
+    assert max(map(len, told[1].splitlines())) <= 80
+    assert next_of(told) == ["eval", "--benchmark", "proactbench"]
+    assert proact(*next_of(told), "--dry-run")[0] == 0
+
+
+def test_the_best_published_score_is_the_leaderboards_first(proact):
+    best = json.loads(proact("benchmarks", "--json")[1])["benchmarks"][0]["best_published"]
+    first = leaderboard().entries[0]
+    assert best.startswith(f"{100 * first.scores.weighted.value:.1f} % ")
+    assert f": {first.model} (" in best
+
+
+# What is chosen
+
+
+def test_another_benchmark_is_done_and_said_to_be_reported_next(proact, guessed):
+    told = guessed()
+    assert told[0] == 3, told[2]  # no guess was ventured at one riddle
+    assert "10 riddles in 5 places" in told[1]
+    assert next_of(told) == ["report", "--benchmark", "contest", "run", "--json"]
+    assert json.loads(proact(*next_of(told))[1])["riddles"]["scored"] == COUNT - 1
+    assert settings("run") == SETTINGS
+
+
+def test_what_it_takes_is_said_before(guessed, server):
+    status, out, _ = guessed("--dry-run", "--limit", 2, "--json")
+    assert (status, json.loads(out)["calls"], server.sent) == (0, 4, [])
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "value"),
+    [
+        ("longest=9", "longest", 9),
+        ("style=rhymed", "style", "rhymed"),
+        ("fair=false", "fair", False),
+        ("hint=7", "hint", "7"),
+        ("hint=none", "hint", None),
+        ("hint=a=b", "hint", "a=b"),
+        ("bonus=1", "bonus", 1.0),
+        ('barred=["echo"]', "barred", ["echo"]),
+    ],
+)
+def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run(guessed, typed, name, value):
+    assert guessed("--set", typed, "--limit", 1)[0] == 0
+    assert settings("run") == SETTINGS | {name: value}
+
+
+def test_other_settings_are_another_run(guessed):
+    guessed("--limit", 1)
+    status, _, err = guessed("--limit", 1, "--set", "longest=9")
+    assert (status, "differs in settings.longest" in err) == (2, True)
+    assert guessed("--limit", 1, "--set", "longest=3")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["longer=9"], "contest has no setting 'longer'; did you mean longest? It has longest=3, style=plain, fair=tr"),
+        (["longest=many"], "unable to parse string as an integer. longest takes int, by default 3: Words that a guess"),
+        (["style=sung"], "Input should be 'plain' or 'rhymed'. style takes plain|rhymed, by default plain: How it"),
+        (["bonus=nan"], "--set bonus=nan: Input should be a finite number"),
+        (["longest=none"], "--set longest=none: Input should be a valid integer"),
+        (["barred=echo"], "--set barred=echo: Input should be a valid"),
+        (["longest=1", "longest=2"], "--set longest: given twice"),
+        (["longest"], "'longest' is not NAME=VALUE"),
+        (["=3"], "'=3' is not NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, told):
+    status, _, err = guessed(*(word for each in typed for word in ("--set", each)))
+    assert (status, told in err) == (2, True), err
+    assert (server.sent, Path("run").exists()) == ([], False)
+
+
+def test_proactbench_has_nothing_to_set(proact):
+    status, _, err = proact("eval", "--set", "longest=3")
+    assert (status, "--set longest=3: proactbench has nothing to set; leave it out" in err) == (2, True)
+
+
+def test_an_unknown_benchmark_is_told_with_the_nearest(proact):
+    status, _, err = proact("eval", "--benchmark", "contes")
+    assert (status, "no benchmark is called 'contes'; did you mean contest?" in err) == (2, True)
+    assert "there is proactbench, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["--phase", "RECOVERY"], "--phase: contest has no phases; leave it out"),
+        (["--judge-prompt", "official"], "--judge-prompt: contest has no judge with other words"),
+        (["--system-prompt", "x"], "--system-prompt: contest has no assistant that takes a prompt"),
+        (["--program", "nowhere.json"], "--program: contest has no compiled assistant"),
+        (["--judge-program", "nowhere.json"], "--judge-program: contest has no compiled judge"),
+        (["--corpus", "sample"], "--corpus: contest has no corpus to choose"),
+        (["--controls"], "--controls: contest has no control cases"),
+    ],
+)
+def test_what_it_does_not_have_is_not_asked_for(guessed, server, more, told):
+    status, _, err = guessed(*more)
+    assert (status, told in err, server.sent) == (2, True, []), err
+
+
+# Runs say what they are of
+
+
+@pytest.mark.parametrize("command", [["report", "run"], ["compare", "run", "run"], ["rejudge", "run", "--dry-run"]])
+def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proact, guessed, command):
+    guessed()
+    assert proact(*command)[0] == 0
+    assert proact(*command, "--benchmark", "contest")[0] == 0
+    status, _, err = proact(*command, "--benchmark", "proactbench")
+    assert (status, "--benchmark proactbench: run is of contest" in err) == (2, True)
+
+
+def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
+    run_of(tmp_path / "ours", [(trigger(), "PASS")])
+    for command in (["report", "ours"], ["leaderboard", "ours"], ["agree", "--run", "ours", "--template"]):
+        status, _, err = proact(*command, "--benchmark", "contest")
+        assert (status, "--benchmark contest: ours is of proactbench" in err) == (2, True)
+        assert proact(*command, "--benchmark", "proactbench")[0] == 0
+
+
+def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
+    guessed()
+    monkeypatch.setattr(known, "_ENTRIES", known.entries()[:1])
+    assert proact("report", "run")[0] == 0
+    status, _, err = proact("rejudge", "run")
+    assert (status, "no benchmark is called 'contest'; there is proactbench." in err) == (2, True)
+
+
+def test_results_files_are_proactbenchs(proact, tmp_path):
+    run_of(tmp_path / "ours", [(trigger(), "PASS")])
+    proact("export", "ours", "--format", "proactbench", "--out", "results.jsonl")
+    status, _, err = proact("report", "results.jsonl", "--benchmark", "contest")
+    assert (status, "results.jsonl is of proactbench" in err) == (2, True)
+
+
+# Graded again
+
+
+def test_another_judge_grades_what_was_guessed_by_the_settings_of_the_run(proact, guessed, server):
+    """The referee lets every guess pass, so that only the one of four words is not solved."""
+    guessed("--set", "hint=look up")
+    server.sent.clear()
+    server.script = lambda _: Answer(json.dumps({"right": True}))
+    judge = ["--judge", "hosted_vllm/referee", "--judge-api-base", server.judge]
+    told = proact("rejudge", "run", *judge, "--out", "again")
+    assert told[0] == 3, told[2]
+    assert {sent.role for sent in server.sent} == {"judge"}
+    assert settings("again") == SETTINGS | {"hint": "look up"}
+    assert json.loads(proact("report", "again", "--json")[1])["riddles"]["scored"] == COUNT - 1
+
+
+def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_by_others(proact, guessed, server):
+    guessed()
+    server.sent.clear()
+    assert proact("rejudge", "run", "--set", "longest=9", "--out", "lax")[0] == 3
+    assert (settings("lax"), server.sent) == (SETTINGS | {"longest": 9}, [])
+    found = json.loads(proact("report", "lax", "--json")[1])
+    assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(8 / 9)  # only the wrong guess is lost
+    status, _, err = proact("rejudge", "run", "--set", "style=rhymed", "--out", "other")
+    assert (status, "--set style: decides answers, which are there already, but longest may change" in err) == (2, True)
+    assert proact("rejudge", "run", "--set", "style=plain", "--out", "same")[0] == 3
+
+
+# What not every benchmark has
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (["leaderboard"], "contest: it has no leaderboard"),
+        (["agree"], "contest: there are no people's ratings to agree with"),
+        (["optimize", "assistant"], "contest: it has no assistant to compile"),
+        (["optimize", "judge"], "contest: it has no judge to compile"),
+    ],
+)
+def test_a_verb_that_it_does_not_know_says_so(proact, command, told):
+    status, _, err = proact(*command, "--benchmark", "contest")
+    assert (status, told in err) == (2, True), err
+
+
+def test_three_models_are_ranked_only_where_there_are_ranks(proact, guessed, monkeypatch):
+    three = ["--model", "hosted_vllm/two", "--model", "hosted_vllm/three", "--limit", 1]
+    assert next_of(guessed(*three, out="runs"))[:3] == ["compare", "--benchmark", "contest"]
+    listed(monkeypatch, RatedContestEntry())
+    told = guessed(*three, out="runs")
+    assert next_of(told)[:3] == ["leaderboard", "--benchmark", "contest"]
+    assert "the best, hosted_vllm/guesser, hosted_vllm/two" in " ".join(proact(*next_of(told))[1].split())
+
+
+def test_its_own_leaderboard_and_ratings_are_used(proact, monkeypatch):
+    listed(monkeypatch, RatedContestEntry())
+    told = proact("leaderboard", "--benchmark", "contest")
+    assert (told[0], told[1].strip()) == (0, "the best")
+    words = ["eval", "--benchmark", "contest", "--model", "openai/gpt-4o", "--set", "style=rhymed"]
+    assert next_of(told) == words
+    assert json.loads(proact("leaderboard", "--benchmark", "contest", "--json")[1]) == {"guessers": ["the best"]}
+    status, out, _ = proact("agree", "--benchmark", "contest", "--set", "longest=5")
+    assert (status, out.strip()) == (3, "people agree on guesses of 5 words")
+
+
+def test_its_own_compile_is_made_of_what_was_typed(proact, monkeypatch):
+    listed(monkeypatch, RatedContestEntry())
+    status, _, err = proact("optimize", "assistant", "--benchmark", "contest", "--set", "style=rhymed", "--folds", 3)
+    assert (status, "rhymed guessing on sample has too few riddles for 3 folds" in err) == (2, True)
+
+
+def test_a_shell_completes_its_name(monkeypatch, capsys):
+    monkeypatch.setenv("COMP_WORDS", "dspy-proact eval --benchmark con")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    monkeypatch.setenv("_DSPY_PROACT_COMPLETE", "bash_complete")
+    with pytest.raises(SystemExit):
+        cli.proact.main(prog_name="dspy-proact")
+    assert capsys.readouterr().out.split() == ["plain,contest"]
+
+
+def test_what_was_set_is_said_again_next(proact):
+    told = proact("agree", "--benchmark", "proactbench", "--min-ratings", 2)
+    words = ["agree", "--benchmark", "proactbench", "--min-ratings", "2", "--json"]
+    assert sorted(next_of(told)) == sorted(words)
