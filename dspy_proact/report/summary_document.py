@@ -76,6 +76,7 @@ def _run(summary: Summary) -> dict[str, Any]:
         "epochs": manifest.epochs,
         "judge_epochs": manifest.judge_epochs,
         "tried_again": summary.tried_again,
+        "seconds": summary.seconds,
         "corpus": _corpus(manifest),
         "versions": manifest.versions,
     }
