@@ -17,8 +17,8 @@ Path = tuple[Place, ...]
 class Cited:
     """Documents whose numbers become elements that name their source.
 
-    Paths are given whole, or in parts. Each number is a `data` element: its `value` is the number as it stands in the document, `data-at` the JSON pointer to
-    it, and its text the number as people read it.
+    Each is a `data` element: its `value` is the number as it stands in the document, `data-at` the JSON pointer to it,
+    and its text the number as people read it. Paths are given whole, or in parts.
     """
 
     documents: Mapping[str, Any]

@@ -15,7 +15,7 @@ from dspy_proact.report.page.cited import Cited, Place, pointer
 
 KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
 """Scores that are drawn, and what they are called."""
-_HIGH, _TOP, _FOOT = 240, 26, 46
+_HIGH, _TOP, _FOOT = 240, 26, 54
 _GAP = 0.18
 """Share of a group's width that is left free."""
 _MOST_VALUES = 2
@@ -43,22 +43,22 @@ def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str,
         title: What is shown.
         stand_in: Whether a stand-in took part that measures nothing.
     """
-    wide = ' class="many"' if len(groups) * len(runs) > 12 else ""
+    shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
     what = "; ".join(_told(cited, group, runs) for group in groups)
     drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
     watermark = Markup('<text class="stand-in" x="50%" y="{}">embedded stand-in</text>').format(_TOP + _HIGH / 2)
     return Markup(
-        '<svg role="img" aria-labelledby="bars-title bars-what"{} width="100%" height="{}">'
+        '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'
         '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}{}{}{}</svg>'
     ).format(
-        Markup(wide),
+        shape,
         _TOP + _HIGH + _FOOT,
         title,
         what,
         _patterns(len(runs)),
         Markup("").join(_axis()),
-        watermark if stand_in else "",
         drawn,
+        watermark if stand_in else "",
     )
 
 
@@ -88,9 +88,9 @@ def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
     each = inner / (len(group.rows) * len(KINDS))
     valued = len(group.rows) <= _MOST_VALUES
     drawn = [
-        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", left + each * (run * len(KINDS) + number), each, valued)
+        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", (left + each * (len(KINDS) * run + n), each), valued)
         for run, row in enumerate(group.rows)
-        for number, (score, kind) in enumerate(KINDS.items())
+        for n, (score, kind) in enumerate(KINDS.items())
     ]
     letters = [
         Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(
@@ -105,8 +105,9 @@ def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
     return Markup("").join([*drawn, *letters, name.format(middle, below, group.name, middle, below + 15, group.note)])
 
 
-def _bar(cited: Cited, path: tuple[Place, ...], kind: str, left: float, wide: float, valued: bool) -> Markup:
-    """A bar with its interval; nothing where there is no value."""
+def _bar(cited: Cited, path: tuple[Place, ...], kind: str, slot: tuple[float, float], valued: bool) -> Markup:
+    """A bar with its interval, in its slot: left end and width; without a value a dash."""
+    left, wide = slot
     found: dict[str, Any] = cited.at(*path)
     value, low, high = (found[name] for name in ("value", "low", "high"))
     if value is None:

@@ -29,12 +29,14 @@ def _sentences(summary: Summary) -> Iterator[str]:
     if summary.embedded:
         yield "An embedded stand-in took part, so that the scores say nothing of any real model."
     yield (
-        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried, an ungraded one "
-        f"counting 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees of "
-        "freedom, on the logit scale)."
+        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried, an ungraded "
+        f"one counting 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
+        "of freedom, on the logit scale)."
     )
     if manifest:
-        told = ", ".join(f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions)
+        told = ", ".join(
+            f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions
+        )
         yield f"Made with {told}; begun {manifest.created}."
 
 

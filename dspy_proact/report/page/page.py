@@ -27,36 +27,43 @@ from dspy_proact.report.terminal import each_reason
 _LONGEST_NAME = 120
 
 
-def page(summaries: Sequence[Summary]) -> str:
+def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
     """The page of one or several runs, as HTML that needs no other file.
 
     Numbers are those of `documents`. Of several runs, each is compared with the first.
 
+    Args:
+        summaries: At least one.
+        by: Grouping keys of the cases to break down by, beside the benchmark's own.
+
     Raises:
-        UsageError: Two runs share nothing to compare, or are of different benchmarks.
+        UsageError: Two runs share nothing to compare or are of different benchmarks, or the cases have no such key.
         RunError: A case cannot be read.
     """
-    shown = _Page(tuple(summaries))
+    shown = _Page(tuple(summaries), tuple(by))
     style, script = (_file(name) for name in ("page.css", "page.js"))
-    return _templates().get_template("page.html").render(
+    template = _templates().get_template("page.html")
+    made = template.render(
         page=shown,
         cited=shown.cited,
+        short=_short,
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
         data=Markup("\n".join(block(shown.summaries))),
     )
+    return encodable(made)
 
 
-def documents(summaries: Sequence[Summary]) -> dict[str, Any]:
+def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str, Any]:
     """What a page's numbers point into.
 
-    `runs` has the document of `report --json` of each with the benchmark's breakdowns, `comparisons` that of
+    `runs` has the document of `report --json` of each with its breakdowns, `comparisons` that of
     `compare --json` of the first and each other, and `ranking` what the benchmark ranks runs by, or null.
     """
     first, *others = summaries
     return {
-        "runs": [summary_document(each, _breakdowns(each)) for each in summaries],
+        "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
         "comparisons": [comparison_document(compare(first, each)) for each in others],
         "ranking": first.particulars.ranking(summaries),
     }
@@ -77,10 +84,11 @@ class _Page:
     """What the templates show."""
 
     summaries: tuple[Summary, ...]
+    by: tuple[str, ...]
 
     @cached_property
     def cited(self) -> Cited:
-        return Cited(documents(self.summaries))
+        return Cited(documents(self.summaries, self.by))
 
     @property
     def first(self) -> Summary:
@@ -123,7 +131,7 @@ class _Page:
         """The scores of every run."""
         runs = range(len(self.summaries))
         strata = [
-            Group(name, [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
+            Group(_short(name), [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
             for name in self.first.strata
         ]
         whole = Group("all", [("runs", run, "overall", "micro") for run in runs], f"each {self.nouns.case} alike")
@@ -150,7 +158,9 @@ class _Page:
         assert gain is not None, "there are control cases"
         rate = self.first.particulars.control_rate
         points = [
-            ScatterPoint(f"{self.letter(run)}{each.model_name}", each.controls.rate, each.scores(gain).weighted, run == 0)
+            ScatterPoint(
+                f"{self.letter(run)}{each.model_name}", each.controls.rate, each.scores(gain).weighted, run == 0
+            )
             for run, each in enumerate(self.summaries)
         ]
         axes = {"x": f"{self.nouns.controls} with {rate}", "y": f"{gain}, mean score"}
@@ -192,7 +202,9 @@ class _Page:
     def ranked(self) -> bool:
         """Whether a ranking is shown: there are several runs, or one stands in it."""
         ranking = self.cited.at("ranking")
-        return bool(ranking) and (self.several or any(not each["published"] and each["rank_lenient"] for each in ranking["models"]))
+        return bool(ranking) and (
+            self.several or any(not each["published"] and each["rank_lenient"] for each in ranking["models"])
+        )
 
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""
@@ -222,10 +234,10 @@ def _grouped(cited: Cited, path: tuple[Place, ...], small: str | None) -> dict[s
     }
 
 
-def _breakdowns(summary: Summary) -> list[str]:
-    """Keys by which the benchmark breaks down, as far as the cases have them."""
+def _breakdowns(summary: Summary, by: Sequence[str]) -> list[str]:
+    """Keys by which the benchmark breaks down, as far as the cases have them, and those that were asked for."""
     known = {name for outcome in summary.outcomes for name in outcome.meta}
-    return [key for key in summary.particulars.breakdowns if key in known]
+    return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *by]))
 
 
 def _policy(*inline: str) -> str:
@@ -244,7 +256,7 @@ def _file(name: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    return Environment(
         loader=PackageLoader("dspy_proact.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -252,8 +264,6 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         finalize=_seen,
     )
-    made.filters["short"] = _short
-    return made
 
 
 def _seen(value: Any) -> Any:
@@ -266,5 +276,3 @@ def _short(text: str) -> str:
     line = " ".join(printable(encodable(text)).split())
     half = _LONGEST_NAME // 2
     return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
-
-

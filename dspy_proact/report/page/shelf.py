@@ -80,7 +80,8 @@ def _differing(runs: Sequence[Mapping[Key, Outcome]]) -> set[str]:
     found = set[str]()
     for run in runs:
         for outcome in run.values():
-            for label in {each.label for each in outcome.verdicts} | ({outcome.label} if outcome.label else set()):
+            given = [each.label for each in outcome.verdicts]
+            for label in [*given, *([outcome.label] if outcome.label else [])]:
                 if seen.setdefault(outcome.key, label) != label:
                     found.add(outcome.key)
     return found
@@ -145,7 +146,8 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     ]
     told["unread"] = [[names.get(judge or "", judge), reason] for judge, reason in outcome.unread]
     whole = {"label": outcome.label, "reason": outcome.reason, **told}
-    return {name: value for name, value in whole.items() if value or value == 0 and value is not False}
+    # The first text has the number 0.
+    return {name: value for name, value in whole.items() if value or name == "response"}
 
 
 def _verdict(verdict: GivenVerdict, grounds: Grounds, names: Mapping[str, str], held: Block) -> dict[str, Any]:

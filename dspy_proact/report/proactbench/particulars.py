@@ -194,10 +194,10 @@ PARTICULARS = Particulars(
     grounds=grounds,
     ranking=ranking,
     ranking_notes=(
-        "Lenient ranks are by the weighted score over scored triggers, as published; strict ones are over all that were "
-        "tried. A range holds the lenient ranks that tests on counts leave open (all pairs, Holm at 5 %, with an assumed "
-        "design effect for the triggers of one scenario). Below the line stands what was made otherwise than the "
-        "published models.",
+        "Lenient ranks are by the weighted score over scored triggers, as published; strict ones are over all that "
+        "were tried. A range holds the lenient ranks that tests on counts leave open (all pairs, Holm at 5 %, with an "
+        "assumed design effect for the triggers of one scenario). Below the line stands what was made otherwise than "
+        "the published models.",
     ),
     citation=CITATION,
 )
