@@ -15,6 +15,7 @@ ROOMS = {
     "kept": "kept/**/*.py",
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
+    "the page": "report/page/**/*.*",
 }
 DOORS = {"report/__init__.py"}
 """Files that name the room of each benchmark, which is all that they do."""

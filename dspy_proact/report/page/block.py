@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dspy_proact.plain_text import encodable, encodable_all
+from dspy_proact.plain_text import encodable
 
 _CHUNK = 256 * 1024
 """Characters of JSON after which a chunk ends."""
@@ -32,11 +32,10 @@ class Texts:
 
     def number(self, text: str) -> int:
         """That of a text."""
-        readable = encodable(text)
-        if readable not in self._numbers:
-            self._numbers[readable] = len(self._numbers)
-            self._new.append(readable)
-        return self._numbers[readable]
+        if text not in self._numbers:
+            self._numbers[text] = len(self._numbers)
+            self._new.append(text)
+        return self._numbers[text]
 
     def taken(self) -> list[str]:
         """Those that were met since this was last asked."""
@@ -78,8 +77,8 @@ class Block:
 
 
 def _json(value: Item) -> str:
-    return json.dumps(encodable_all(dict(value)), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _packed(text: str) -> str:
-    return base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return base64.b64encode(zlib.compress(encodable(text).encode(), 9)).decode()

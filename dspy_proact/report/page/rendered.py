@@ -36,8 +36,10 @@ _ELEMENTS = {
     "tr": "tr",
 }
 """By the name of what opens and closes it."""
-_PLAIN = re.compile(r"[^\n*_`#>|~\\\[\]<&=+\-\d]*\n?")
-"""A line in which no Markdown can be."""
+_MARKDOWN = re.compile(
+    r"[*_`#>|~\[<&\\]|^[ \t]*(?:[-+]|\d{1,9}[.)])[ \t]|^[ \t]*[-=]+[ \t]*$|^(?: {4}|\t)", re.MULTILINE
+)
+"""What there is in any text that is more than paragraphs."""
 
 
 def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
@@ -49,7 +51,7 @@ def rendered(text: str, spans: Sequence[tuple[int, int]]) -> list[Node] | None:
         text: Markdown.
         spans: Start and end of what is marked, in order, without overlaps.
     """
-    if len(text) > _LONGEST or _PLAIN.fullmatch(text) or _MARKER.search(text):
+    if len(text) > _LONGEST or not _MARKDOWN.search(text) or _MARKER.search(text):
         return None
     tokens = _parser().parse(_marked(text, spans))
     tree = _Tree()
