@@ -139,6 +139,7 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
             "epochs": 1,
             "judge_epochs": 1,
             "tried_again": 1,
+            "seconds": 3.0,  # from the first call, at 1, to the last failure, at 4
             "corpus": {
                 "name": "sample",
                 "revision": None,
