@@ -158,7 +158,7 @@ def _offer(offer: Offer) -> str:
 
 def ranking(summaries: "Sequence[Summary]") -> dict[str, Any] | None:
     """Runs among the published models, as `leaderboard --json` says it."""
-    from dspy_proact.report.proactbench.leaderboard import leaderboard, leaderboard_document
+    from dspy_proact.report.proactbench import leaderboard, leaderboard_document
 
     return leaderboard_document(leaderboard(summaries))
 
