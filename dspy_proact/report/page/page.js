@@ -5,6 +5,7 @@
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
   const KEPT = 256; // chunks that stay open
+  const BREATH = 40; // milliseconds after which a search lets the page be drawn
   const UNVERIFIED = 1, UNSCORED = 2, DIFFERENT = 4;
   const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
   const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
@@ -183,9 +184,13 @@
     const mine = ++searching, wanted = text.toLowerCase(), rows = new Set();
     if (!wanted) return null;
     const hits = new Set();
-    let number = 0, row = 0;
-    for (; number < head.firsts.length; number++) {
+    let row = 0, since = performance.now();
+    for (let number = 0; number < head.firsts.length; number++) {
       const { items, texts } = await chunk(number);
+      if (performance.now() - since > BREATH) {
+        await new Promise((resume) => { setTimeout(resume); });
+        since = performance.now();
+      }
       if (mine !== searching) return undefined;
       const first = head.firsts[number];
       texts.forEach((each, at) => { if (each.toLowerCase().includes(wanted)) hits.add(first + at); });
