@@ -116,10 +116,9 @@ class _Page:
 
     @property
     def answers(self) -> list[str]:
-        """The sentence that comes first: of one run, or of each comparison."""
-        if self.several:
-            return [f"{each.b.model_name} beside {each.a.model_name}" for each in self.comparisons]
-        return [f"{each.model_name}{each.graded_by}" for each in self.summaries]
+        """The sentences that come first: that of the run, or of each comparison."""
+        told = self.cited.at("comparisons" if self.several else "runs")
+        return [each["headline"] for each in told]
 
     def rows(self, run: int) -> list[_Row]:
         """Of a run: its strata, and all together."""

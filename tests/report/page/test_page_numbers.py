@@ -95,3 +95,9 @@ def test_the_words_for_a_paper_have_the_counts_of_the_run(browser, one, said):
     assert f"{run['triggers']['total']} triggers in {run['scenarios']} scenarios" in paper
     assert run["run"]["created"] in paper
     assert re.search(r"without a system prompt.*stand-in.*nothing of any real model", paper, re.DOTALL)
+
+
+def test_the_first_sentence_is_that_of_the_report_or_of_the_comparison(browser, one, two, said):
+    for path, source in ((one, said["runs"]), (two, said["comparisons"])):
+        with visit(browser, path) as page:
+            assert page.inner_text("h1") == source[0]["headline"]
