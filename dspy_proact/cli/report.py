@@ -42,8 +42,9 @@ def report(
     from dspy_proact.runs import RunFolder
 
     if html is not None:
-        if as_json or corpus is not None:
-            raise UsageError(f"--html writes a page, which has no {'--json' if as_json else '--corpus'}; leave one out")
+        others = {"--json": as_json, "--explain": explain, "--corpus": corpus is not None}
+        for flag in (flag for flag, given in others.items() if given):
+            raise UsageError(f"--html writes a page, which has no {flag}; leave one out")
         _write_page(runs, by, html)
         return
     run, *others = runs

@@ -40,6 +40,7 @@ def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_r
     [
         (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
         (["a", "--html", "page.html", "--json"], "--html writes a page, which has no --json; leave one out"),
+        (["a", "--html", "page.html", "--explain"], "which has no --explain; leave one out"),
         (["a", "--html", "page.html", "--corpus", "sample"], "which has no --corpus; leave one out"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; make it first"),
