@@ -6,6 +6,7 @@
   const LONGEST = 20000; // characters of a text that are shown at once
   const KEPT = 256; // chunks that stay open
   const BREATH = 40; // milliseconds after which a search lets the page be drawn
+  const COLOURS = 6; // of runs
   const UNVERIFIED = 1, UNSCORED = 2, DIFFERENT = 4;
   const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
   const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
@@ -21,7 +22,7 @@
   const lines = of("data").textContent.split("\n");
   const opened = new Map();
   const drawn = new Map();
-  let head, matches = [], place = -1, reading = 0, searching = 0, renders = true;
+  let head, matches = [], place = -1, reading = 0, searching = 0;
   let state = { stratum: "", label: "", text: "", unverified: false, unscored: false, disagree: false };
   let searched = { text: "", rows: null };
 
@@ -101,8 +102,7 @@
   }
 
   function isolated(text) {
-    const made = element("bdi", "", letters(text));
-    return made;
+    return element("bdi", "", letters(text));
   }
 
   function written(text, marks = []) {
@@ -314,16 +314,13 @@
     if (!side.rendered) return [plain];
     const rich = element("div", "text rendered", ...built(side.rendered));
     rich.dir = "auto";
-    const turn = element("button", "turn", "");
+    const turn = element("button", "turn", "as written");
     turn.type = "button";
-    const look = () => {
-      rich.hidden = !renders;
-      plain.hidden = renders;
-      turn.textContent = renders ? "as written" : "rendered";
-    };
-    turn.addEventListener("click", () => { renders = !renders; document.dispatchEvent(new Event("looks")); });
-    document.addEventListener("looks", look);
-    look();
+    turn.setAttribute("aria-pressed", String(shown.classList.contains("written")));
+    turn.addEventListener("click", () => {
+      const pressed = String(shown.classList.toggle("written"));
+      for (const each of shown.querySelectorAll(".turn")) each.setAttribute("aria-pressed", pressed);
+    });
     return [turn, rich, plain];
   }
 
@@ -352,7 +349,7 @@
         told.truncated ? flag("cut at the token limit") : null,
         told.otherwise ? flag("asked in other words") : null,
         told.awaited ? flag(`${told.awaited} verdicts to come`) : null),
-      missing ? element("p", "quiet", "No response.") : element("div", "response", ...response(told, texts)),
+      missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
       ...(told.verdicts || []).map((each) => verdict(each, several, texts)),
       ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
   }
