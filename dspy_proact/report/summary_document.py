@@ -70,6 +70,7 @@ def _run(summary: Summary) -> dict[str, Any]:
         "program": identity.assistant.program,
         "system_prompt": manifest.system_prompt,
         "learned_on": manifest.learned_on,
+        "cards": manifest.cards,
         "judge_prompt": identity.judges[0].program if identity.judges else None,
         "parent": identity.parent,
         "created": manifest.created,

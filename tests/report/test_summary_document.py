@@ -133,6 +133,7 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
             "program": "default",
             "system_prompt": None,
             "learned_on": 0,
+            "cards": {},
             "judge_prompt": "default",
             "parent": None,
             "created": "2026-01-02T03:04:05+00:00",

@@ -49,6 +49,8 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
         f"{_spoken(identity.assistant)} answered {asked} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {told}."
     )
+    for role, card in manifest.cards.items():
+        yield f"The {role}'s program: {card}"
     if identity.parent:
         yield f"Its responses were copied from an earlier result ({identity.parent[:16]})."
     again = f", {manifest.judge_epochs} times each" if manifest.judge_epochs > 1 else ""
