@@ -8,6 +8,9 @@ import click
 
 from dspy_proact.cli.options.output import explained
 
+_PAGE = b"<!doctype html"
+"""Begins what a page may replace."""
+
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
@@ -67,9 +70,13 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
-    from dspy_proact.kept import write_whole
+    from dspy_proact.errors import UsageError
+    from dspy_proact.kept import require_apart, write_whole
     from dspy_proact.report.page import page
 
+    require_apart(html, *runs)
+    if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
+        raise UsageError(f"{html}: is there already and no page; name another file")
     write_whole(html, page([summary_of(run) for run in runs], by))
     say(f"The page is in {html}; a browser opens it.")
     say_next(*{1: ["report", *runs, "--json"], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))

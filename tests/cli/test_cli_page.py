@@ -46,13 +46,20 @@ def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_r
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; make it first"),
         (["a", "--html", "b"], "b: cannot be written"),
         (["c", "--html", "page.html"], "c: no run here"),
+        (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
+        (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
+        (["a", "--html", "notes.txt"], "notes.txt: is there already and no page; name another file"),
+        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is what is read; name another file"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(proact, pair, tmp_path, words, told):
+    proact("export", "a", "--format", "proactbench", "--out", "results.jsonl")
+    (tmp_path / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     status, out, err = proact("report", *words)
     assert (status, out) == (2, "")
     assert told in err
-    assert not list(tmp_path.glob("**/*.html*"))
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_a_page_that_cannot_be_made_leaves_the_old_one(proact, pair, tmp_path):
