@@ -46,9 +46,16 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
     often = f", {manifest.epochs} times each" if manifest.epochs > 1 else ""
     told = "with a system prompt" if manifest.system_prompt else "without a system prompt"
     yield (
-        f"{_spoken(identity.assistant)} answered {asked} of the corpus {corpus.name}{revision} (sha256 "
+        f"{_spoken(identity.assistant)} was asked {asked} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {told}."
     )
+    whole, graded = len(summary.outcomes), len(summary.scored)
+    answers = sum(outcome.response is not None for outcome in summary.outcomes)
+    yield f"Of {counted(whole, 'answer')} {answers:,} are there, of which {graded:,} were graded."
+    if turns := summary.controls.outcomes:
+        seen = summary.controls.count("scored")
+        besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)
+        yield f"Besides it was asked {besides}, of which {seen:,} were graded; they are in no score."
     for role, card in manifest.cards.items():
         yield f"The {role}'s program: {card}"
     if identity.parent:

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
+from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.numbers import STAND_IN
 from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
@@ -116,9 +117,11 @@ class _Page:
 
     @property
     def answers(self) -> list[str]:
-        """The sentences that come first: that of the run, or of each comparison."""
-        told = self.cited.at("comparisons" if self.several else "runs")
-        return [each["headline"] for each in told]
+        """The sentences that come first: that of the run, or of each comparison by the letters of its runs."""
+        if not self.several:
+            return [headline(self.first)]
+        others = enumerate(self.comparisons, start=1)
+        return [comparison_headline(each, letter(0), letter(run)) for run, each in others]
 
     def rows(self, run: int) -> list[_Row]:
         """Of a run: its strata, and all together."""
