@@ -43,6 +43,13 @@ def command_line_within(size: str, *arguments: str) -> None:
     command_line(*arguments)
 
 
+def command_line_in(encoding: str, *arguments: str) -> None:
+    """The same where both streams have this encoding: what PYTHONIOENCODING is to an interpreter that begins."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding=encoding)
+    command_line(*arguments)
+
+
 def program(path: str, *arguments: str) -> None:
     """What a child is for `python PATH`."""
     sys.argv = [path, *arguments]
@@ -99,7 +106,7 @@ class Child:
             self._process.join()
         with self._turn:
             self._over = True
-        said = [Path(self._told.name, name).read_text(encoding="utf-8") for name in ("out", "err")]
+        said = [Path(self._told.name, name).read_text("utf-8", "surrogateescape") for name in ("out", "err")]
         status = self._process.exitcode
         self._process.close()
         self._told.cleanup()

@@ -24,7 +24,7 @@ FENCE = re.compile(
 FENCES = [(found["marker"] or "", found["language"], found["text"]) for found in FENCE.finditer(README)]
 MARKERS = {
     "python": r"python(: \w+)?",
-    "sh": r"command: (run|test)|run|dry run",
+    "sh": r"command: (run|page|test)|run|dry run",
     "": r"output: \w+|tree",
 }
 """What may stand above a block of each language; whatever it is, a test below does it."""
@@ -66,6 +66,15 @@ def test_each_command_is_one_line_for_a_machine_with_python_and_pip(name):
 def test_the_first_command_prints_what_is_shown(tmp_path):
     command = block("command: run").partition("&& python3 ")[2].split()
     assert stripped(run(tmp_path, *command).stdout) == stripped(block("output: run"))
+
+
+def test_the_third_command_writes_the_page_of_the_first_ones_run(tmp_path):
+    first = block("command: run").partition("&& python3 ")[2].split()
+    run(tmp_path, *first)
+    program, *words = block("command: page").split()
+    assert program == "python3"
+    run(tmp_path, *(each for word in words for each in (map(str, tmp_path.glob(word)) if "*" in word else [word])))
+    assert "embedded" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def printed(folder, marker):

@@ -179,6 +179,8 @@ class Execution:
 
     def _begun(self, answering: Participant | Responses) -> Manifest:
         benchmark, judges = self._benchmark, self._judges
+        # The judges of a run have one program.
+        cards = ("assistant", answering.card), ("judge", judges[0].card if judges else None)
         return Manifest(
             identity=Identity(
                 benchmark=benchmark.name,
@@ -195,6 +197,7 @@ class Execution:
             measures=tuple(benchmark.measures),
             system_prompt=answering.system_prompt,
             learned_on=answering.learned_on,
+            cards={role: card for role, card in cards if card},
             embedded=any(each.embedded for each in (answering, *judges)),
             epochs=self._copied.epochs if self._copied else 1,
             judge_epochs=max((judge.votes for judge in judges), default=1),

@@ -19,6 +19,8 @@ class Participant:
     """What the model is told beside the case; None for nothing."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
+    card: str | None = None
+    """What the card of a compiled program tells."""
     cuts: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """Of a compiled judge, as `RoleIdentity` has them."""
     votes: int = 1

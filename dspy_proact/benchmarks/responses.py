@@ -34,6 +34,8 @@ class Responses:
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None = None
     """What the assistant was told; None for nothing, or where it is not known."""
+    card: str | None = None
+    """What the card of its program tells, where that was compiled."""
     learned_on: int = 0
     """Rows of the corpus that its program was compiled on."""
     price: Price = _COPIED
@@ -69,6 +71,7 @@ class Responses:
             epochs=manifest.epochs,
             overridden=manifest.overrides.get("assistant", ()),
             system_prompt=manifest.system_prompt,
+            card=manifest.cards.get("assistant"),
             learned_on=manifest.learned_on,
         )
 

@@ -21,8 +21,10 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
         UsageError: Its folder cannot be made.
     """
     from dspy_proact.errors import UsageError
+    from dspy_proact.kept import require_apart
 
     if out:
+        require_apart(out, run)
         yield out
         return
     try:

@@ -9,21 +9,36 @@ import click
 from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
 
+_PAGE = b"<!doctype html"
+"""Begins what a page may replace."""
+
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--by", multiple=True, metavar="KEY", help="Break down by life_domain, turn, style, ...; repeatable.")
 @click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="What a results file answers.")
+@click.option(
+    "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page to look at; of several RUNs too."
+)
 @benchmark_option
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def report(
-    run: Path, by: tuple[str, ...], corpus: str | None, benchmark: str | None, explain: bool, as_json: bool
+    runs: tuple[Path, ...],
+    by: tuple[str, ...],
+    corpus: str | None,
+    html: Path | None,
+    benchmark: str | None,
+    explain: bool,
+    as_json: bool,
 ) -> None:
     """Print the scores of RUN, the folder of a finished or unfinished run, or a results file in the official format.
 
     Of a results file it says besides what is wrong with it, as far as that can be known without a call; with the
     --corpus that it answers, which triggers were dropped.
+
+    With --html, one file that a browser opens from disk, with no network: the numbers at a glance, and every trigger
+    to be read and filtered; of several RUNs side by side, each compared with the first.
     """
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
@@ -33,7 +48,17 @@ def report(
     from dspy_proact.runs import RunFolder
 
     chosen = Chosen(benchmark)
-    chosen.require(run)
+    for each in runs:
+        chosen.require(each)
+    if html is not None:
+        others = {"--json": as_json, "--explain": explain, "--corpus": corpus is not None}
+        for flag in (flag for flag, given in others.items() if given):
+            raise UsageError(f"--html writes a page, which has no {flag}; leave one out")
+        _write_page(runs, by, html)
+        return
+    run, *others = runs
+    if others:
+        raise UsageError(f"{len(runs)} RUNs are given; several are reported on a page: --html FILE")
     if is_results(run):
         _report_results(run, by, corpus, explain, as_json)
         return
@@ -45,6 +70,22 @@ def report(
         say("The run is not complete; the command that began it goes on.")
     elif not as_json:
         say_next("report", *chosen.words, run, "--json")
+
+
+def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.errors import UsageError
+    from dspy_proact.kept import require_apart, write_whole
+    from dspy_proact.report.page import page
+
+    require_apart(html, *runs)
+    if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
+        raise UsageError(f"{html}: is there already and no page; name another file")
+    write_whole(html, page([summary_of(run) for run in runs], by))
+    say(f"The page is in {html}; a browser opens it.")
+    say_next(*{1: ["report", *runs, "--json"], 2: ["compare", *runs]}.get(len(runs), ["leaderboard", *runs]))
 
 
 def _report_results(path: Path, by: Sequence[str], corpus: str | None, explain: bool, as_json: bool) -> None:

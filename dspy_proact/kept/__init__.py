@@ -9,7 +9,7 @@ from dspy_proact.kept.claim import Claim, Claimed
 from dspy_proact.kept.fault import first_fault, require_finite
 from dspy_proact.kept.identity import Identified
 from dspy_proact.kept.log import Log, read_lines, read_log
-from dspy_proact.kept.place import COMPILE_CLAIM, RUN_CLAIM, Kind, Place, place_of
+from dspy_proact.kept.place import COMPILE_CLAIM, RUN_CLAIM, Kind, Place, place_of, require_apart
 from dspy_proact.kept.whole import replacing, write_whole
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "read_lines",
     "read_log",
     "replacing",
+    "require_apart",
     "require_finite",
     "write_whole",
 ]

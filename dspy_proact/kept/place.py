@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 
+from dspy_proact.errors import UsageError
+
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
 _PROGRAMS = ("judge.json", "assistant.json")
 _RECORDS = ("cases.jsonl", "events.jsonl", "record.jsonl")
@@ -77,6 +79,20 @@ def place_of(path: Path) -> Place:
         return _folder(path) if path.is_dir() else _file(path) if path.exists() else _nothing(path)
     except OSError:
         return Place(path, Kind.FILE)
+
+
+def require_apart(path: Path, *read: Path) -> None:
+    """Raise a `UsageError` where a file that is to be written would take the place of what is kept or read.
+
+    Args:
+        path: Of the file.
+        read: What it is made of.
+    """
+    if any(path.exists() and each.exists() and path.samefile(each) for each in read):
+        raise UsageError(f"{path}: is what is read; name another file")
+    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, "record.jsonl"))
+    if any((path.parent / claim).is_file() and (path.parent / record).is_file() for claim, record in kept):
+        raise UsageError(f"{path}: lies in the folder of a run or a compile; name a file outside of it")
 
 
 def _folder(path: Path) -> Place:

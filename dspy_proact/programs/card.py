@@ -142,6 +142,13 @@ class Card(Frozen):
     """Mean score of each fold's program on its test items; None where none could be scored."""
     provenance: Provenance
 
+    @property
+    def told(self) -> str:
+        """What it shows and how it was made, in two sentences."""
+        made, data = self.provenance.recipe, self.provenance.data
+        how = f"Compiled by {made.optimizer}, seed {made.seed}, on {data.name} (sha256 {data.sha256[:16]})"
+        return f"{how}. Its card, out of fold: {self.statement}."
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.statement!r})"
 

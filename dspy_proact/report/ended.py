@@ -57,6 +57,7 @@ class Ended:
         self.responses: dict[tuple[str, int], GivenResponse | None] = {}
         self.verdicts: dict[tuple[str, int, str | None, int], GivenVerdict | str | None] = {}
         self.tried_again = 0
+        self._span: tuple[float, float] | None = None
         self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
         for event in events:
             self._note(event)
@@ -66,6 +67,11 @@ class Ended:
         """Keys of the cases that there are events of."""
         return {key[0] for key in (*self.responses, *self.verdicts)}
 
+    @property
+    def seconds(self) -> float | None:
+        """From the first call to the last event; None without events."""
+        return round(self._span[1] - self._span[0], 1) if self._span else None
+
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name."""
         return self._tallies[role, judge].usage(price)
@@ -73,6 +79,9 @@ class Ended:
     def _note(self, event: Event) -> None:
         key, failure = event.key, event.failure and event.failure.reason
         case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
+        began = min([event.time, *(call.started for call in event.calls)])
+        first, last = self._span or (began, event.time)
+        self._span = min(first, began), max(last, event.time)
         for call in event.calls:
             self._tallies[call.role, judge if call.role == "judge" else None].add(call)
         if key.stage == "response":

@@ -13,7 +13,8 @@ _SIGNIFICANT = 0.05
 def headline(summary: Summary) -> str:
     """How often the model under test earned the best label, over what was scored, and in which stratum least often.
 
-    Of what is unscored or pending the counts stand beside it. A last place that is shared, or not known, is not told.
+    Of what is unscored or pending the counts stand beside it. A stratum is told as the last where its interval lies
+    below that of every other.
     """
     missing = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
     asked, scored = _asked(summary), len(summary.scored)
@@ -28,33 +29,41 @@ def headline(summary: Summary) -> str:
     return f"{begin}{told},{summary.graded_by.removeprefix(',')}."
 
 
-def comparison_headline(comparison: Comparison) -> str:
+def comparison_headline(comparison: Comparison, first: str = "a", second: str = "b") -> str:
     """In which strata b is better or worse than a, by the test that is adjusted over the strata.
 
     Where nothing was shown it says what could hardly have been; where nothing could have been, why. "Better" is said
-    only where both were judged alike.
+    only where both were judged alike and everything that both were asked is scored in both.
+
+    Args:
+        comparison: What is told.
+        first: What a is called.
+        second: What b is called.
     """
-    a, b = comparison.a, comparison.b
-    begin = MEASURES_NOTHING if a.embedded or b.embedded else ""
-    told = _shown(comparison) if _significant(comparison) else _not_shown(comparison)
-    return f"{begin}{'; '.join([told, *_reserved(comparison)])}."
+    begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
+    names = _names(comparison, first, second)
+    told = _shown(comparison, *names) if _significant(comparison) else _not_shown(comparison, *names)
+    return f"{begin}{'; '.join([told, *_reserved(comparison, first, second)])}."
 
 
 def _asked(summary: Summary) -> str:
     """What was asked for: cases, and answers to them where there are several of each."""
     cases = counted(summary.case_count, summary.nouns.case, summary.nouns.cases)
-    asked = f"{cases} of {summary.benchmark}"
+    corpus = summary.manifest and summary.manifest.corpus.name
+    of = summary.benchmark if corpus is None or summary.benchmark in corpus else f"the corpus {corpus}"
+    asked = f"{cases} of {of}"
     answers = len(summary.outcomes)
     return asked if answers == summary.case_count else f"{counted(answers, 'answer')} to {asked}"
 
 
 def _least(summary: Summary) -> str:
-    """The stratum with the lowest share of the best label; nothing where one has none, or the lowest no interval."""
+    """The stratum whose share of the best label lies below every other's, intervals and all; nothing without one."""
     rates = {name: summary.scores(name).pass_rate for name in summary.strata}
-    values = [rate.value for rate in rates.values() if rate.value is not None]
-    least = [name for name, rate in rates.items() if rate.value == min(values) and rate.low is not None]
-    alone = len(values) == len(rates) > values.count(min(values)) == len(least) == 1
-    return f", least often in {least[0]}: {_rate(rates[least[0]])}" if alone else ""
+    for name, rate in rates.items():
+        others = [other.low for each, other in rates.items() if each != name]
+        if others and rate.high is not None and all(low is not None and rate.high < low for low in others):
+            return f", least often in {name}: {_rate(rate)}"
+    return ""
 
 
 def _rate(rate: Estimate) -> str:
@@ -71,9 +80,9 @@ def _significant(comparison: Comparison) -> Mapping[str, Difference]:
     }
 
 
-def _shown(comparison: Comparison) -> str:
-    found, (a, b) = _significant(comparison), _names(comparison)
-    verbs = ("is better", "is worse") if comparison.judged_alike else ("scores higher", "scores lower")
+def _shown(comparison: Comparison, a: str, b: str) -> str:
+    found, whole = _significant(comparison), comparison.judged_alike and len(comparison.pairs) == comparison.shared
+    verbs = ("is better", "is worse") if whole else ("scores higher", "scores lower")
     sides: list[str] = []
     for verb, sign in zip(verbs, (1, -1), strict=True):
         there = {name: row.weighted.difference for name, row in found.items()}
@@ -98,8 +107,8 @@ def _others(comparison: Comparison) -> Iterator[str]:
         yield f"on {listed(unable)} nothing could have been shown"
 
 
-def _not_shown(comparison: Comparison) -> str:
-    (a, b), nouns = _names(comparison), comparison.a.nouns
+def _not_shown(comparison: Comparison, a: str, b: str) -> str:
+    nouns = comparison.a.nouns
     tested = [row.weighted for row in comparison.rows.values() if row.weighted.p is not None]
     if not comparison.pairs:
         return f"{b} cannot be compared with {a}: no {nouns.case} is scored in both"
@@ -117,25 +126,27 @@ def _not_shown(comparison: Comparison) -> str:
     return f"{told}, and one below {counted(min(seen), 'point')} could hardly have been" if seen else told
 
 
-def _names(comparison: Comparison) -> tuple[str, str]:
-    """What a and b are called: by their models, or by their judges where only these differ."""
+def _names(comparison: Comparison, first: str, second: str) -> tuple[str, str]:
+    """What a and b are called: by their models too, or by their judges where only these differ."""
     a, b = comparison.a, comparison.b
     if a.model_name != b.model_name:
-        return f"a ({a.model_name})", f"b ({b.model_name})"
+        return f"{first} ({a.model_name})", f"{second} ({b.model_name})"
     if a.judge_name != b.judge_name:
-        return f"a ({a.graded_by.strip()})", f"b ({b.graded_by.strip()})"
-    return "a", "b"
+        return f"{first} ({a.graded_by.strip()})", f"{second} ({b.graded_by.strip()})"
+    return first, second
 
 
-def _reserved(comparison: Comparison) -> Iterator[str]:
+def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
     """Why it may be something else than it seems."""
+    nouns, scored = comparison.a.nouns, len(comparison.pairs)
+    if 0 < scored < comparison.shared:
+        yield f"this is of the {scored:,} of {comparison.shared:,} shared {nouns.cases} that are scored in both"
     if not comparison.judged_alike:
         known = comparison.a.manifest and comparison.b.manifest
         same = "the responses are the same, so what differs is the judging"
         apart = "they were judged differently" if known else "whether they were judged alike is not known"
         yield same if known and comparison.agreement else apart
-    nouns = comparison.a.nouns
-    for name, side in (("a", comparison.a), ("b", comparison.b)):
+    for name, side in ((first, comparison.a), (second, comparison.b)):
         if side.manifest and side.manifest.learned_on:
             rows = counted(side.manifest.learned_on, nouns.row, nouns.rows)
             yield f"{name} was compiled on {rows} of these, so that this is no test of it"

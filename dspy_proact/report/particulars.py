@@ -1,14 +1,14 @@
 """What one benchmark says in reports beside what is said of all; each that has something to say has a room for it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from operator import eq
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
@@ -17,6 +17,9 @@ from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.section import Grounds, Section
+
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
 
 _ROOMS = {each.name for each in iter_modules([str(Path(__file__).parent)]) if each.ispkg}
 """Of benchmarks that have something to say."""
@@ -62,6 +65,10 @@ def _unknown(_: str) -> None:
     return None
 
 
+def _ranking(_: "Sequence[Summary]") -> None:
+    return None
+
+
 def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
@@ -80,6 +87,10 @@ class Particulars:
     """Whether two views are of one case, asked in the same words."""
     control_rate: str = "rate of the worst label"
     """What the share of control cases with the worst label is called."""
+    control_key: str = "rate"
+    """Its key in JSON."""
+    gain: str | None = None
+    """The stratum whose score a page sets against that share; None for none."""
     control_document: Callable[[Controls], dict[str, Any]] = _control_document
     control_lines: Callable[[Controls], Iterable[str]] = _control_lines
     """What is told of control cases that there are."""
@@ -95,6 +106,12 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""
+    ranking: Callable[["Sequence[Summary]"], Mapping[str, Any] | None] = _ranking
+    """Runs among published results, as JSON; None where there are none."""
+    ranking_notes: tuple[str, ...] = ()
+    """What the ranks rest on."""
+    citation: str = ""
+    """What to cite, as a BibTeX entry."""
 
 
 @cache

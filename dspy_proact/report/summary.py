@@ -84,6 +84,8 @@ class Summary(Outcomes):
     """By judge."""
     tried_again: int = 0
     """Stages that had failed and were asked for once more."""
+    seconds: float | None = None
+    """From the first call to the last result, pauses between commands included; None where it is not known."""
     manifest: Manifest | None = None
     """Of a run; None for a results file."""
 
@@ -288,6 +290,7 @@ def summarize(folder: RunFolder) -> Summary:
         outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
         controls=Controls.of(manifest, controls),
         tried_again=ended.tried_again,
+        seconds=ended.seconds,
         usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together,
         judge_usage=judge_usage,
         manifest=manifest,

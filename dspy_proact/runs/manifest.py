@@ -95,6 +95,8 @@ class Manifest(Claimed[Identity]):
     """What the assistant was told beside the conversation; None for nothing."""
     learned_on: int = 0
     """Rows of the corpus that the assistant's program was compiled on: on them it is not tested."""
+    cards: dict[str, str] = Field(default_factory=dict[str, str])
+    """What the cards of compiled programs tell, by role; empty in runs of before they were kept."""
     embedded: bool
     """Whether a stand-in that measures nothing took part."""
     epochs: int = Field(ge=1, le=MOST_EPOCHS)

@@ -139,7 +139,7 @@ def jackknife(
         return Estimate(value, reason=f"rests on one {unit}")
     error = math.sqrt((len(defined) - 1) / len(defined) * sum((other - value) ** 2 for other in defined))
     if error < ROUNDING:
-        return Estimate(value, reason=f"the same without any {unit}")
+        return Estimate(value, reason=f"the same whichever {unit} is left out")
     reach = t_quantile(UPPER, df) * error
     return Estimate(value, max(bounds[0], value - reach), min(bounds[1], value + reach))
 

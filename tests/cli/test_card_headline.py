@@ -41,21 +41,21 @@ def target(count=120, **changes):
 
 def test_a_judge_that_agrees_better_is_said_to(first):
     said = first(tuning.artefact(), shown=True, **gain(low98=0.02))
-    told = "(+0.20 in kappa, 95 % +0.05 to +0.35), on 147 labels that it had not seen"
+    told = "(+0.20 in kappa, 95 % +0.05 to +0.35), on 147 rated items that it had not seen"
     assert said == f"Improvement shown: the judge agrees better with people {told}"
 
 
 def test_a_judge_of_which_nothing_is_shown_has_the_gain_that_so_many_labels_show(first):
     """Between .23 for 120 labels and .18 for 200, by a straight line: .23 - .05 x 27 / 80 = .213."""
     said = first(tuning.artefact(), shown=False, **gain())
-    seen = "147 labels show one of 0.21 or more, in four compiles of five"
+    seen = "147 rated items let one of 0.21 be seen in four compiles of five"
     assert said == f"No improvement shown (+0.20 in kappa, 95 % +0.05 to +0.35): {seen}"
 
 
 @pytest.mark.parametrize(("labels", "scenarios"), [(59, 10), (60, 9)])
 def test_of_a_judge_with_few_labels_nothing_could_have_been_shown(first, labels, scenarios):
     said = first(tuning.artefact(), shown=False, scenarios=scenarios, **gain(labels))
-    few = f"{labels} labels in {scenarios} scenarios are too few for a claim, which takes 60 in 10"
+    few = f"{labels} rated items in {scenarios} scenarios are too few for a claim, which takes 60 in 10"
     assert said == f"No improvement could have been shown: {few}"
 
 

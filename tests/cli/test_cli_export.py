@@ -51,6 +51,14 @@ def test_the_file_can_be_named(proact, run, tmp_path, form, ending):
     assert (tmp_path / "elsewhere.txt").is_file()
 
 
+@EACH
+def test_a_file_in_the_place_of_what_is_kept_is_refused(proact, run, form, ending):
+    before = (Path(run) / "events.jsonl").read_bytes()
+    status, _, err = proact("export", run, "--format", form, "--out", Path(run) / "events.jsonl")
+    assert (status, "lies in the folder of a run or a compile" in err) == (2, True)
+    assert (Path(run) / "events.jsonl").read_bytes() == before
+
+
 def test_what_the_official_format_cannot_hold_is_said_line_by_line(proact, run):
     _, _, err = proact("export", run, "--format", "proactbench")
     assert "not in it: 1 reasons of unscored triggers: response: empty 1\n" in err

@@ -1,5 +1,8 @@
 """What is said of a compiled program that is used where its card promises nothing."""
 
+import json
+from html import unescape
+
 import assistants
 import pytest
 import tuning
@@ -54,6 +57,22 @@ def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
     assert status == 0
     assert f"--judge-program: {NOTHING}" in err
     assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
+
+
+def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path):
+    made = assistants.artefact(shown=False)
+    write_artefact(tmp_path / "assistant.json", made)
+    programs = ["--program", "assistant.json", *judge_program(tmp_path, shown=True)]
+    assert proact("eval", "--limit", 1, *programs, "--out", "run")[0] == 0
+    assert proact("rejudge", "run", "--judge", "embedded", "--out", "child")[0] == 0
+    cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
+    assert cards["assistant"] == made.card.told
+    assert made.card.statement in cards["assistant"]
+    assert cards["judge"] == tuning.artefact().card.told
+    assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
+    proact("report", "run", "--html", "page.html")
+    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert f"The judge's program: {cards['judge']}" in page
 
 
 def test_try_says_the_same_of_the_program_on_trial(proact, tmp_path):

@@ -56,7 +56,7 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     status, out, err = proact("rejudge", "parent", *by(server))
     text = " ".join(out.split())
     assert status == 0
-    assert "of 3 triggers of proactbench, judged by hosted_vllm/second." in text
+    assert "of 3 triggers of the corpus c.jsonl, judged by hosted_vllm/second." in text
     assert "3/3" in text
     assert "assistant: 0 calls" in text
     assert "openai/j and hosted_vllm/second on 3 responses: same grade 33.3" in text

@@ -268,7 +268,7 @@ def test_a_jury_over_epochs_and_judge_epochs_is_reported_on_80_columns(proact, s
     assert max(map(len, out.splitlines())) <= 80
     assert "…" not in out
     words = " ".join(out.split())
-    assert f" of 12 answers to 6 triggers of proactbench, judged by {KIND} + {STRICT}. " in words
+    assert f" of 12 answers to 6 triggers of the corpus corpus.jsonl, judged by {KIND} + {STRICT}. " in words
     assert "6 triggers x 2 epochs in 1 scenario" in words
     assert "12 responses with several verdicts: 12 unanimous." in words
     assert f"judge {KIND}: 36 verdicts, weighted" in words

@@ -1,11 +1,9 @@
 """Every command that prints numbers, on a narrow terminal and on one that has few characters."""
 
-import os
 import re
-import subprocess
-import sys
 
 import pytest
+from child import Child, command_line_in
 from tuning import artefact
 
 from dspy_proact.programs import write_artefact
@@ -35,29 +33,23 @@ def folder(tmp_path_factory):
     return folder
 
 
-def told(folder, *command, **environment):
+def told(folder, *command, encoding="utf-8", **environment):
     """What a command prints in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "dspy_proact", *command],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "80"} | environment,
-        capture_output=True,
-        check=False,
-    )
+    return Child(command_line_in, encoding, *command, folder=folder, **{"COLUMNS": "80"} | environment).ended()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_character_that_a_terminal_lacks_is_replaced(folder, command, encoding):
-    done = told(folder, *command, PYTHONIOENCODING=encoding)
-    assert (done.returncode, b"Traceback" in done.stderr) == (0, False)
-    assert b"---" in done.stdout
-    done.stdout.decode(encoding)
+    done = told(folder, *command, encoding=encoding)
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert "---" in done.stdout
+    done.stdout.encode("utf-8", "surrogateescape").decode(encoding)
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_at_sixty_columns_nothing_is_cut_and_every_heading_is_there(folder, command):
-    narrow, wide = (told(folder, *command, COLUMNS=columns).stdout.decode() for columns in ("60", "120"))
+    narrow, wide = (told(folder, *command, COLUMNS=columns).stdout for columns in ("60", "120"))
     assert max(map(len, narrow.splitlines())) <= 60
     assert "…" not in narrow
     headings = [above for above, below in zip(wide.splitlines(), wide.splitlines()[1:], strict=False) if "───" in below]
@@ -67,7 +59,7 @@ def test_at_sixty_columns_nothing_is_cut_and_every_heading_is_there(folder, comm
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_a_report_fits_eighty_columns_begins_with_a_sentence_and_says_how_to_read_more(folder, command):
-    out = told(folder, *command).stdout.decode()
+    out = told(folder, *command).stdout
     assert max(map(len, out.splitlines())) <= 80
     above, rule, _ = out.partition("───")
     assert rule
@@ -78,7 +70,7 @@ def test_a_report_fits_eighty_columns_begins_with_a_sentence_and_says_how_to_rea
 
 @pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
 def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(folder, command):
-    short, whole = (told(folder, *command, *more, COLUMNS="60").stdout.decode() for more in ([], ["--explain"]))
+    short, whole = (told(folder, *command, *more, COLUMNS="60").stdout for more in ([], ["--explain"]))
     left_out = short.rpartition(MORE)[0]
     assert whole.startswith(left_out)
     assert len(whole) > len(left_out)
@@ -88,7 +80,7 @@ def test_explained_it_begins_alike_goes_on_and_fits_sixty_columns(folder, comman
 
 @pytest.mark.parametrize("command", EXPLAINED.values(), ids=EXPLAINED)
 def test_without_colour_nothing_is_lost(folder, command):
-    plain, coloured = (told(folder, *command, **{name: "1"}).stdout.decode() for name in ("NO_COLOR", "FORCE_COLOR"))
+    plain, coloured = (told(folder, *command, **{name: "1"}).stdout for name in ("NO_COLOR", "FORCE_COLOR"))
     assert "\x1b" not in plain
     assert "\x1b" in coloured
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == plain
@@ -97,5 +89,5 @@ def test_without_colour_nothing_is_lost(folder, command):
 def test_a_bar_that_is_forced_on_a_pipe_ends_in_order(folder):
     done = told(folder, *COMMANDS["card"], FORCE_COLOR="1")
     assert done.returncode == 0
-    assert b"so far" in done.stderr
-    assert b"closed file" not in done.stderr
+    assert "so far" in done.stderr
+    assert "closed file" not in done.stderr

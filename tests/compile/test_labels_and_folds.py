@@ -193,7 +193,7 @@ def test_cuts_turn_a_mean_level_into_a_level():
 def study_of_votes(scenarios: int, bias: int) -> tuple[list[Labelled], list[Votes]]:
     """Three items a scenario, labelled FAIL, PARTIAL and PASS; of three votes one is right, and two are `bias` off.
 
-    In two scenarios all votes for the PASS are right: what is the same without any scenario has no interval.
+    In two scenarios all votes for the PASS are right: what is the same whichever scenario is left out has no interval.
     """
     items, votes = [], []
     for number in range(3 * scenarios):

@@ -28,19 +28,29 @@ def run(*grades: str | None, scenarios: int = 6, phases: Sequence[str] = PHASES,
 
 
 def test_a_run_is_told_by_its_pass_rate_and_its_weakest_phase_with_intervals():
-    """3, 3 and 1 of 6 pass: 7 of 18, 38.9 %, and 1 of 6, 16.7 %."""
-    said = headline(run(*["PASS", "FAIL"] * 6, "PASS", *["FAIL"] * 5))
-    assert said.startswith("m passed 38.9 % (95 % ")
-    assert ") of 18 triggers of proactbench, least often in RECOVERY: 16.7 % (95 % " in said
+    """In 20 scenarios 19, 18 and 1 of 20 pass: 38 of 60, 63.3 %, and 1 of 20, 5 %."""
+    grades = [*["PASS"] * 19, "FAIL", *["PASS"] * 18, *["FAIL"] * 2, *["FAIL"] * 19, "PASS"]
+    said = headline(run(*grades, scenarios=20))
+    assert said.startswith("m passed 63.3 % (95 % ")
+    assert ") of 60 triggers of proactbench, least often in RECOVERY: 5.0 % (95 % " in said
     assert said.endswith("), judged by j.")
 
 
-def test_a_last_place_that_is_shared_is_not_told():
-    assert "least" not in headline(run(*["PASS", "FAIL"] * 9))
+@pytest.mark.parametrize(
+    "grades",
+    [
+        ["PASS", "FAIL"] * 9,
+        [*["PASS", "FAIL"] * 6, "PASS", *["FAIL"] * 5],
+        [*["PASS"] * 6, *["PASS", "FAIL"] * 3, *[None] * 6],
+    ],
+    ids=["shared", "within the others' intervals", "beside a phase without a score"],
+)
+def test_a_last_place_that_is_not_shown_is_not_told(grades: list[str | None]):
+    assert "least" not in headline(run(*grades))
 
 
-def test_a_last_place_is_not_told_where_a_phase_has_no_score():
-    assert "least" not in headline(run(*["PASS"] * 6, *["PASS", "FAIL"] * 3, *[None] * 6))
+def test_the_corpus_is_named_where_it_is_not_the_benchmarks(tmp_path):
+    assert " of 1 trigger of the corpus c.jsonl, judged by" in headline(summary_of(tmp_path, [(trigger(), "PASS")]))
 
 
 def test_what_is_missing_is_counted():
@@ -97,6 +107,12 @@ def test_what_is_shown_has_its_points_and_the_rest_is_said_to_be_unseen(compared
     told = comparison_headline(compared(FAILED, BETTER))
     rest = "on CRITICAL and RECOVERY nothing could be seen"
     assert told == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
+
+
+def test_nobody_is_said_to_be_better_on_what_only_one_of_them_has_scored(compared):
+    told = comparison_headline(compared(FAILED, [*BETTER[:-2], None, None]))
+    assert told.startswith("b scores higher than a on EMERGENT (")
+    assert told.endswith("; this is of the 22 of 24 shared triggers that are scored in both.")
 
 
 def test_models_of_two_names_are_named(compared):

@@ -118,8 +118,8 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
         return dict(zip(ESTIMATES, [estimate(value, reason) for value in four], strict=True))
 
     expected = {
-        "headline": "traveller passed 33.3 % (no interval: one scenario) of the 3 scored of 5 triggers of proactbench "
-        "(1 unscored and 1 pending), judged by sphinx.",
+        "headline": "traveller passed 33.3 % (no interval: one scenario) of the 3 scored of 5 triggers of the corpus "
+        "sample (1 unscored and 1 pending), judged by sphinx.",
         "run": {
             "path": str(tmp_path),
             "benchmark": "proactbench",
@@ -133,12 +133,14 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
             "program": "default",
             "system_prompt": None,
             "learned_on": 0,
+            "cards": {},
             "judge_prompt": "default",
             "parent": None,
             "created": "2026-01-02T03:04:05+00:00",
             "epochs": 1,
             "judge_epochs": 1,
             "tried_again": 1,
+            "seconds": 3.0,  # from the first call, at 1, to the last failure, at 4
             "corpus": {
                 "name": "sample",
                 "revision": None,

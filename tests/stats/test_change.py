@@ -80,7 +80,7 @@ def test_from_ten_scenarios_on_a_jackknife_of_lengths_leaves_whole_scenarios_out
     whole = length_change(before, after, groups)
     # Every scenario doubles, whatever its turns do.
     assert numbers(whole.ratio) == [2, None, None]
-    assert whole.ratio.reason == "the same without any group"
+    assert whole.ratio.reason == "the same whichever group is left out"
     single = length_change(before, after, [place % 9 for place in range(20)])
     assert single.ratio.low is not None
     assert single.ratio.low < 2

@@ -116,7 +116,7 @@ def test_few_labels_or_scenarios_carry_no_claim(labels: int, groups: int, reason
 def test_the_same_levels_show_nothing():
     one = compare(study(72, 12, 5, 5))
     for part in (one.overall, *one.strata):
-        assert part.difference == Estimate(0, reason="the same without any group")
+        assert part.difference == Estimate(0, reason="the same whichever group is left out")
         assert (part.p, part.adjusted, part.low98, part.high98, part.shown) == (1, 1, None, None, False)
     assert one.overall.reason == "no improvement shown: both grade alike"
 
@@ -128,7 +128,7 @@ def test_a_difference_without_an_interval_shows_nothing():
     # R alone improves, from a kappa of 0 to 1, with a third of the labels.
     assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
     assert not one.shown
-    assert one.reason == "no improvement shown: the difference has no interval (the same without any group)"
+    assert one.reason == "no improvement shown: the difference has no interval (the same whichever group is left out)"
 
 
 def test_random_swaps_do_not_see_the_order_of_items():

@@ -89,7 +89,9 @@ def test_one_group_has_no_bounds_and_few_have_a_warning():
     assert few.low is not None
     assert few.reason == "too few groups: very wide"
     assert classification_estimate(told(YES, NO, NO), "ABC", "recall").reason == "rests on one group"  # of A's
-    assert classification_estimate(told(YES, YES), "AB", "f1") == Estimate(1, reason="the same without any group")
+    assert classification_estimate(told(YES, YES), "AB", "f1") == Estimate(
+        1, reason="the same whichever group is left out"
+    )
 
 
 @pytest.mark.parametrize(

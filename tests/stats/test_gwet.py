@@ -58,7 +58,7 @@ def test_without_items_or_labels_it_is_undefined():
 
 
 def test_agreement_without_a_flaw_and_one_item_have_no_bounds():
-    assert ac_estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same without any item")
+    assert ac_estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same whichever item is left out")
     assert ac_estimate(["PASS"], ["PASS"], LABELS, [0]) == Estimate(1, reason="rests on one item")
 
 

@@ -99,7 +99,7 @@ def test_no_items_and_equal_gradings_leave_no_value():
 
 def test_agreement_without_a_flaw_has_no_bounds():
     same = [(label, label, 0) for label in LABELS * 3]
-    assert estimate(same) == Estimate(1, reason="the same without any item")
+    assert estimate(same) == Estimate(1, reason="the same whichever item is left out")
 
 
 def test_what_rests_on_one_item_has_no_bounds():

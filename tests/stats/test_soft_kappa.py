@@ -94,7 +94,7 @@ def test_no_items_and_equal_labels_leave_no_value():
 def test_a_constant_judge_agrees_no_better_than_chance():
     assert soft_kappa([1, 1, 1], SOFT) == pytest.approx(0)
     one = within_strata_kappa_estimate([1, 1, 1], SOFT, "XXX", range(3))
-    assert one == Estimate(0, reason="the same without any item")
+    assert one == Estimate(0, reason="the same whichever item is left out")
 
 
 def test_one_item_has_no_bounds():

@@ -66,7 +66,7 @@ def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
 
 def test_rounding_past_the_range_is_cut():
     above = Units.of([0, 1, 2]).estimate(counted([1, 1, 0.9]), lambda _: 1 + 1e-15, undefined="")
-    assert above == Estimate(1, reason="the same without any item")
+    assert above == Estimate(1, reason="the same whichever item is left out")
 
 
 def test_silence_has_a_reason():

@@ -49,6 +49,7 @@ class Evaluation(Execution):
             program.name,
             program.fingerprint(),
             system_prompt=program.system_prompt or None,
+            card=program.card and program.card.told,
             learned_on=sum(dialogue_mark(dialogue.turns) in program.learned_from for dialogue in corpus.dialogues),
         )
         benchmark = ProactBench(case_set_of(corpus), program, under_test, jury)

@@ -28,7 +28,8 @@ class Jury:
         name, prompt, compiled = self.program.name, self.program.fingerprint(), self.artefact
         votes = compiled.votes if compiled else 1
         cuts = {str(phase): (cut.partial, cut.full) for phase, cut in compiled.cuts.items()} if compiled else {}
-        return [Participant(model, name, prompt, cuts=cuts, votes=votes) for model in self.models]
+        card = compiled and compiled.card.told
+        return [Participant(model, name, prompt, cuts=cuts, votes=votes, card=card) for model in self.models]
 
 
 def open_jury(

@@ -16,7 +16,7 @@ def card_headline(card: JudgeCard | AssistantCard) -> str:
 
 
 def _judge(card: JudgeCard) -> str:
-    gain, labels = card.overall, counted(card.overall.labels, "label")
+    gain, labels = card.overall, counted(card.overall.labels, "rated item")
     change = gain.difference.estimate
     told = "" if change.value is None else f" ({change.value:+.2f} in kappa, {bounds(change, lambda v: f'{v:+.2f}')})"
     if card.shown:
@@ -27,7 +27,7 @@ def _judge(card: JudgeCard) -> str:
     if change.value is None:
         return f"No improvement could have been shown in agreement with people: {change.reason}"
     least = smallest_gain(gain.labels)
-    could = f": {labels} show one of {least:.2f} or more, in four compiles of five" if least else ""
+    could = f": {labels} let one of {least:.2f} be seen in four compiles of five" if least else ""
     return f"No improvement shown{told}{could}"
 
 

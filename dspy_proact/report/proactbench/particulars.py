@@ -2,9 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dspy_proact.corpus import (
     CONTROL_RULE,
@@ -23,6 +23,9 @@ from dspy_proact.runs import CONTROL, Nouns
 from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.types import Grade, Offer, Offers, Quote, Verdict
 
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
+
 NOUNS = Nouns(
     case="trigger",
     cases="triggers",
@@ -36,6 +39,16 @@ NOUNS = Nouns(
     rows="dialogues",
 )
 """Of a results file, which has no manifest to name them."""
+
+
+CITATION = """@misc{proactbench2026,
+  title         = {ProactBench: Beyond What The User Asked For},
+  author        = {{The ProactBench authors}},
+  year          = {2026},
+  eprint        = {2605.09228},
+  archivePrefix = {arXiv},
+  url           = {https://arxiv.org/abs/2605.09228}
+}"""
 
 
 @cache
@@ -143,6 +156,13 @@ def _offer(offer: Offer) -> str:
     return f"{asked}, {'hangs on the conversation' if offer.grounded else 'would fit anybody'}"
 
 
+def ranking(summaries: "Sequence[Summary]") -> dict[str, Any] | None:
+    """Runs among the published models, as `leaderboard --json` says it."""
+    from dspy_proact.report.proactbench import leaderboard, leaderboard_document
+
+    return leaderboard_document(leaderboard(summaries))
+
+
 PARTICULARS = Particulars(
     notes=(
         "human reference: people agree on such grades with ordinal alpha "
@@ -152,6 +172,8 @@ PARTICULARS = Particulars(
     breakdowns=("life_domain", "turn"),
     alike=alike,
     control_rate="unwanted offers",
+    control_key="unwanted_offers",
+    gain="RECOVERY",
     control_document=control_document,
     control_lines=control_lines,
     control_notes=control_notes,
@@ -170,4 +192,12 @@ PARTICULARS = Particulars(
     detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
+    ranking=ranking,
+    ranking_notes=(
+        "Lenient ranks are by the weighted score over scored triggers, as published; strict ones are over all that "
+        "were tried. A range holds the lenient ranks that tests on counts leave open (all pairs, Holm at 5 %, with an "
+        "assumed design effect for the triggers of one scenario). Below the line stands what was made otherwise than "
+        "the published models.",
+    ),
+    citation=CITATION,
 )

@@ -1,0 +1,99 @@
+"""Numbers of JSON documents, each shown with the place that it is from."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from dspy_proact.report.numbers import probability, share, signed
+
+Place = str | int
+"""A key of an object, or a number of a list."""
+Path = tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Cited:
+    """Documents whose numbers become elements that name their source.
+
+    Each is a `data` element: its `value` is the number as it stands in the document, `data-at` the JSON pointer to it,
+    and its text the number as people read it. Paths are given whole, or in parts.
+    """
+
+    documents: Mapping[str, Any]
+
+    def at(self, *path: Place | Path) -> Any:
+        """What stands there."""
+        found: Any = self.documents
+        for place in _flat(path):
+            found = found[place]
+        return found
+
+    def count(self, *path: Place | Path) -> Markup:
+        """A whole number."""
+        return self._number(path, lambda value: f"{value:,}")
+
+    def share(self, *path: Place | Path) -> Markup:
+        """A share in [0, 1], in percent."""
+        return self._number(path, share)
+
+    def estimate(self, *path: Place | Path) -> Markup:
+        """A share with its interval, in percent."""
+        return self._with_interval(path, share, "–")
+
+    def coefficient(self, *path: Place | Path) -> Markup:
+        """A kappa, a correlation or a measure with its interval."""
+        return self._with_interval(path, lambda value: f"{value:.2f}", ", ")
+
+    def points(self, *path: Place | Path) -> Markup:
+        """A difference with its interval, in points of a hundred."""
+        return self._with_interval(path, signed, ", ")
+
+    def probability(self, *path: Place | Path) -> Markup:
+        """A p-value."""
+        return self._number(path, probability)
+
+    def usd(self, *path: Place | Path) -> Markup:
+        """US dollars."""
+        return self._number(path, lambda value: f"{value:.4f}")
+
+    def seconds(self, *path: Place | Path) -> Markup:
+        """Seconds, with their unit."""
+        return self._number(path, lambda value: f"{value:,.1f}") + Markup(" s")
+
+    def sum(self, *path: Place | Path) -> Markup:
+        """A signed sum of scores."""
+        return self._number(path, lambda value: f"{value:+.1f}")
+
+    def range(self, *path: Place | Path) -> Markup:
+        """Two whole numbers, or one where they are alike."""
+        low, high = self.at(*path)
+        ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
+        return Markup("–").join(ends)
+
+    def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
+        value = self._number((*path, "value"), shown)
+        if self.at(*path)["low"] is None:
+            return value
+        low, high = (self._number((*path, end), shown) for end in ("low", "high"))
+        return Markup('{} <span class="interval">[{}{}{}]</span>').format(value, low, to, high)
+
+    def _number(self, path: tuple[Place | Path, ...], shown: Callable[[Any], str]) -> Markup:
+        value = self.at(*path)
+        if value is None:
+            return Markup('<span class="none">–</span>')
+        return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), pointer(*path), shown(value))
+
+
+def pointer(*path: Place | Path) -> str:
+    """Where something stands in a document, as a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(place).replace('~', '~0').replace('/', '~1')}" for place in _flat(path))
+
+
+def _flat(path: tuple[Place | Path, ...]) -> Iterator[Place]:
+    for each in path:
+        if isinstance(each, tuple):
+            yield from each
+        else:
+            yield each

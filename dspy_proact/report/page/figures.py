@@ -1,0 +1,148 @@
+"""Bars with intervals as inline SVG.
+
+Across it is measured in shares of its width and up it in pixels, so that letters keep their size on any screen.
+Colours and patterns are the page's: a bar has the class of its run and of its kind.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from dspy_proact.report.numbers import share
+from dspy_proact.report.page.cited import Cited, Place, pointer
+
+KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
+"""Scores that are drawn, and what they are called."""
+_HIGH, _TOP, _FOOT = 240, 26, 54
+_GAP = 0.18
+"""Share of a group's width that is left free."""
+_MOST_VALUES = 2
+"""Runs up to which bars have their numbers above them; of more the table tells."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Bars that stand together: those of one row of a report, by run."""
+
+    name: str
+    rows: Sequence[tuple[Place, ...]]
+    """Where each run's row stands."""
+    note: str = ""
+    """Below the name."""
+
+
+def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, stand_in: bool) -> Markup:
+    """Grouped bars of scores in [0, 1], a lenient and a strict one a run, with their 95 % intervals.
+
+    Args:
+        cited: Where the numbers are from.
+        groups: In any number, with a row for each of the runs.
+        runs: Their names.
+        title: What is shown.
+        stand_in: Whether a stand-in took part that measures nothing.
+    """
+    shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
+    what = "; ".join(_told(cited, group, runs) for group in groups)
+    drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
+    watermark = Markup('<text class="stand-in" x="50%" y="{}">embedded stand-in</text>').format(_TOP + _HIGH / 2)
+    return Markup(
+        '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'
+        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}{}{}{}</svg>'
+    ).format(
+        shape,
+        _TOP + _HIGH + _FOOT,
+        title,
+        what,
+        _patterns(len(runs)),
+        Markup("").join(_axis()),
+        drawn,
+        watermark if stand_in else "",
+    )
+
+
+def _patterns(runs: int) -> Markup:
+    """What fills the strict bars, so that they are told apart without colour."""
+    hatch = Markup(
+        '<pattern id="hatch-{0}" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<path class="hatch run-{0}" d="M0 0V6" stroke-width="5"/></pattern>'
+    )
+    return Markup("<defs>{}</defs>").format(Markup("").join(hatch.format(run % COLOURS) for run in range(runs)))
+
+
+COLOURS = 6
+"""Of runs; a seventh run has the first's, and its letter."""
+
+
+def _axis() -> Iterator[Markup]:
+    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+        line = Markup('<line class="grid" x1="0" x2="100%" y1="{0:g}" y2="{0:g}"/>')
+        yield line.format(_up(value))
+        yield Markup('<text class="tick" x="-8" y="{:g}">{:.0f}</text>').format(_up(value) + 4, 100 * value)
+
+
+def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
+    wide = 100 / groups
+    left, inner = wide * (place + _GAP / 2), wide * (1 - _GAP)
+    each = inner / (len(group.rows) * len(KINDS))
+    valued = len(group.rows) <= _MOST_VALUES
+    drawn = [
+        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", (left + each * (len(KINDS) * run + n), each), valued)
+        for run, row in enumerate(group.rows)
+        for n, (score, kind) in enumerate(KINDS.items())
+    ]
+    letters = [
+        Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(
+            left + each * len(KINDS) * (run + 0.5), _up(0) + 15, letter(run)
+        )
+        for run in range(len(group.rows))
+        if len(group.rows) > 1
+    ]
+    name = Markup('<text class="name" x="{:.2f}%" y="{}">{}</text><text class="note" x="{:.2f}%" y="{}">{}</text>')
+    below = _up(0) + (30 if letters else 19)
+    middle = left + inner / 2
+    return Markup("").join([*drawn, *letters, name.format(middle, below, group.name, middle, below + 15, group.note)])
+
+
+def _bar(cited: Cited, path: tuple[Place, ...], kind: str, slot: tuple[float, float], valued: bool) -> Markup:
+    """A bar with its interval, in its slot: left end and width; without a value a dash."""
+    left, wide = slot
+    found: dict[str, Any] = cited.at(*path)
+    value, low, high = (found[name] for name in ("value", "low", "high"))
+    if value is None:
+        return Markup('<text class="value" x="{:.2f}%" y="{}">–</text>').format(left + wide / 2, _up(0) - 6)
+    drawn = Markup('<rect x="6%" width="88%" y="{:.1f}" height="{:.1f}"/>').format(_up(value), _HIGH * value)
+    top = _up(value)
+    if low is not None:
+        top = _up(high)
+        whisker = Markup(
+            '<line class="halo" x1="50%" x2="50%" y1="{0:.1f}" y2="{1:.1f}"/>'
+            '<line x1="50%" x2="50%" y1="{0:.1f}" y2="{1:.1f}"/><line x1="32%" x2="68%" y1="{0:.1f}" y2="{0:.1f}"/>'
+            '<line x1="32%" x2="68%" y1="{1:.1f}" y2="{1:.1f}"/>'
+        )
+        drawn += whisker.format(_up(low), _up(high))
+    label = Markup('<text class="value" x="50%" y="{:.1f}">{}</text>').format(top - 6, share(value)) if valued else ""
+    return Markup('<svg class="{}" data-at="{}" x="{:.3f}%" width="{:.3f}%" height="100%">{}{}</svg>').format(
+        kind, pointer(*path), left, wide, drawn, label
+    )
+
+
+def letter(run: int) -> str:
+    """What a run is called in figures and tables: A, B, ..., Z, then 27 and so on."""
+    return chr(ord("A") + run) if run < 26 else str(run + 1)
+
+
+def _told(cited: Cited, group: Group, runs: Sequence[str]) -> str:
+    """A group in words."""
+    rows = zip(runs, group.rows, strict=True)
+    values = [
+        f"{name}{kind} {share(cited.at(*row, score)['value'])} %"
+        for name, row in ((f"{name}: " if len(runs) > 1 else "", row) for name, row in rows)
+        for score, kind in KINDS.items()
+    ]
+    return f"{group.name} {', '.join(values)}"
+
+
+def _up(value: float) -> float:
+    return _TOP + _HIGH * (1 - value)

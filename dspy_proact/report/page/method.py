@@ -1,0 +1,78 @@
+"""How a run was made, in sentences for a paper."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dspy_proact.report.numbers import counted
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Manifest, RoleIdentity
+
+_PACKAGES = {"dspy-proact": "dspy-proact", "dspy": "DSPy", "litellm": "litellm", "python": "Python"}
+
+
+def method(summary: Summary) -> str:
+    """What was asked of whom, how it was graded and counted, and with what."""
+    return " ".join(_sentences(summary))
+
+
+def _sentences(summary: Summary) -> Iterator[str]:
+    nouns, manifest = summary.nouns, summary.manifest
+    asked = counted(summary.case_count, nouns.case, nouns.cases)
+    groups = counted(summary.group_count, nouns.group, nouns.groups)
+    if manifest is None:
+        yield (
+            f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are as "
+            "a results file tells them; it does not say with which decoding and prompts they were made."
+        )
+    else:
+        yield from _of_run(summary, manifest, f"{asked} in {groups}")
+    if summary.embedded:
+        yield "An embedded stand-in took part, so that the scores say nothing of any real model."
+    yield (
+        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried, an ungraded "
+        f"one counting 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
+        "of freedom, on the logit scale)."
+    )
+    if manifest:
+        told = ", ".join(
+            f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions
+        )
+        yield f"Made with {told}; begun {manifest.created}."
+
+
+def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
+    identity, corpus = manifest.identity, manifest.corpus
+    revision = f", revision {corpus.revision}" if corpus.revision else ""
+    often = f", {manifest.epochs} times each" if manifest.epochs > 1 else ""
+    told = "with a system prompt" if manifest.system_prompt else "without a system prompt"
+    yield (
+        f"{_spoken(identity.assistant)} was asked {asked} of the corpus {corpus.name}{revision} (sha256 "
+        f"{identity.corpus[:16]}){often}, {told}."
+    )
+    whole, graded = len(summary.outcomes), len(summary.scored)
+    answers = sum(outcome.response is not None for outcome in summary.outcomes)
+    yield f"Of {counted(whole, 'answer')} {answers:,} are there, of which {graded:,} were graded."
+    if turns := summary.controls.outcomes:
+        seen = summary.controls.count("scored")
+        besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)
+        yield f"Besides it was asked {besides}, of which {seen:,} were graded; they are in no score."
+    for role, card in manifest.cards.items():
+        yield f"The {role}'s program: {card}"
+    if identity.parent:
+        yield f"Its responses were copied from an earlier result ({identity.parent[:16]})."
+    again = f", {manifest.judge_epochs} times each" if manifest.judge_epochs > 1 else ""
+    judges = " and ".join(map(_spoken, identity.judges))
+    yield f"The responses were graded by {judges}{again}." if judges else "The benchmark grades by itself."
+    if summary.judged_severally:
+        yield "Of several verdicts the commonest grade counts, ties to the lower, and their mean score."
+
+
+def _spoken(role: RoleIdentity) -> str:
+    """A model with its program and what it was sent."""
+    told = [f"program {role.program}", *(f"{name} {value}" for name, value in _plain(role.decoding).items())]
+    endpoint = [f"at {role.endpoint}"] if role.endpoint else []
+    return f"{role.model} ({', '.join([*told, *endpoint])})"
+
+
+def _plain(decoding: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in decoding.items() if value is not None}

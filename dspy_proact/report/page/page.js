@@ -1,0 +1,457 @@
+// The list and the reading of cases. Every text becomes a text node: nothing that a model wrote is markup here.
+"use strict";
+(() => {
+  const ROW = 66; // pixels of a row of the list; page.css has the same
+  const SPARE = 6; // rows drawn above and below what is seen
+  const LONGEST = 20000; // characters of a text that are shown at once
+  const KEPT = 256; // chunks that stay open
+  const BREATH = 40; // milliseconds after which a search lets the page be drawn
+  const COLOURS = 6; // of runs
+  const UNVERIFIED = 1, UNSCORED = 2, DIFFERENT = 4;
+  const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
+  const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+  const ELEMENTS = {
+    blockquote: "blockquote", br: "br", code: "code", em: "em", heading: "div", hr: "hr", li: "li", link: "span",
+    address: "span", mark: "mark", ol: "ol", p: "p", pre: "pre", s: "s", strong: "strong", table: "table",
+    tbody: "tbody", td: "td", th: "th", thead: "thead", tr: "tr", ul: "ul",
+  };
+  const of = (id) => document.getElementById(id);
+  const section = of("cases"), list = of("list"), rowsOf = of("rows"), shown = of("case"), found = of("found");
+  const form = of("filters"), help = of("help");
+  const noun = section.dataset.case, nouns = section.dataset.cases;
+  const lines = of("data").textContent.split("\n");
+  const opened = new Map();
+  const drawn = new Map();
+  let head, matches = [], place = -1, reading = 0, searching = 0;
+  let state = { stratum: "", label: "", text: "", unverified: false, unscored: false, disagree: false };
+  let searched = { text: "", rows: null };
+
+  // --- the block of data
+
+  async function unpacked(line) {
+    const bytes = Uint8Array.from(atob(line), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  function chunk(number) {
+    let promise = opened.get(number);
+    if (promise) {
+      opened.delete(number);
+    } else {
+      promise = unpacked(lines[number + 1]).then((items) => ({ items, texts: items.flatMap((item) => item.texts) }));
+      if (opened.size >= KEPT) opened.delete(opened.keys().next().value);
+    }
+    opened.set(number, promise);
+    return promise;
+  }
+
+  function chunkOf(text) {
+    let low = 0, high = head.firsts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (head.firsts[middle] <= text) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  function* textsOf(item) {
+    for (const [, , items] of item.sections) for (const [, text] of items) yield text;
+    for (const side of item.sides) {
+      if (!side) continue;
+      if (side.response !== undefined) yield side.response;
+      for (const verdict of side.verdicts || []) {
+        yield verdict.reasons;
+        for (const [text] of verdict.quotes) yield text;
+        for (const [name, text] of verdict.points) { yield name; yield text; }
+      }
+    }
+  }
+
+  async function readable(row) {
+    const item = (await chunk(row[6])).items[row[7]];
+    const numbers = [...new Set(textsOf(item))];
+    const told = await Promise.all(numbers.map(async (number) => {
+      const holder = chunkOf(number);
+      return (await chunk(holder)).texts[number - head.firsts[holder]];
+    }));
+    return { item, texts: new Map(numbers.map((number, at) => [number, told[at]])) };
+  }
+
+  // --- elements
+
+  function element(name, classes, ...children) {
+    const made = document.createElement(name);
+    if (classes) made.className = classes;
+    made.append(...children.filter((child) => child !== null && child !== undefined));
+    return made;
+  }
+
+  // A text with what would be hidden, or turn the line around, shown as its code.
+  function letters(text) {
+    const pieces = document.createDocumentFragment();
+    let last = 0;
+    for (const hit of text.matchAll(HIDDEN)) {
+      const code = hit[0].codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
+      pieces.append(text.slice(last, hit.index), element("span", "code-point", `U+${code}`));
+      last = hit.index + hit[0].length;
+    }
+    pieces.append(last ? text.slice(last) : text);
+    return pieces;
+  }
+
+  function isolated(text) {
+    return element("bdi", "", letters(text));
+  }
+
+  function written(text, marks = []) {
+    const made = element("div", "text");
+    made.dir = "auto";
+    const draw = (end) => {
+      let last = 0;
+      const pieces = [];
+      for (const [start, stop] of marks) {
+        if (start >= end) break;
+        pieces.push(letters(text.slice(last, start)), element("mark", "", letters(text.slice(start, stop))));
+        last = stop;
+      }
+      made.replaceChildren(...pieces, letters(text.slice(last, Math.max(end, last))));
+    };
+    if (text.length <= LONGEST) {
+      draw(text.length);
+      return made;
+    }
+    draw(LONGEST);
+    const more = element("button", "more", `Show all ${text.length.toLocaleString("en")} characters`);
+    more.type = "button";
+    more.addEventListener("click", () => { draw(text.length); more.remove(); });
+    return element("div", "", made, more);
+  }
+
+  function built(nodes) {
+    return nodes.map((node) => {
+      if (typeof node === "string") return letters(node);
+      const [name, ...inner] = node;
+      const made = element(ELEMENTS[name] || "span", ["heading", "link", "address"].includes(name) ? name : "", ...built(inner));
+      return name === "table" ? element("div", "wide", made) : made;
+    });
+  }
+
+  function badge(label) {
+    const at = head.labels.indexOf(label);
+    return element("span", `badge ${at < 0 ? "none" : head.tones[at]}`, letters(label));
+  }
+
+  function flag(text) {
+    return element("span", "flag", text);
+  }
+
+  // --- filters
+
+  const asked = (name) => form.elements[name];
+
+  function fragment(changes) {
+    const all = { ...state, ...changes };
+    const told = new URLSearchParams();
+    for (const [name, value] of Object.entries(all)) if (value) told.set(name, value === true ? "1" : value);
+    return `#${told}`;
+  }
+
+  function read() {
+    const told = new URLSearchParams(location.hash.slice(1));
+    if (!location.hash.includes("=")) return false;
+    const known = (name, among) => (among.includes(told.get(name)) ? told.get(name) : "");
+    state = {
+      stratum: known("stratum", head.strata),
+      label: known("label", [...head.labels, ...Object.values(STATES)]),
+      text: told.get("text") || "",
+      unverified: told.has("unverified"),
+      unscored: told.has("unscored"),
+      disagree: told.has("disagree"),
+      case: told.get("case") || "",
+      epoch: told.get("epoch") || "",
+    };
+    return true;
+  }
+
+  function fill() {
+    for (const name of ["stratum", "label", "text"]) asked(name).value = state[name];
+    for (const name of ["unverified", "unscored", "disagree"]) asked(name).checked = state[name];
+  }
+
+  async function search(text) {
+    const mine = ++searching, wanted = text.toLowerCase(), rows = new Set();
+    if (!wanted) return null;
+    const hits = new Set();
+    let row = 0, since = performance.now();
+    for (let number = 0; number < head.firsts.length; number++) {
+      const { items, texts } = await chunk(number);
+      if (performance.now() - since > BREATH) {
+        await new Promise((resume) => { setTimeout(resume); });
+        since = performance.now();
+      }
+      if (mine !== searching) return undefined;
+      const first = head.firsts[number];
+      texts.forEach((each, at) => { if (each.toLowerCase().includes(wanted)) hits.add(first + at); });
+      for (const item of items) {
+        const told = [head.rows[row][0], item.group, ...item.meta.map(([, value]) => value)];
+        if (told.some((each) => each.toLowerCase().includes(wanted))) rows.add(row);
+        else for (const each of textsOf(item)) if (hits.has(each)) { rows.add(row); break; }
+        row++;
+      }
+    }
+    return rows;
+  }
+
+  async function apply() {
+    fill();
+    if (searched.text !== state.text) {
+      found.textContent = "Searching …";
+      const rows = await search(state.text);
+      if (rows === undefined) return;
+      searched = { text: state.text, rows };
+    }
+    const stratum = head.strata.indexOf(state.stratum);
+    let label = head.labels.indexOf(state.label);
+    if (label < 0 && state.label) label = Number(Object.keys(STATES).find((key) => STATES[key] === state.label));
+    const flags = UNVERIFIED * state.unverified | UNSCORED * state.unscored | DIFFERENT * state.disagree;
+    matches = [];
+    head.rows.forEach((row, at) => {
+      if (state.stratum && row[2] !== stratum) return;
+      if (state.label && !row[3].includes(label)) return;
+      if ((row[4] & flags) !== flags) return;
+      if (searched.rows && !searched.rows.has(at)) return;
+      matches.push(at);
+    });
+    const all = head.rows.length.toLocaleString("en");
+    found.textContent = `${matches.length.toLocaleString("en")} of ${all} ${head.rows.length === 1 ? noun : nouns}`;
+    rowsOf.style.height = `${matches.length * ROW}px`;
+    for (const each of drawn.values()) each.remove();
+    drawn.clear();
+    place = matches.findIndex((at) => head.rows[at][0] === state.case && String(head.rows[at][1]) === (state.epoch || "1"));
+    if (state.case && place < 0) {
+      const row = head.rows.find((each) => each[0] === state.case && String(each[1]) === (state.epoch || "1"));
+      await show(row || null);
+    } else if (place < 0 && matches.length) {
+      place = 0;
+      await show(head.rows[matches[0]]);
+    } else await show(place < 0 ? null : head.rows[matches[place]]);
+    reveal();
+    draw();
+  }
+
+  function change() {
+    const next = {};
+    for (const name of ["stratum", "label", "text"]) next[name] = asked(name).value;
+    for (const name of ["unverified", "unscored", "disagree"]) next[name] = asked(name).checked;
+    history.replaceState(null, "", fragment({ ...next, case: "", epoch: "" }) === "#" ? "#cases=" : fragment({ ...next, case: "", epoch: "" }));
+    read();
+    list.scrollTop = 0;
+    apply();
+  }
+
+  // --- the list
+
+  function reveal() {
+    if (place < 0) return;
+    const top = place * ROW;
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+  }
+
+  function entry(at) {
+    const [key, epoch, stratum, marks, flags, excerpt] = head.rows[matches[at]];
+    const link = element("a", "",
+      element("span", "line",
+        element("span", "stratum", named(stratum)),
+        ...marks.map((label) => (label < 0 ? element("span", "badge none", STATES[label]) : badge(head.labels[label]))),
+        head.epochs > 1 ? element("span", "quiet", `epoch ${epoch}`) : null,
+        flags & UNVERIFIED ? flag("unverified") : null,
+        flags & DIFFERENT ? flag("differ") : null),
+      element("span", "excerpt", isolated(excerpt || key)));
+    link.href = fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
+    if (at === place) link.setAttribute("aria-current", "true");
+    const made = element("li", "", link);
+    made.style.top = `${at * ROW}px`;
+    made.setAttribute("aria-setsize", String(matches.length));
+    made.setAttribute("aria-posinset", String(at + 1));
+    return made;
+  }
+
+  function draw() {
+    const first = Math.max(0, Math.floor(list.scrollTop / ROW) - SPARE);
+    const last = Math.min(matches.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + SPARE);
+    for (const [at, each] of drawn) if (at < first || at >= last) { each.remove(); drawn.delete(at); }
+    for (let at = first; at < last; at++) {
+      if (drawn.has(at)) continue;
+      const made = entry(at), next = [...drawn.keys()].filter((other) => other > at).sort((a, b) => a - b)[0];
+      rowsOf.insertBefore(made, next === undefined ? null : drawn.get(next));
+      drawn.set(at, made);
+    }
+  }
+
+  function named(stratum) {
+    const name = head.strata[stratum];
+    return name === head.control_stratum ? head.control : name;
+  }
+
+  // --- the reading
+
+  function chat(items, texts) {
+    return element("div", "chat", ...items.map(([who, text]) =>
+      element("div", `said ${who === items[items.length - 1][0] ? "" : "other"}`, element("span", "who", letters(who)), written(texts.get(text)))));
+  }
+
+  function terms(items, texts) {
+    return element("dl", "terms", ...items.map(([name, text]) =>
+      element("div", "", element("dt", "", letters(name)), element("dd", "", written(texts.get(text))))));
+  }
+
+  function response(side, texts) {
+    const text = texts.get(side.response);
+    const plain = written(text, side.marks || []);
+    if (!side.rendered) return [plain];
+    const rich = element("div", "text rendered", ...built(side.rendered));
+    rich.dir = "auto";
+    const turn = element("button", "turn", "as written");
+    turn.type = "button";
+    turn.setAttribute("aria-pressed", String(shown.classList.contains("written")));
+    turn.addEventListener("click", () => {
+      const pressed = String(shown.classList.toggle("written"));
+      for (const each of shown.querySelectorAll(".turn")) each.setAttribute("aria-pressed", pressed);
+    });
+    return [turn, rich, plain];
+  }
+
+  function verdict(told, several, texts) {
+    const quotes = told.quotes.map(([text, stands, short]) => {
+      const note = !stands ? "does not stand in the response" : short ? "too short to show anything" : null;
+      return element("li", note ? "missing" : "", element("q", "", isolated(texts.get(text))), note ? flag(note) : null);
+    });
+    return element("div", "verdict",
+      element("p", "given", badge(told.label), " ", told.judge ? isolated(told.judge) : "the benchmark",
+        several ? ` (${told.epoch})` : "", told.verified === false ? flag("unverified") : null),
+      texts.get(told.reasons) ? written(texts.get(told.reasons)) : null,
+      quotes.length ? element("ul", "quotes", ...quotes) : null,
+      told.points.length ? terms(told.points.map(([name, text]) => [texts.get(name), text]), texts) : null);
+  }
+
+  function side(told, run, texts) {
+    const alone = head.runs.length === 1;
+    const top = alone ? null : element("h4", "", `${head.letters[run]}: `, isolated(head.runs[run]));
+    if (!told) return element("div", "side", top, element("p", "quiet", `This run was not asked for this ${noun}.`));
+    const several = (told.verdicts || []).some((each) => each.epoch > 1);
+    const missing = told.response === undefined;
+    return element("div", "side", top,
+      element("p", "given", told.label ? badge(told.label) : element("span", "badge none", told.state),
+        told.reason ? element("span", "quiet", letters(told.reason)) : null,
+        told.truncated ? flag("cut at the token limit") : null,
+        told.otherwise ? flag("asked in other words") : null,
+        told.awaited ? flag(`${told.awaited} verdicts to come`) : null),
+      missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
+      ...(told.verdicts || []).map((each) => verdict(each, several, texts)),
+      ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
+  }
+
+  async function show(row) {
+    const mine = ++reading;
+    if (!row) {
+      const why = state.case ? `There is no ${noun} of this name here.` : `No ${noun} passes these filters.`;
+      shown.replaceChildren(element("p", "quiet", why));
+      return;
+    }
+    const { item, texts } = await readable(row);
+    if (mine !== reading) return;
+    const [key, epoch, stratum] = row;
+    const link = element("a", "share", "Link");
+    link.href = fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
+    link.setAttribute("aria-label", `Link to this ${noun}`);
+    const before = element("button", "step", "← Previous"), after = element("button", "step", "Next →");
+    for (const [button, by] of [[before, -1], [after, 1]]) {
+      button.type = "button";
+      button.disabled = place + by < 0 || place + by >= matches.length;
+      button.addEventListener("click", () => step(by));
+    }
+    const about = item.meta.filter(([, value]) => value !== key && value !== "");
+    shown.replaceChildren(
+      element("div", "bar", before, after, link),
+      element("h3", "", named(stratum), " ", element("span", "key", isolated(key)),
+        head.epochs > 1 ? element("span", "quiet", ` epoch ${epoch}`) : null),
+      ...item.sections.flatMap(([title, kind, items]) => [element("h4", "", letters(title)), (kind === "chat" ? chat : terms)(items, texts)]),
+      element("h4", "", head.runs.length > 1 ? "responses and verdicts" : "response and verdict"),
+      element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((each, run) => side(each, run, texts))),
+      element("details", "meta", element("summary", "", "About it"),
+        element("dl", "terms", ...about.map(([name, value]) =>
+          element("div", "", element("dt", "", letters(name.replaceAll("_", " "))), element("dd", "", isolated(value)))))));
+    shown.dataset.key = key;
+    shown.scrollTop = 0;
+  }
+
+  function step(by) {
+    const at = place + by;
+    if (at < 0 || at >= matches.length) return;
+    const [key, epoch] = head.rows[matches[at]];
+    history.replaceState(null, "", fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) }));
+    go();
+  }
+
+  // The filters are as they were: only the place in the list changes.
+  async function go() {
+    const before = state;
+    if (!read()) return;
+    const same = ["stratum", "label", "text", "unverified", "unscored", "disagree"].every((name) => before[name] === state[name]);
+    if (!same || !state.case) { await apply(); return; }
+    const old = place;
+    place = matches.findIndex((at) => head.rows[at][0] === state.case && String(head.rows[at][1]) === (state.epoch || "1"));
+    if (place < 0) { await apply(); return; }
+    for (const at of [old, place]) if (drawn.has(at)) { drawn.get(at).remove(); drawn.delete(at); }
+    reveal();
+    draw();
+    await show(head.rows[matches[place]]);
+  }
+
+  function pressed(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
+    const typing = event.target.matches("input[type=search], select, textarea");
+    if (event.key === "Escape" && typing) { event.target.blur(); return; }
+    if (typing) return;
+    const within = list.contains(event.target);
+    const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1, ...(within ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
+    const scrolls = event.key.startsWith("Arrow") && event.target.matches("[tabindex='0']") && !within;
+    if (by && !scrolls) { event.preventDefault(); step(by); }
+    else if (event.key === "/") { event.preventDefault(); asked("text").focus(); asked("text").select(); }
+    else if (event.key === "?") { event.preventDefault(); help.showModal(); }
+  }
+
+  function options(name, values) {
+    for (const [value, text] of values) {
+      const option = element("option", "", text);
+      option.value = value;
+      asked(name).append(option);
+    }
+  }
+
+  async function begin() {
+    head = await unpacked(lines[0]);
+    options("stratum", head.strata.map((name, at) => [name, named(at)]));
+    options("label", [...head.labels, ...Object.values(STATES).slice(0, head.runs.length > 1 ? 3 : 2)].map((label) => [label, label]));
+    of("browser").hidden = false;
+    const linked = read();
+    await apply();
+    if (linked && state.case) section.scrollIntoView();
+    let timer = 0, frame = 0;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("change", change);
+    asked("text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(change, 200); });
+    list.addEventListener("scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); });
+    addEventListener("resize", draw);
+    addEventListener("hashchange", go);
+    document.addEventListener("keydown", pressed);
+    of("help-open").addEventListener("click", () => help.showModal());
+    document.documentElement.dataset.ready = "yes";
+  }
+
+  addEventListener("beforeprint", () => { for (const each of document.querySelectorAll("details.breakdown")) each.open = true; });
+  begin();
+})();

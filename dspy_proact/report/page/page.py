@@ -1,0 +1,280 @@
+"""One file that shows runs: their numbers at a glance, and every case to be read."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from dspy_proact.plain_text import encodable, printable
+from dspy_proact.report.comparison import Comparison, compare
+from dspy_proact.report.comparison_document import comparison_document
+from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.numbers import STAND_IN
+from dspy_proact.report.page.cited import Cited, Place
+from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
+from dspy_proact.report.page.method import method
+from dspy_proact.report.page.shelf import block
+from dspy_proact.report.scatter import ScatterPoint, scatter_svg
+from dspy_proact.report.summary import SMALL, Summary
+from dspy_proact.report.summary_document import summary_document
+from dspy_proact.report.terminal import each_reason
+
+_LONGEST_NAME = 120
+
+
+def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
+    """The page of one or several runs, as HTML that needs no other file.
+
+    Numbers are those of `documents`. Of several runs, each is compared with the first.
+
+    Args:
+        summaries: At least one.
+        by: Grouping keys of the cases to break down by, beside the benchmark's own.
+
+    Raises:
+        UsageError: Two runs share nothing to compare or are of different benchmarks, or the cases have no such key.
+        RunError: A case cannot be read.
+    """
+    shown = _Page(tuple(summaries), tuple(by))
+    style, script = (_file(name) for name in ("page.css", "page.js"))
+    template = _templates().get_template("page.html")
+    made = template.render(
+        page=shown,
+        cited=shown.cited,
+        short=_short,
+        style=Markup(style),
+        script=Markup(script),
+        policy=_policy(style, script),
+        data=Markup("\n".join(block(shown.summaries))),
+    )
+    return encodable(made)
+
+
+def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str, Any]:
+    """What a page's numbers point into.
+
+    `runs` has the document of `report --json` of each with its breakdowns, `comparisons` that of
+    `compare --json` of the first and each other, and `ranking` what the benchmark ranks runs by, or null.
+    """
+    first, *others = summaries
+    return {
+        "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
+        "comparisons": [comparison_document(compare(first, each)) for each in others],
+        "ranking": first.particulars.ranking(summaries),
+    }
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of a table: its name, and where its numbers stand."""
+
+    name: str
+    path: tuple[Place, ...]
+    marked: bool = False
+    """Whether there are too few cases to make much of it."""
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What the templates show."""
+
+    summaries: tuple[Summary, ...]
+    by: tuple[str, ...]
+
+    @cached_property
+    def cited(self) -> Cited:
+        return Cited(documents(self.summaries, self.by))
+
+    @property
+    def first(self) -> Summary:
+        return self.summaries[0]
+
+    @property
+    def nouns(self) -> Any:
+        return self.first.nouns
+
+    @property
+    def several(self) -> bool:
+        return len(self.summaries) > 1
+
+    @property
+    def title(self) -> str:
+        return f"{self.first.benchmark}: {' and '.join(_short(each.model_name) for each in self.summaries)}"
+
+    @property
+    def stand_in(self) -> str | None:
+        return STAND_IN if any(each.embedded for each in self.summaries) else None
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        return [compare(self.first, each) for each in self.summaries[1:]]
+
+    @property
+    def answers(self) -> list[str]:
+        """The sentences that come first: that of the run, or of each comparison by the letters of its runs."""
+        if not self.several:
+            return [headline(self.first)]
+        others = enumerate(self.comparisons, start=1)
+        return [comparison_headline(each, letter(0), letter(run)) for run, each in others]
+
+    def rows(self, run: int) -> list[_Row]:
+        """Of a run: its strata, and all together."""
+        strata = [_Row(name, ("runs", run, self.nouns.strata, name)) for name in self.first.strata]
+        return [*strata, _Row("all", ("runs", run, "overall", "micro"))]
+
+    @property
+    def bars(self) -> Markup:
+        """The scores of every run."""
+        runs = range(len(self.summaries))
+        strata = [
+            Group(_short(name), [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
+            for name in self.first.strata
+        ]
+        whole = Group("all", [("runs", run, "overall", "micro") for run in runs], f"each {self.nouns.case} alike")
+        names = [_short(each.model_name) for each in self.summaries]
+        title = f"Mean score by {self.nouns.stratum}, lenient and strict, in % with 95 % intervals"
+        return bars(self.cited, [*strata, whole], names, title, self.stand_in is not None)
+
+    def _scored(self, stratum: str) -> str:
+        if self.several:
+            return ""
+        outcomes = self.first.of_stratum(stratum)
+        return f"{sum(each.state == 'scored' for each in outcomes)} of {len(outcomes)} scored"
+
+    @property
+    def gain(self) -> str | None:
+        """The stratum whose score is set against the rate at control cases; None where there are none to draw."""
+        name = self.first.particulars.gain
+        return name if name and any(not each.controls.reason for each in self.summaries) else None
+
+    @property
+    def scatter(self) -> Markup:
+        """The score of one stratum against the rate at control cases."""
+        gain = self.gain
+        assert gain is not None, "there are control cases"
+        rate = self.first.particulars.control_rate
+        points = [
+            ScatterPoint(
+                f"{self.letter(run)}{each.model_name}", each.controls.rate, each.scores(gain).weighted, run == 0
+            )
+            for run, each in enumerate(self.summaries)
+        ]
+        axes = {"x": f"{self.nouns.controls} with {rate}", "y": f"{gain}, mean score"}
+        return Markup(scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", **axes))
+
+    def letter(self, run: int) -> str:
+        """What a run is called beside its name where there are several."""
+        return f"{letter(run)}: " if self.several else ""
+
+    def colour(self, run: int) -> int:
+        return run % COLOURS
+
+    def breakdowns(self, run: int) -> dict[str, list[_Row]]:
+        """The rows of each breakdown of a run that has more than one group."""
+        return _grouped(self.cited, ("runs", run), "small")
+
+    def differences(self, number: int) -> dict[str, list[_Row]]:
+        """Likewise of a comparison."""
+        return _grouped(self.cited, ("comparisons", number), None)
+
+    def compared(self, number: int) -> list[_Row]:
+        """The rows of a comparison."""
+        strata = [_Row(name, ("comparisons", number, self.nouns.strata, name)) for name in self.first.strata]
+        overall = [_Row(name, ("comparisons", number, "overall", name)) for name in ("micro", "macro")]
+        return [*strata, *overall]
+
+    def warnings(self, run: int) -> list[str]:
+        """What is to be said of a run's estimates."""
+        rows = [*self.rows(run), _Row("macro", ("runs", run, "overall", "macro"))]
+        told = ((row.name, self.cited.at(*row.path, "weighted").get("reason")) for row in rows)
+        return list(each_reason(told))
+
+    def cautions(self, number: int) -> list[str]:
+        """Likewise of a comparison's."""
+        rows = ((row.name, self.cited.at(*row.path, "weighted")) for row in self.compared(number))
+        return list(each_reason((name, told.get("p_reason") or told.get("reason")) for name, told in rows))
+
+    @property
+    def ranked(self) -> bool:
+        """Whether a ranking is shown: there are several runs, or one stands in it."""
+        ranking = self.cited.at("ranking")
+        return bool(ranking) and (
+            self.several or any(not each["published"] and each["rank_lenient"] for each in ranking["models"])
+        )
+
+    def measures(self, row: _Row) -> tuple[Place, ...]:
+        """Where a row's measures stand."""
+        return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
+
+    def usage(self, run: int) -> list[str]:
+        """Roles that used something."""
+        return list(self.cited.at("runs", run, "usage"))
+
+    @property
+    def small(self) -> str:
+        return f"fewer than {SMALL} {self.nouns.cases}"
+
+    def method(self, run: int) -> str:
+        return method(self.summaries[run])
+
+
+def _grouped(cited: Cited, path: tuple[Place, ...], small: str | None) -> dict[str, list[_Row]]:
+    found: dict[str, dict[str, Any]] = cited.at(*path).get("breakdowns", {})
+    return {
+        key: [
+            _Row(name, (*path, "breakdowns", key, name), bool(row.get(small)) if small else row["pairs"] < SMALL)
+            for name, row in groups.items()
+        ]
+        for key, groups in found.items()
+        if len(groups) > 1
+    }
+
+
+def _breakdowns(summary: Summary, by: Sequence[str]) -> list[str]:
+    """Keys by which the benchmark breaks down, as far as the cases have them, and those that were asked for."""
+    known = {name for outcome in summary.outcomes for name in outcome.meta}
+    return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *by]))
+
+
+def _policy(*inline: str) -> str:
+    """A Content-Security-Policy that lets the page's own style and script be, and nothing else."""
+    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in inline)
+    return (
+        f"default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("dspy_proact.report.page") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("dspy_proact.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+    )
+
+
+def _seen(value: Any) -> Any:
+    """A text of others with what would be hidden in it shown; what is safe already stays as it is."""
+    return printable(encodable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _short(text: str) -> str:
+    """A name on one line, its middle left out where it is long."""
+    line = " ".join(printable(encodable(text)).split())
+    half = _LONGEST_NAME // 2
+    return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"

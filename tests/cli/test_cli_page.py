@@ -1,0 +1,69 @@
+"""`dspy-proact report RUN... --html FILE`: what it writes, what it says, and what it refuses."""
+
+import pytest
+from proact_run import run_of, trigger
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two runs of one trigger."""
+    for name, grade in (("a", "PASS"), ("b", "FAIL")):
+        run_of(tmp_path / name, [(trigger(), grade)], model=f"openai/{name}")
+
+
+@pytest.mark.parametrize(
+    ("runs", "following"),
+    [
+        (["a"], "Next: dspy-proact report a --json"),
+        (["a", "b"], "Next: dspy-proact compare a b"),
+    ],
+)
+def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, following):
+    status, out, err = proact("report", *runs, "--html", "page.html")
+    assert (status, out) == (0, "")
+    assert "The page is in page.html; a browser opens it." in err
+    assert following in err
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert all(f"openai/{name}" in text for name in runs)
+
+
+def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_refused(proact, pair, tmp_path):
+    assert proact("report", "a", "--html", "page.html", "--by", "style")[0] == 0
+    status, _, err = proact("report", "a", "--html", "other.html", "--by", "colour")
+    assert (status, "nothing to group by 'colour'" in err) == (2, True)
+    assert not (tmp_path / "other.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
+        (["a", "--html", "page.html", "--json"], "--html writes a page, which has no --json; leave one out"),
+        (["a", "--html", "page.html", "--explain"], "which has no --explain; leave one out"),
+        (["a", "--html", "page.html", "--corpus", "sample"], "which has no --corpus; leave one out"),
+        (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
+        (["a", "--html", "gone/page.html"], "there is no folder 'gone'; make it first"),
+        (["a", "--html", "b"], "b: cannot be written"),
+        (["c", "--html", "page.html"], "c: no run here"),
+        (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
+        (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
+        (["a", "--html", "notes.txt"], "notes.txt: is there already and no page; name another file"),
+        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is what is read; name another file"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(proact, pair, tmp_path, words, told):
+    proact("export", "a", "--format", "proactbench", "--out", "results.jsonl")
+    (tmp_path / "notes.txt").write_text("mine")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    status, out, err = proact("report", *words)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_a_page_that_cannot_be_made_leaves_the_old_one(proact, pair, tmp_path):
+    assert proact("report", "a", "--html", "page.html")[0] == 0
+    before = (tmp_path / "page.html").read_bytes()
+    assert proact("report", "c", "--html", "page.html")[0] == 2
+    assert (tmp_path / "page.html").read_bytes() == before

@@ -1,0 +1,64 @@
+"""Pages of a benchmark that says nothing of its own: its strata, measures, judges and failures, in its nouns."""
+
+import pytest
+from browser import visit
+from toy import answered, case, failed, graded, identity, judged_by, manifest, written
+
+from dspy_proact.runs import Measure, Nouns
+
+WORDS = Nouns(case="riddle", cases="riddles", stratum="kind", strata="kinds", group="cave", groups="caves")
+WIT = Measure(name="wit", title="wit, mean", parts=("wit",))
+RIDDLES = [case(f"r{number}", f"g{number}", ("RHYME", "NUMBER")[number % 2]) for number in range(4)]
+
+
+def page_of(folder, paged, events, **of):
+    written(folder / "run", manifest(nouns=WORDS, **of), RIDDLES, events)
+    return paged(folder / "run")
+
+
+def test_measures_stand_beside_the_scores_and_nothing_of_another_benchmark(browser, paged, tmp_path):
+    of = {"identity": identity(judges=()), "judge_prices": {}, "measures": (WIT,)}
+    events = []
+    for number, each in enumerate(RIDDLES):
+        verdict = graded(each.key, "SOLVED", judge=None)
+        grade = verdict.grade.model_copy(update={"parts": {"wit": number / 4}})
+        events += [answered(each.key), verdict.model_copy(update={"grade": grade})]
+    with visit(browser, page_of(tmp_path, paged, events, **of)) as page:
+        # NUMBER has r1 and r3: (1/4 + 3/4) / 2.
+        wit = page.locator("[data-at='/runs/0/kinds/NUMBER/measures/wit/value']")
+        assert (wit.get_attribute("value"), wit.inner_text()) == ("0.5", "0.50")
+        assert page.locator("[data-at='/runs/0/overall/measures/wit/value']").count() == 1
+        told = page.inner_text("body")
+        assert "Every riddle" in told
+        assert "The benchmark grades by itself." in told
+        assert not page.locator("#ranking, .scatter").count()
+        assert "Cite" not in told
+
+
+def test_several_judges_are_beside_each_other_and_what_one_did_not_say_is_told(browser, paged, tmp_path):
+    events = [answered(each.key) for each in RIDDLES]
+    events += [graded(each.key, "SOLVED", judge="sphinx") for each in RIDDLES]
+    events += [graded(each.key, "LOST", judge="oracle") for each in RIDDLES[:2]]
+    events += [failed(each.key, "verdict", "content", "mute", judge="oracle") for each in RIDDLES[2:]]
+    with visit(browser, page_of(tmp_path, paged, events, **judged_by("sphinx", "oracle"))) as page:
+        exact = page.locator("[data-at='/runs/0/several_verdicts/agreement/0/exact/value']")
+        assert (exact.get_attribute("value"), exact.inner_text()) == ("0.0", "0.0")
+        flipped = page.locator("[data-at='/runs/0/several_verdicts/agreement/0/table/SOLVED/LOST']")
+        assert flipped.inner_text() == "2"
+        page.check("[name=disagree]")
+        assert page.locator("#rows li").count() == 2
+        assert page.locator("#case .verdict").count() == 2
+        page.uncheck("[name=disagree]")
+        page.click("#rows li:nth-child(3) a")
+        page.locator("#case", has_text="oracle: no verdict, mute").wait_for()
+
+
+@pytest.mark.parametrize("failure", ["", "silent"])
+def test_where_nothing_is_scored_dashes_stand_and_the_reasons(browser, paged, tmp_path, failure):
+    events = [failed(each.key, "response", "content", failure) for each in RIDDLES] if failure else []
+    with visit(browser, page_of(tmp_path, paged, events)) as page:
+        assert page.locator(".plot .lenient rect").count() == 0
+        assert page.locator("td .none").count() > 6
+        unscored = page.locator("[data-at='/runs/0/riddles/unscored']").first
+        assert unscored.inner_text() == ("4" if failure else "0")
+        assert ("response: silent" in page.inner_text(".facts")) == bool(failure)

@@ -1,0 +1,125 @@
+"""What models and corpora say is text: nothing of it runs, is fetched, hides or breaks the layout."""
+
+import re
+
+import pytest
+from browser import visit
+from proact_run import answered, failed, graded, manifest, trigger, written
+
+from dspy_proact.runs import CorpusRecord
+
+ATTACKS = {
+    "script": "<script>alert(1)</script>",
+    "closed block": '</script><script>alert(2)</script><script type="application/octet-stream">',
+    "handler": '<img src=x onerror="alert(3)"><svg onload=alert(4)>',
+    "quotes": "\"'><b onmouseover=alert(5)>",
+    "comment": "<!-- --!> <![CDATA[ ]]> <style>*{display:none}</style>",
+    "template": "{{ 7*7 }}{% raw %} ${7*7}",
+    "address": "[click](javascript:alert(6)) ![x](https://evil.example/x.png) <https://evil.example> <a href='//e.g'>",
+    "fetched": '<link rel=stylesheet href="https://evil.example/a.css"><iframe src="https://evil.example">',
+}
+HIDDEN = {"override": "\u202egnp.exe", "null": "a\x00b", "escape": "\x1b[31m", "tag": "\U000e0041"}
+EVERYTHING = " ".join(ATTACKS.values())
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory, paged):
+    """Two runs whose every text attacks."""
+    folder = tmp_path_factory.mktemp("hostile")
+    cases = [
+        trigger(f"{attack}{number}", user=attack, criterion=attack, domain=attack, scenario=attack, curated=attack)
+        for number, attack in enumerate([*ATTACKS.values(), *HIDDEN.values()])
+    ]
+    for number, name in enumerate("ab"):
+        who = f"{EVERYTHING}{number}"
+        of = manifest(
+            who,
+            model=who,
+            system_prompt=EVERYTHING,
+            corpus=CorpusRecord(name=EVERYTHING, revision=EVERYTHING, rows=1, cases=1, ignored_fields={}),
+        )
+        events = [
+            event
+            for case in cases[1:]
+            for attack in [case.view.rubric.pass_criteria]
+            for event in (
+                answered(case, f"{attack}\n\nIt says *so* here. {attack}"),
+                graded(
+                    case,
+                    judge=who,
+                    reasoning=attack,
+                    evidence=[attack, "It says so here"],
+                    response=f"{attack}\n\nIt says *so* here. {attack}",
+                ),
+            )
+        ]
+        written(folder / name, of, cases, [failed(cases[0], EVERYTHING), *events])
+    return paged(folder / "a", folder / "b")
+
+
+def test_nothing_fires_and_nothing_is_asked_for_while_everything_is_read(browser, hostile):
+    with visit(browser, hostile) as page:
+        total = int(re.match(r"\d+", page.inner_text("#found"))[0])
+        assert total == len(ATTACKS) + len(HIDDEN)
+        for _ in range(total):
+            assert page.locator("#case :is(script, img, iframe, a:not(.share), svg, style, link, b)").count() == 0
+            for turn in page.locator(".turn").all():
+                turn.click()
+            page.keyboard.press("j")
+        page.mouse.move(600, 500)
+        assert page.locator("script").count() == 2
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_attack_is_shown_as_the_text_that_it_is(browser, hostile, attack):
+    text = ATTACKS[attack]
+    with visit(browser, hostile) as page:
+        page.fill("[name=text]", f"{text}{list(ATTACKS).index(attack)}")
+        page.wait_for_timeout(400)
+        told = page.inner_text("#case")
+        assert told.count(text) >= 3
+        assert EVERYTHING.split()[0] in page.inner_text("#method")
+        assert "49" not in page.inner_text("h1")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "code"),
+    [("override", "U+202E"), ("null", "U+0000"), ("escape", "U+001B"), ("tag", "U+E0041")],
+)
+def test_what_would_hide_or_turn_the_line_around_is_shown_by_its_code(browser, hostile, hidden, code):
+    number = len(ATTACKS) + list(HIDDEN).index(hidden)
+    with visit(browser, hostile) as page:
+        for _ in range(number):
+            page.keyboard.press("j")
+        page.wait_for_timeout(200)
+        assert code in page.inner_text("#case .said:last-child")
+        assert code in page.inner_text("#rows a[aria-current]")
+
+
+def test_a_line_of_a_megabyte_is_clipped_until_it_is_asked_for_and_stays_in_its_place(browser, paged, tmp_path):
+    case, line = trigger(user="A" * 1_000_000), "x" * 1_000_000
+    events = [answered(case, line), graded(case, reasoning=line, evidence=[line], response=line)]
+    written(tmp_path / "run", manifest("j" * 100_000, model="m" * 100_000), [case], events)
+    with visit(browser, paged(tmp_path / "run"), viewport={"width": 390, "height": 844}) as page:
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        assert len(page.inner_text("#case")) < 200_000
+        page.locator("#case .more").first.click()
+        assert "A" * 1_000_000 in page.text_content("#case .said:last-of-type")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_fragment_is_only_ever_looked_up(browser, hostile):
+    with visit(browser, hostile, "#case=<img src=x onerror=alert(1)>&stratum=<b>&label=__proto__&text=<svg>") as page:
+        assert page.input_value("[name=stratum]") == ""
+        assert page.locator("#case img").count() == 0
+
+
+def test_the_policy_lets_nothing_in(browser, hostile):
+    with visit(browser, hostile) as page:
+        policy = page.get_attribute("meta[http-equiv=Content-Security-Policy]", "content")
+        assert policy.startswith("default-src 'none'; style-src 'sha256-")
+        assert "unsafe" not in policy
+        assert page.locator("[style]:not(#rows, #rows li)").count() == 0
+    with pytest.raises(AssertionError, match="Content Security Policy"), visit(browser, hostile) as page:
+        page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'alert(1)'}))")

@@ -1,0 +1,107 @@
+"""Every number on a page is one of `report --json`, `compare --json` and `leaderboard --json`, read from the page."""
+
+import json
+import math
+import re
+
+import pytest
+from browser import visit
+
+NUMBERS = "document => [...document.querySelectorAll('data')].map(e => [e.dataset.at, e.value, e.textContent])"
+BARS = """() => [...document.querySelectorAll('.plot [data-at]')].map(bar => [bar.dataset.at,
+    bar.querySelector('rect') && Number(bar.querySelector('rect').getAttribute('height')) / 240,
+    [...bar.querySelectorAll('.halo')].flatMap(e => ['y1', 'y2'].map(end => 1 - (e.getAttribute(end) - 26) / 240))])"""
+BARE = r"""() => [...document.querySelectorAll('td, dd')].filter(e => !e.closest('#browser')).filter(e => {
+    const rest = e.cloneNode(true); rest.querySelectorAll('data, bdi').forEach(n => n.remove());
+    return /\d/.test(rest.textContent); }).map(e => e.textContent)"""
+
+
+@pytest.fixture
+def said(proact, runs):
+    """What the commands print as JSON, in the form that a page's pointers point into."""
+
+    def printed(*command):
+        status, out, _ = proact(*command, "--json")
+        assert status == 0
+        return json.loads(out)
+
+    broken_down = ["--by", "life_domain", "--by", "turn"]
+    return {
+        "runs": [printed("report", run, *broken_down) for run in runs],
+        "comparisons": [printed("compare", *runs)],
+        "ranking": printed("leaderboard", *runs),
+    }
+
+
+def at(document, pointer):
+    for part in pointer.split("/")[1:]:
+        key = part.replace("~1", "/").replace("~0", "~")
+        document = document[int(key) if isinstance(document, list) else key]
+    return document
+
+
+def means(text, value):
+    """Whether a text says a number, rounded: as it is, or a share in points of a hundred."""
+    if text == "<.001":
+        return value < 0.001
+    number = float(text.replace(",", ""))
+    digits = len(text.partition(".")[2])
+    return any(math.isclose(number, scale * value, abs_tol=0.5 * 10**-digits + 1e-9) for scale in (1, 100))
+
+
+def test_every_number_is_that_of_the_json(browser, two, said):
+    with visit(browser, two) as page:
+        shown = page.evaluate(f"({NUMBERS})(document)")
+        assert page.evaluate(BARE) == []
+    assert len(shown) > 400
+    for pointer, value, text in shown:
+        assert float(value) == at(said, pointer), pointer
+        assert means(text, at(said, pointer)), (pointer, text)
+    numbers = {pointer for pointer, _, _ in shown}
+    for run in ("0", "1"):
+        for phase in ("EMERGENT", "CRITICAL", "RECOVERY"):
+            for told in (
+                "total",
+                "pass",
+                "fail",
+                "unscored",
+                "weighted/low",
+                "strict_weighted/value",
+                "pass_rate/high",
+            ):
+                assert f"/runs/{run}/phases/{phase}/{told}" in numbers
+        assert f"/runs/{run}/controls/unwanted_offers/value" in numbers
+        assert f"/runs/{run}/usage/judge/prompt_tokens" in numbers
+        assert f"/runs/{run}/evidence/verified" in numbers
+    for told in ("weighted/value", "weighted/p", "p_holm/weighted", "weighted/detectable_points"):
+        assert f"/comparisons/0/phases/RECOVERY/{told}" in numbers
+
+
+def test_every_bar_is_as_high_as_its_number_and_its_line_as_long_as_its_interval(browser, two, said):
+    with visit(browser, two) as page:
+        bars = page.evaluate(BARS)
+    # Three phases and all together, two runs, lenient and strict.
+    assert len(bars) == 16
+    for pointer, height, ends in bars:
+        estimate = at(said, pointer)
+        assert height == pytest.approx(estimate["value"], abs=0.001)
+        assert sorted(ends) == pytest.approx([estimate["low"], estimate["high"]], abs=0.001)
+
+
+def test_the_words_for_a_paper_have_the_counts_of_the_run(browser, one, said):
+    with visit(browser, one) as page:
+        paper = page.inner_text(".paper")
+    run = said["runs"][0]
+    assert f"{run['triggers']['total']} triggers in {run['scenarios']} scenarios" in paper
+    assert run["run"]["created"] in paper
+    assert re.search(r"without a system prompt.*stand-in.*nothing of any real model", paper, re.DOTALL)
+
+
+def test_the_first_sentence_is_that_of_the_report_or_of_the_comparison(browser, one, two, said):
+    """Of a comparison by the letters of the page: A and B are what the command line calls a and b."""
+    lettered = (
+        said["comparisons"][0]["headline"].replace("b (embedded", "B (embedded").replace("a (embedded", "A (embedded")
+    )
+    for path, told in ((one, said["runs"][0]["headline"]), (two, lettered)):
+        with visit(browser, path) as page:
+            assert page.inner_text("h1") == told

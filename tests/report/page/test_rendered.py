@@ -1,0 +1,110 @@
+"""Markdown as a tree without markup, in which quotes stay marked."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.report import quoted
+from dspy_proact.report.page.rendered import rendered
+
+MARKDOWN = "# Plan\n\n1. **Pack** the boxes\n2. Call `Ann`\n\n| a | b |\n|---|---|\n| one | two |\n\n> so *be* it\n"
+ALLOWED = {
+    "address",
+    "blockquote",
+    "br",
+    "code",
+    "em",
+    "heading",
+    "hr",
+    "li",
+    "link",
+    "mark",
+    "ol",
+    "p",
+    "pre",
+    "s",
+} | {*("strong", "table", "tbody", "td", "th", "thead", "tr", "ul")}
+
+
+def names(nodes):
+    for node in nodes:
+        if not isinstance(node, str):
+            yield node[0]
+            yield from names(node[1:])
+
+
+def texts(nodes, marked=None, within=False):
+    """The texts of a tree, or those that are marked."""
+    for node in nodes:
+        if isinstance(node, str):
+            if marked is None or within == marked:
+                yield node
+        else:
+            yield from texts(node[1:], marked, within or node[0] == "mark")
+
+
+def marks_of(text, *quotes):
+    return "".join(texts(rendered(text, quoted(locate_quotes(quotes, text))) or [], marked=True))
+
+
+def test_elements_are_named_and_nested():
+    tree = rendered(MARKDOWN, [])
+    assert tree[0] == ["heading", "Plan"]
+    assert tree[1] == ["ol", ["li", ["strong", "Pack"], " the boxes"], ["li", "Call ", ["code", "Ann"]]]
+    assert tree[2][0] == "table"
+    assert tree[3] == ["blockquote", ["p", "so ", ["em", "be"], " it"]]
+
+
+@pytest.mark.parametrize("text", ["Plain words.", "Two lines\nof them", ""])
+def test_what_holds_no_markdown_is_shown_as_it_is_written(text):
+    assert rendered(text, []) is None
+
+
+def test_a_text_that_is_too_long_is_shown_as_it_is_written():
+    assert rendered("*a* " * 20_000, []) is None
+
+
+def test_raw_html_is_text_a_picture_its_words_and_a_link_has_its_address_after_it():
+    tree = rendered("<b>x</b> ![a cat](https://e.org/c.png) [here](https://e.org)", [])
+    assert "".join(texts(tree)) == "<b>x</b> a cat herehttps://e.org"
+    assert tree[0][-1] == ["link", "here", ["address", "https://e.org"]]
+
+
+def test_an_address_that_runs_is_no_link():
+    assert "".join(texts(rendered("[x](javascript:alert(1)) *a*", []))) == "[x](javascript:alert(1)) a"
+
+
+@pytest.mark.parametrize(
+    ("quote", "marked"),
+    [
+        ("Pack the boxes", "Pack the boxes"),
+        ("1. Pack the boxes", "Pack the boxes"),
+        ("the boxes 2. Call Ann", " the boxesCall Ann"),
+        ("so be it", "so be it"),
+        ("one two", "onetwo"),
+    ],
+)
+def test_a_quote_is_marked_through_the_markdown_in_it(quote, marked):
+    assert marks_of(MARKDOWN, quote).strip() == marked.strip()
+
+
+@pytest.mark.parametrize("text", ["```python\nx\n```", "[a](https://python.org/x)"])
+def test_where_a_mark_cannot_be_kept_the_text_is_shown_as_it_is_written(text):
+    start = text.index("python")
+    assert rendered(text, [(start, start + 6)]) is None
+
+
+def test_what_looks_like_a_mark_of_ours_is_text():
+    assert rendered("*a* \ue000 b \ue001", []) is None
+
+
+@given(st.text(alphabet="ab*_`#>-|[]()!<&\n 1.~\\", max_size=80), st.data())
+def test_whatever_is_written_only_known_elements_come_out_and_marks_hold_what_is_quoted(text, data):
+    words = [found for found in text.replace("\n", " ").split(" ") if found.isalnum()]
+    quotes = data.draw(st.lists(st.sampled_from(words), max_size=2)) if words else []
+    spans = quoted(locate_quotes(quotes, text))
+    tree = rendered(text, spans)
+    if tree is not None:
+        assert set(names(tree)) <= ALLOWED
+        assert ("mark" in set(names(tree))) == bool(spans)
