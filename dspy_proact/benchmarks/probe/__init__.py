@@ -14,6 +14,7 @@ from dspy_proact.benchmarks.probe.scoring import (
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent, Solution
+from dspy_proact.benchmarks.probe.synthetic import Size, SyntheticTask, synthetic_tasks, write_synthetic
 from dspy_proact.benchmarks.probe.view import ProbeView, TaskView
 
 __all__ = [
@@ -28,7 +29,9 @@ __all__ = [
     "ProbeRejudging",
     "ProbeSettings",
     "ProbeView",
+    "Size",
     "Solution",
+    "SyntheticTask",
     "TaskView",
     "Tasks",
     "case_set_of",
@@ -36,5 +39,7 @@ __all__ = [
     "is_solved",
     "overall_score",
     "search_scores",
+    "synthetic_tasks",
     "task_score",
+    "write_synthetic",
 ]

@@ -82,8 +82,10 @@ class Entry(ABC):
     """Those of `LACKED` that it has."""
     of_grading: frozenset[str] = frozenset()
     """Settings that decide grades and no answer, so that answers can be graded again by others."""
+    published_beside: str = "A run that is made as they were is ranked among them: leaderboard RUN."
+    """Where a run comes to stand on its leaderboard."""
     as_published: Sequence[str] = ()
-    """Options of an `eval` whose run is ranked among the published scores."""
+    """Options of an `eval` that is made as the published scores were."""
 
     @property
     @abstractmethod
