@@ -1,6 +1,8 @@
 """The DSPy programs of the measurement: the assistant under test, its judges, and the detector of offers."""
 
+from dspy_proact.programs.agent_card import AgentCandidate, AgentCard
 from dspy_proact.programs.artefact import (
+    AgentArtefact,
     Artefact,
     AssistantArtefact,
     Cuts,
@@ -11,6 +13,7 @@ from dspy_proact.programs.artefact import (
     load_assistant,
     load_judge,
     predictor_state,
+    read_agent,
     read_artefact,
     read_assistant,
     read_judge,
@@ -47,6 +50,9 @@ __all__ = [
     "OPTIMIZERS",
     "PROPOSER",
     "REPORT_JUDGE",
+    "AgentArtefact",
+    "AgentCandidate",
+    "AgentCard",
     "Artefact",
     "Assistant",
     "AssistantArtefact",
@@ -82,6 +88,7 @@ __all__ = [
     "load_assistant",
     "load_judge",
     "predictor_state",
+    "read_agent",
     "read_artefact",
     "read_assistant",
     "read_judge",

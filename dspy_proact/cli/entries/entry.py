@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.compile import AssistantCompile, JudgeCompile
+    from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Benchmark, Settings
@@ -133,7 +133,7 @@ class Entry(ABC):
         """What `rejudge` does; raises `UsageError` where it cannot be done as asked."""
         raise UsageError(f"{self.name}: its answers cannot be judged again")
 
-    def assistant_compile(self, tuning: AssistantTuning) -> "AssistantCompile":
+    def assistant_compile(self, tuning: AssistantTuning) -> "AssistantCompile | AgentCompile":
         """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
         raise UsageError(f"{self.name}: it has no assistant to compile")
 

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from dspy_proact.cli.entries.asked import Answering, Graders
+from dspy_proact.cli.entries.asked import Answering, AssistantTuning, Graders
 from dspy_proact.cli.entries.entry import Entry, Leaderboards
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Responses
     from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging, ProbeSettings
+    from dspy_proact.compile import AgentCompile
     from dspy_proact.corpus.probe import TaskCorpus
     from dspy_proact.runs import Settings
 
@@ -22,7 +23,7 @@ class ProbeEntry(Entry):
     data = "Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled"
     published_corpus = "probe"
     judge = "openai/gpt-4o-mini"
-    options = frozenset({"--corpus"})
+    options = frozenset({"--corpus", "--program"})
     of_grading = frozenset({"upstream_rule"})
     published_beside = "A run of your own stands beside them: leaderboard RUN."
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
@@ -55,7 +56,14 @@ class ProbeEntry(Entry):
         settings = _of_probe(graders.settings)
         tasks = _read(answering.corpus, answering.revision, settings)
         return [
-            ProbeEvaluation(tasks, model, graders.models, settings=settings, gate=graders.gate)
+            ProbeEvaluation(
+                tasks,
+                model,
+                graders.models,
+                settings=settings,
+                program=answering.assistant.program,
+                gate=graders.gate,
+            )
             for model in answering.models
         ]
 
@@ -65,6 +73,27 @@ class ProbeEntry(Entry):
 
         rule = _of_probe(graders.settings).upstream_rule
         return ProbeRejudging(responses, graders.models, upstream_rule=rule, gate=graders.gate)
+
+    def assistant_compile(self, tuning: AssistantTuning) -> "AgentCompile":
+        """The agent that the settings name."""
+        from dspy_proact.cli.views.message import say
+        from dspy_proact.compile import AgentCompile
+
+        settings = _of_probe(tuning.settings)
+        compiling = AgentCompile(
+            _read(tuning.corpus, tuning.revision, settings),
+            tuning.model,
+            tuning.judge,
+            tuning.report_judge,
+            tuning.proposer,
+            settings=settings,
+            recipe=tuning.recipe,
+            start=tuning.start,
+            gate=tuning.gate,
+        )
+        if (folds := compiling.recipe.folds) < tuning.recipe.folds:
+            say(f"{tuning.corpus}: {folds} people make {folds} folds.")
+        return compiling
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""
