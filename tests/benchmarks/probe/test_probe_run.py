@@ -1,6 +1,5 @@
 """Whole runs of each agent against a server that plays it: what is sent, what a kill costs, what a limit does."""
 
-import json
 import threading
 from pathlib import Path
 from typing import get_args
@@ -14,7 +13,7 @@ from dspy_proact.benchmarks.probe import ProbeEvaluation, ProbeSettings, Size, w
 from dspy_proact.benchmarks.probe.settings import AgentName
 from dspy_proact.corpus.probe import load_tasks
 from dspy_proact.errors import LimitReached
-from dspy_proact.models import Gate, ModelSpec
+from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -28,15 +27,19 @@ def playing(server: Server) -> Server:
     return server
 
 
-def evaluation(server: Server, agent: str, tasks=None, **options) -> ProbeEvaluation:
-    """An agent and a judge at a server; limits among the options are the gate's."""
+def evaluation(server: Server, agent: str, tasks=None, **limits) -> ProbeEvaluation:
+    """An agent and a judge at a server; with limits."""
     model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
-    gate = Gate(retries=0, concurrency=2, **options)
+    gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
     return ProbeEvaluation(tasks or planted(), model, judge, settings=ProbeSettings(agent=agent), gate=gate)
 
 
 def stages(path: Path) -> list[tuple[str, str]]:
     return sorted((event.key.case, event.key.stage) for event in RunFolder(path).events())
+
+
+def found(path: Path) -> list[tuple[str, float | None, str | None]]:
+    return [(each.key, each.score, each.response) for each in summarize(RunFolder(path)).outcomes]
 
 
 @pytest.mark.parametrize("agent", AGENTS)
@@ -51,11 +54,11 @@ def test_what_is_right_and_whose_task_it_is_reach_no_agent(playing, tmp_path, ag
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(playing, tmp_path, agent):
     write_synthetic(tmp_path, 0, 4, SMALL)
-    options = {"--corpus": tmp_path, "--set": f"agent={agent}", "--retries": 0, "--concurrency": 1, "--out": "run"}
+    options = {"--corpus": tmp_path, "--set": f"agent={agent}", "--retries": 0, "--concurrency": 1}
     for flag in ("assistant", "judge"):
         name = "--model" if flag == "assistant" else "--judge"
         options |= {name: "hosted_vllm/any", f"{name}-api-base": getattr(playing, flag)}
-    command = [str(part) for pair in options.items() for part in pair]
+    command = ["eval", "--benchmark", "probe", *(str(part) for pair in options.items() for part in pair), "--out"]
     judged, killed = 0, threading.Event()
 
     def until(sent: Sent) -> Answer:
@@ -67,27 +70,21 @@ def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(playing, tmp_path, 
         return played(sent)
 
     playing.script = until
-    child = Child(command_line, "eval", "--benchmark", "probe", *command, folder=tmp_path)
+    child = Child(command_line, *command, "run", folder=tmp_path)
     assert child.wait() == -9
-    kept = stages(tmp_path / "run")
-    assert kept
+    assert stages(tmp_path / "run")
     playing.script = played
-    for folder, out in ((tmp_path, "run"), (tmp_path, "whole")):
-        again = Child(command_line, "eval", "--benchmark", "probe", *command[:-1], out, folder=folder).ended()
+    for out in ("run", "whole"):
+        again = Child(command_line, *command, out, folder=tmp_path).ended()
         assert again.returncode == 0, again.stderr
     assert stages(tmp_path / "run") == stages(tmp_path / "whole")
-    found = [json.loads(_report(tmp_path / out)) for out in ("run", "whole")]
-    assert found[0] == found[1]
-
-
-def _report(path: Path) -> str:
-    return json.dumps([(each.key, each.score, each.response) for each in summarize(RunFolder(path)).outcomes])
+    assert found(tmp_path / "run") == found(tmp_path / "whole")
 
 
 @pytest.mark.parametrize("agent", AGENTS)
 def test_a_limit_of_calls_is_kept_and_the_run_goes_on(playing, tmp_path, agent):
     with pytest.raises(LimitReached):
-        evaluation(playing, agent, max_calls=5).run(tmp_path / "run")
+        evaluation(playing, agent, calls=5).run(tmp_path / "run")
     assert len(playing.sent) <= 5
     evaluation(playing, agent).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).complete
