@@ -4,6 +4,7 @@ from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import DIFFICULTIES, Probe
 from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
+from dspy_proact.benchmarks.probe.graded import responses_of_graded
 from dspy_proact.benchmarks.probe.judging import IdentificationJudge, ParametersJudge, ProbeJudge
 from dspy_proact.benchmarks.probe.scoring import (
     identification_score,
@@ -38,6 +39,7 @@ __all__ = [
     "identification_score",
     "is_solved",
     "overall_score",
+    "responses_of_graded",
     "search_scores",
     "synthetic_tasks",
     "task_score",

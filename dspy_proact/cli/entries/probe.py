@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dspy_proact.cli.entries.asked import Answering, AssistantTuning, Graders
+from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders
 from dspy_proact.cli.entries.entry import Entry, Leaderboards
 
 if TYPE_CHECKING:
@@ -94,6 +94,21 @@ class ProbeEntry(Entry):
         if (folds := compiling.recipe.folds) < tuning.recipe.folds:
             say(f"{tuning.corpus}: {folds} people make {folds} folds.")
         return compiling
+
+    def agree(self, agreeing: Agreeing) -> int:
+        """The judges that are named, else the stand-in, on the answers that the sample's authors graded."""
+        from dspy_proact.benchmarks.probe import ProbeRejudging, responses_of_graded
+        from dspy_proact.cli.views.probe_agreement import show_agreement
+        from dspy_proact.cli.views.rejudged_run import rejudged
+
+        settings, judges = _of_probe(agreeing.settings), self.judges(agreeing.judge, embedded=not agreeing.judge.name)
+        rejudging = ProbeRejudging(responses_of_graded(settings), judges, gate=agreeing.gate())
+        ending = rejudged(rejudging, agreeing.scope, agreeing.output)
+        if ending is None:
+            return 0
+        for path in ending.begun:
+            show_agreement(path, agreeing.output.as_json, agreeing.explain)
+        return ending.close()
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""
