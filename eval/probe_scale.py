@@ -19,7 +19,7 @@ from pathlib import Path
 from dspy_proact import Gate, ModelSpec, RunFolder
 from dspy_proact.benchmarks.probe import ProbeEvaluation, Size, write_synthetic
 from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.runs import Scope
+from dspy_proact.runs import Event, Observer
 
 NAME, WIDTH = "openai/gpt-4o", 8
 SOLUTION = {"reasoning": "so", "evidence": ["item_0"], "bottleneck": "Work waits for an answer. " * 8}
@@ -51,6 +51,20 @@ def told(what: str, tasks: int, began: float) -> None:
     print(f"{what}: {1000 * (time.perf_counter() - began) / tasks:,.0f} ms a task, at most {most:,.0f} MiB", flush=True)
 
 
+class Quarters(Observer):
+    """Tells of every quarter of the tasks when it is done."""
+
+    def __init__(self, tasks: int):
+        self.tasks, self.done, self.began = tasks, 0, time.perf_counter()
+
+    def ended(self, event: Event, last: bool) -> None:  # noqa: ARG002 - the observer's
+        self.done += last
+        if last and self.done * 4 % self.tasks == 0:
+            quarter = self.tasks // 4
+            told(f"answered {self.done - quarter + 1} to {self.done}", quarter, self.began)
+            self.began = time.perf_counter()
+
+
 def measure(folder: Path, port: str, tasks: int) -> None:
     began = time.perf_counter()
     corpus = load_tasks(str(folder))
@@ -64,11 +78,7 @@ def measure(folder: Path, port: str, tasks: int) -> None:
     usd = forecast.assistant.usd
     tokens = f"{forecast.assistant.prompt_tokens / tasks:,.0f} tokens a task"
     told(f"planned ({tokens}{'' if usd is None else f', at most USD {usd[1]:,.2f}'})", tasks, began)
-    for quarter in range(1, 5):
-        began, before = time.perf_counter(), tasks * (quarter - 1) // 4
-        until = tasks * quarter // 4
-        evaluation.run(folder / "run", Scope(limit=until))
-        told(f"answered {before + 1} to {until}", until - before, began)
+    evaluation.run(folder / "run", observer=Quarters(tasks))
     graded = sum(event.grade is not None for event in RunFolder(folder / "run").events())
     print(f"{graded} of {tasks} graded")
 
@@ -84,13 +94,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_synthetic(folder, 0, tasks, size, zipped=True)
-        server = subprocess.Popen([sys.executable, __file__, "--serve"], stdout=subprocess.PIPE, text=True)
-        try:
-            assert server.stdout
-            measure(folder, server.stdout.readline().strip(), tasks)
-        finally:
-            server.kill()
-            server.wait()
+        command = [sys.executable, __file__, "--serve"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout
+                measure(folder, server.stdout.readline().strip(), tasks)
+            finally:
+                server.kill()
 
 
 if __name__ == "__main__":

@@ -66,6 +66,11 @@ class Ended:
         """Keys of the cases that there are events of."""
         return {key[0] for key in (*self.responses, *self.verdicts)}
 
+    @property
+    def roles(self) -> list[str]:
+        """All that were called, in the order of their names."""
+        return sorted({role for role, _ in self._tallies})
+
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name."""
         return self._tallies[role, judge].usage(price)

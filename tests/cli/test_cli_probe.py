@@ -84,7 +84,10 @@ def test_a_run_is_exported_as_a_table_and_not_in_another_format(proact, run):
     assert proact("export", run, "--format", "csv", "--out", "run.csv")[0] == 0
     with Path("run.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    assert (len(rows), {row["failure_modes"] for row in rows}) == (6, {"deadline"})
+    assert (len(rows), {row["failure_modes"] for row in rows}) == (
+        6,
+        {"deadline", "person deadline", "root_cause deadline"},
+    )
     status, _, err = proact("export", run, "--format", "proactbench")
     assert (status, "a run of 'probe'" in err) == (2, True)
 

@@ -6,6 +6,7 @@ from typing import get_args
 
 import pytest
 from child import Child, command_line
+from embedding import vectors
 from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
 
@@ -27,11 +28,13 @@ def playing(server: Server) -> Server:
     return server
 
 
-def evaluation(server: Server, agent: str, tasks=None, **limits) -> ProbeEvaluation:
+def evaluation(server: Server, agent: str, tasks=None, embedder=None, **limits) -> ProbeEvaluation:
     """An agent and a judge at a server; with limits."""
     model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
     gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
-    return ProbeEvaluation(tasks or planted(), model, judge, settings=ProbeSettings(agent=agent), gate=gate)
+    return ProbeEvaluation(
+        tasks or planted(), model, judge, agent=program, settings=ProbeSettings(agent=agent), gate=gate
+    )
 
 
 def stages(path: Path) -> list[tuple[str, str]]:
@@ -107,3 +110,14 @@ def test_no_id_and_no_order_that_tells_is_sent(playing, tmp_path, agent):
     asked = "".join(sent.text for sent in playing.of("assistant"))
     leaks = {item.id for task in raw for item in task.items} | {"created_at", "updated_at"}
     assert not [leak for leak in leaks if leak in asked]
+
+
+def test_what_an_embedder_used_is_told_beside_the_others(playing, tmp_path, monkeypatch):
+    playing.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", playing.assistant)
+    evaluation(playing, "react", embedder="hosted_vllm/any").run(tmp_path / "run")
+    usage = summarize(RunFolder(tmp_path / "run")).usage
+    asked = [sent for sent in playing.sent if "input" in sent.body]
+    assert (list(usage), usage["embedder"].calls) == (["assistant", "judge", "embedder"], len(asked))
+    # 7 tokens a request of texts, as the server counts them.
+    assert (usage["embedder"].prompt_tokens, usage["embedder"].usd) == (7 * len(asked), None)
