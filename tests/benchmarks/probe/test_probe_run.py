@@ -32,9 +32,8 @@ def evaluation(server: Server, agent: str, tasks=None, embedder=None, **limits) 
     """An agent and a judge at a server; with limits."""
     model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
     gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
-    return ProbeEvaluation(
-        tasks or planted(), model, judge, agent=program, settings=ProbeSettings(agent=agent), gate=gate
-    )
+    settings = ProbeSettings(agent=agent, embedder=embedder)
+    return ProbeEvaluation(tasks or planted(), model, judge, settings=settings, gate=gate)
 
 
 def stages(path: Path) -> list[tuple[str, str]]:
