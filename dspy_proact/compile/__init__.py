@@ -17,6 +17,7 @@ from dspy_proact.compile.judge.labels import Labelled, labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.task import CutJudge, JudgeTask
 from dspy_proact.compile.probe.agent_compile import AGENT_OPTIMIZERS, AgentCompile
+from dspy_proact.compile.probe.judges_compile import JudgesCompile
 from dspy_proact.compile.progress import CompileObserver, Progress, Stand
 from dspy_proact.compile.task import Task, Tested
 from dspy_proact.compile.training import Proposal, Training
@@ -47,6 +48,7 @@ __all__ = [
     "Guard",
     "JudgeCompile",
     "JudgeTask",
+    "JudgesCompile",
     "Labelled",
     "Progress",
     "Proposal",

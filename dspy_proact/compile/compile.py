@@ -27,6 +27,7 @@ from dspy_proact.programs import (
     Card,
     DataSource,
     JudgeArtefact,
+    JudgesArtefact,
     Provenance,
     Recipe,
     write_artefact,
@@ -35,7 +36,7 @@ from dspy_proact.provenance import now, versions
 from dspy_proact.runs import orderly_interrupt
 from dspy_proact.switch import Switch
 
-A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact)
+A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
 COMPILES = Path("compiles")
 """Where compiles are done unless a person says otherwise."""
 _RECORD = "record.jsonl"

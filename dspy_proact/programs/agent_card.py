@@ -20,8 +20,12 @@ class AgentCard(Card):
 
     warnings: tuple[str, ...]
     """What weakens it, such as one judge for tuning and for reporting."""
+    aim: str
+    """What it was tuned for."""
     target: Change
-    """Mean of what it was tuned for."""
+    """Mean of that."""
+    case: str
+    """What a case is called."""
     stages: dict[str, Change]
     """Mean of each measure, by its title; p adjusted by Holm over them."""
     cases: int

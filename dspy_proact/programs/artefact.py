@@ -123,24 +123,36 @@ class AssistantArtefact(Envelope):
     card: AssistantCard
 
 
-class AgentArtefact(Filed):
-    """The file of a compiled agent, whose benchmark knows its signatures."""
+class SeveralArtefact(Filed):
+    """An artefact of a program with several predictors, whose signatures its benchmark knows."""
 
-    program: Literal["agent"] = "agent"
     benchmark: str
-    agent: str
-    """By which it is chosen."""
     states: dict[str, PredictorState]
     """By predictor."""
     card: AgentCard
 
 
-Artefact = JudgeArtefact | AssistantArtefact | AgentArtefact
-A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact)
+class AgentArtefact(SeveralArtefact):
+    """The file of a compiled agent."""
+
+    program: Literal["agent"] = "agent"
+    agent: str
+    """By which it is chosen."""
+
+
+class JudgesArtefact(SeveralArtefact):
+    """The file of compiled judges that grade an answer together."""
+
+    program: Literal["judges"] = "judges"
+
+
+Artefact = JudgeArtefact | AssistantArtefact | AgentArtefact | JudgesArtefact
+A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
 _USED = {
     "judge": "judges are used by --judge-program",
     "assistant": "an assistant is used by --program",
     "agent": "an agent is used by --program on its own benchmark",
+    "judges": "judges are used by --judge-program on their own benchmark",
 }
 _FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
 
@@ -189,7 +201,7 @@ def read_artefact(path: str | Path) -> Artefact:
         raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
-    if not isinstance(artefact, AgentArtefact) and artefact.signature != signature_hash(artefact.declares):
+    if not isinstance(artefact, SeveralArtefact) and artefact.signature != signature_hash(artefact.declares):
         raise UsageError(
             f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
             "of its fields have changed since); compile it again"
@@ -221,6 +233,11 @@ def read_assistant(path: str | Path) -> AssistantArtefact:
 def read_agent(path: str | Path) -> AgentArtefact:
     """Read the file of an agent; raises `UsageError` likewise. Whoever knows its signatures checks them."""
     return _read(path, AgentArtefact, "an agent")
+
+
+def read_judges(path: str | Path) -> JudgesArtefact:
+    """Read the file of judges that grade together; as `read_agent` does."""
+    return _read(path, JudgesArtefact, "a pair of judges")
 
 
 def _read(path: str | Path, form: type[A], wanted: str) -> A:

@@ -8,10 +8,10 @@ from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.probe.agents import AGENT, AgentModule, make_agent
-from dspy_proact.benchmarks.probe.agents.compiled import load_agent, mark_of
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
+from dspy_proact.benchmarks.probe.compiled import load_agent, load_judges, mark_of
 from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -62,6 +62,7 @@ class ProbeEvaluation(Execution):
         settings: The published setting where None.
         agent: The program under test; the settings' where None.
         program: File of a compiled agent instead, of the settings' kind.
+        judge_program: File of compiled judges, in place of ours.
         gate: How calls are made; the usual way where None.
 
     Raises:
@@ -77,9 +78,10 @@ class ProbeEvaluation(Execution):
         settings: ProbeSettings | None = None,
         agent: Agent | None = None,
         program: Path | None = None,
+        judge_program: Path | None = None,
         gate: Gate | None = None,
     ):
-        settings, gate, grader = settings or ProbeSettings(), gate or Gate(), ProbeJudge()
+        settings, gate, grader = settings or ProbeSettings(), gate or Gate(), _judge_of(judge_program)
         _require_fitting(tasks, settings)
         if blind := settings.baseline != "none":
             _require_alone(settings, model, judge, agent or program)
@@ -104,6 +106,7 @@ class ProbeRejudging(Execution):
         responses: What is judged, of a run on PROBE.
         judge: As for a `ProbeEvaluation`.
         upstream_rule: By which rule; as in the run where None.
+        judge_program: As for a `ProbeEvaluation`.
         gate: How calls are made.
 
     Raises:
@@ -116,15 +119,20 @@ class ProbeRejudging(Execution):
         judge: Named = EMBEDDED,
         *,
         upstream_rule: bool | None = None,
+        judge_program: Path | None = None,
         gate: Gate | None = None,
     ):
-        gate, grader = gate or Gate(), ProbeJudge()
+        gate, grader = gate or Gate(), _judge_of(judge_program)
         settings = ProbeSettings.model_validate(responses.settings)
         if upstream_rule is not None:
             settings = settings.model_copy(update={"upstream_rule": upstream_rule})
         judges = open_judges(judge, JUDGE, gate)
         benchmark = Probe(responses.case_set, None, None, grader, judges, settings=settings)
         super().__init__(benchmark, responses, _graders(judges, grader), gate)
+
+
+def _judge_of(program: Path | None) -> ProbeJudge:
+    return ProbeJudge() if program is None else load_judges(program)[0]
 
 
 def _program_of(settings: ProbeSettings, embedder: Embedder | None) -> Agent:

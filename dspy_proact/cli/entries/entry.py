@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile
+    from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Benchmark, Settings
@@ -137,7 +137,7 @@ class Entry(ABC):
         """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
         raise UsageError(f"{self.name}: it has no assistant to compile")
 
-    def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile":
+    def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile | JudgesCompile":
         """What `optimize judge` does; raises likewise."""
         raise UsageError(f"{self.name}: it has no judge to compile")
 

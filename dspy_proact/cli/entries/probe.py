@@ -2,13 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders
+from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders, JudgeTuning
 from dspy_proact.cli.entries.entry import Entry, Leaderboards
+from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Responses
     from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging, ProbeSettings
-    from dspy_proact.compile import AgentCompile
+    from dspy_proact.compile import AgentCompile, JudgesCompile
     from dspy_proact.corpus.probe import TaskCorpus
     from dspy_proact.runs import Settings
 
@@ -23,7 +24,7 @@ class ProbeEntry(Entry):
     data = "Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled"
     published_corpus = "probe"
     judge = "openai/gpt-4o-mini"
-    options = frozenset({"--corpus", "--program"})
+    options = frozenset({"--corpus", "--program", "--judge-program"})
     of_grading = frozenset({"upstream_rule"})
     published_beside = "A run of your own stands beside them: leaderboard RUN."
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
@@ -62,6 +63,7 @@ class ProbeEntry(Entry):
                 graders.models,
                 settings=settings,
                 program=answering.assistant.program,
+                judge_program=graders.judging.file,
                 gate=graders.gate,
             )
             for model in answering.models
@@ -71,8 +73,13 @@ class ProbeEntry(Entry):
         """The judges that are named, by the rule that is set."""
         from dspy_proact.benchmarks.probe import ProbeRejudging
 
-        rule = _of_probe(graders.settings).upstream_rule
-        return ProbeRejudging(responses, graders.models, upstream_rule=rule, gate=graders.gate)
+        return ProbeRejudging(
+            responses,
+            graders.models,
+            upstream_rule=_of_probe(graders.settings).upstream_rule,
+            judge_program=graders.judging.file,
+            gate=graders.gate,
+        )
 
     def assistant_compile(self, tuning: AssistantTuning) -> "AgentCompile":
         """The agent that the settings name."""
@@ -102,13 +109,29 @@ class ProbeEntry(Entry):
         from dspy_proact.cli.views.rejudged_run import rejudged
 
         settings, judges = _of_probe(agreeing.settings), self.judges(agreeing.judge, embedded=not agreeing.judge.name)
-        rejudging = ProbeRejudging(responses_of_graded(settings), judges, gate=agreeing.gate())
+        program, gate = agreeing.judging.file, agreeing.gate()
+        rejudging = ProbeRejudging(responses_of_graded(settings), judges, judge_program=program, gate=gate)
         ending = rejudged(rejudging, agreeing.scope, agreeing.output)
         if ending is None:
             return 0
         for path in ending.begun:
             show_agreement(path, agreeing.output.as_json, agreeing.explain)
         return ending.close()
+
+    def judge_compile(self, tuning: JudgeTuning) -> "JudgesCompile":
+        """Both judges, to the answers that the sample's authors graded."""
+        from dspy_proact.compile import JudgesCompile
+
+        if tuning.votes > 1:
+            raise UsageError("--votes: judges of probe give one verdict on an answer; leave it out")
+        return JudgesCompile(
+            tuning.judge,
+            tuning.proposer,
+            settings=_of_probe(tuning.settings),
+            recipe=tuning.recipe,
+            start=tuning.start,
+            gate=tuning.gate,
+        )
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""

@@ -54,16 +54,16 @@ def _assistant(card: AssistantCard) -> str:
 
 
 def _agent(card: AgentCard) -> str:
-    change, cases = card.target.difference.estimate, counted(card.target.count, "task")
+    change, cases = card.target.difference.estimate, counted(card.target.count, card.case)
     told = "" if change.value is None else f" ({signed(change.value)} points, {bounds(change, signed)})"
     if card.shown:
-        return f"Improvement shown over all stages{told}, on {cases} that it had not seen"
+        return f"Improvement shown in {card.aim}{told}, on {cases} that it had not seen"
     if card.target.count < CLAIM_LABELS or card.scenarios < CLAIM_GROUPS:
         few = f"{cases} of {card.scenarios} {card.groups} are too few for a claim"
         return (
             f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} of {CLAIM_GROUPS} {card.groups}"
         )
-    return f"No improvement shown over all stages{told}"
+    return f"No improvement shown in {card.aim}{told}"
 
 
 def _cost(card: AssistantCard) -> str:

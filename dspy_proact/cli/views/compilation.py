@@ -16,14 +16,14 @@ from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.next import say_next
-from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile
+from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
 from dspy_proact.errors import Halt
-from dspy_proact.programs import AgentArtefact, Artefact, AssistantArtefact, JudgeArtefact, JudgeCard
+from dspy_proact.programs import Artefact, AssistantArtefact, JudgeArtefact, JudgeCard, SeveralArtefact
+
+AnyCompile = JudgeCompile | AssistantCompile | AgentCompile | JudgesCompile
 
 
-def compile_shown(
-    compiling: JudgeCompile | AssistantCompile | AgentCompile, output: Output, use: Sequence[str | Path], told: str = ""
-) -> int:
+def compile_shown(compiling: AnyCompile, output: Output, use: Sequence[str | Path], told: str = "") -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
@@ -72,7 +72,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         return
     if isinstance(artefact, JudgeArtefact):
         print_judge_card(artefact, bool(explain))
-    elif isinstance(artefact, AgentArtefact):
+    elif isinstance(artefact, SeveralArtefact):
         print_agent_card(artefact, bool(explain))
     else:
         print_assistant_card(artefact, bool(explain))
@@ -80,7 +80,7 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
-def _print_forecast(compiling: JudgeCompile | AssistantCompile | AgentCompile, as_json: bool) -> None:
+def _print_forecast(compiling: AnyCompile, as_json: bool) -> None:
     forecast = compiling.forecast()
     if as_json:
         click.echo(json.dumps(forecast_document(forecast), indent=2))

@@ -14,12 +14,12 @@ from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import (
-    AgentArtefact,
     Artefact,
     Assistant,
     AssistantArtefact,
     Judge,
     JudgeArtefact,
+    SeveralArtefact,
     compiled_assistant,
     compiled_judge,
     read_assistant,
@@ -62,8 +62,8 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     Raises:
         UsageError: What is named is not what it began with.
     """
-    if isinstance(artefact, AgentArtefact):
-        raise UsageError("--diff: an agent asks several questions; --json has what each says now")
+    if isinstance(artefact, SeveralArtefact):
+        raise UsageError("--diff: it asks several questions; --json has what each says now")
     now, before = _now(artefact), _before(artefact, start, system_prompt)
     named = "--start" if start else "--system-prompt" if system_prompt else None
     known = before if before.start == artefact.card.provenance.start else None

@@ -6,8 +6,8 @@ from typing import Any
 
 from dspy_proact.benchmarks.probe import ProbeJudge, ProbeSettings, Solution, Tasks
 from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
-from dspy_proact.benchmarks.probe.agents.compiled import BENCHMARK, agent_signature, agent_states, load_agent
 from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS, VERDICT_TOKENS
+from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_agent, signature_of, states_of
 from dspy_proact.benchmarks.probe.evaluation import JUDGE, REPORT_JUDGE
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
@@ -143,10 +143,10 @@ class AgentCompile(Compile[AgentArtefact]):
     def artefact(self, task: AgentTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> AgentArtefact:
         """The agent compiled on everything, and its card."""
         return AgentArtefact(
-            signature=agent_signature(compiled.tuned),
+            signature=signature_of(compiled.tuned),
             benchmark=BENCHMARK,
             agent=compiled.tuned.name,
-            states=dict(agent_states(compiled.tuned)),
+            states=dict(states_of(compiled.tuned)),
             card=make_card(task, compiled, made, self.models["assistant"].price),
         )
 
@@ -158,13 +158,18 @@ class AgentCompile(Compile[AgentArtefact]):
         return [messages for both in zip(asked, filled, strict=True) for (messages,) in both]
 
 
-def _require_tunable(settings: ProbeSettings, recipe: Recipe) -> None:
-    """Raise a `UsageError` where what is set cannot be tuned."""
+def require_instructed(recipe: Recipe) -> None:
+    """Raise a `UsageError` for an optimizer that works by worked examples."""
     if recipe.optimizer not in AGENT_OPTIMIZERS:
         raise UsageError(
-            f"--optimizer {recipe.optimizer}: works by worked examples, and one of PROBE is a whole mailbox; choose "
-            f"among {', '.join(AGENT_OPTIMIZERS)}"
+            f"--optimizer {recipe.optimizer}: works by worked examples, and one of PROBE is a whole mailbox or what is "
+            f"right of one; choose among {', '.join(AGENT_OPTIMIZERS)}"
         )
+
+
+def _require_tunable(settings: ProbeSettings, recipe: Recipe) -> None:
+    """Raise a `UsageError` where what is set cannot be tuned."""
+    require_instructed(recipe)
     if settings.agent not in TUNED:
         raise UsageError(f"--set agent={settings.agent}: what it asks depends on answers; tune {' or '.join(TUNED)}")
     for name, usual in _FIXED.items():

@@ -32,11 +32,13 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
     models = provenance.models
     chosen = compiled.chosen
     return AgentCard(
-        statement=_statement(target),
+        statement=statement_of(target),
         shown=target.shown,
         warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
-        target=_change(target, count, target.p),
-        stages={name: _change(each, count, p) for (name, each), p in zip(stages.items(), adjusted, strict=True)},
+        aim="overall",
+        target=change_of(target, count, target.p),
+        case=Probe.nouns.case,
+        stages={name: change_of(each, count, p) for (name, each), p in zip(stages.items(), adjusted, strict=True)},
         cases=count,
         unscored=count - target.count,
         group=Probe.nouns.group,
@@ -58,7 +60,8 @@ def _compared(task: AgentTask, compiled: CompiledAgent, of: Callable[[ProbeGrade
     return score_change(before, after, [item.unit for item in items], seed=seed)
 
 
-def _change(change: ScoreChange, total: int, p: float | None) -> Change:
+def change_of(change: ScoreChange, total: int, p: float | None) -> Change:
+    """As a card has it, of so many that were asked."""
     before, after, difference = (_number(each) for each in (change.before, change.after, change.difference))
     return Change(
         count=change.count, total=total, before=before, after=after, difference=difference, low98=change.low98, p=p
@@ -71,11 +74,12 @@ def _number(estimate: Estimate) -> CardNumber:
     )
 
 
-def _statement(target: ScoreChange) -> str:
+def statement_of(target: ScoreChange) -> str:
+    """Whether a rise may be claimed, and why not."""
     gain = target.difference.value
     if gain is None:
         return "no improvement shown: nothing could be graded"
-    told = f"{100 * gain:+.0f} points overall"
+    told = f"{100 * gain:+.0f} points"
     if target.shown:
         return f"improvement shown, {told}"
     return f"no improvement shown, {told}: {Probe.nouns.worded(target.reason)}"

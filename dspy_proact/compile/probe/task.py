@@ -8,10 +8,10 @@ import dspy
 
 from dspy_proact.benchmarks.probe import ProbeView, Solution, Tasks
 from dspy_proact.benchmarks.probe.agents import AgentModule
-from dspy_proact.benchmarks.probe.agents.compiled import mark_of
+from dspy_proact.benchmarks.probe.compiled import mark_of
 from dspy_proact.benchmarks.probe.grading import ALL_FAULTS
 from dspy_proact.compile.candidate import Chosen
-from dspy_proact.compile.folds import Fold, grouped_folds, split
+from dspy_proact.compile.folds import Fold, Item, grouped_folds, split
 from dspy_proact.compile.probe.grader import Grader
 from dspy_proact.compile.probe.training import PROPOSAL, AgentTraining
 from dspy_proact.corpus.probe.grade import ProbeGrade
@@ -116,7 +116,7 @@ def items_of(tasks: Tasks) -> tuple[TaskItem, ...]:
     return tuple(TaskItem(each.key, each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries)
 
 
-def folds_of(items: Sequence[TaskItem], recipe: Recipe) -> tuple[Fold[TaskItem], ...]:
+def folds_of(items: Sequence[Item], recipe: Recipe) -> tuple[Fold[Item], ...]:
     """Folds of whole people; raises a `UsageError` where one leaves fewer than two of them to learn from."""
     people = len({item.unit for item in items})
     if people > _LEAST and recipe.folds <= people:
@@ -124,6 +124,6 @@ def folds_of(items: Sequence[TaskItem], recipe: Recipe) -> tuple[Fold[TaskItem],
         if all(len({item.unit for item in fold.train}) >= _LEAST for fold in folds):
             return folds
     raise UsageError(
-        f"{len(items)} tasks of {people} people cannot make {recipe.folds} folds and leave two of them to learn from "
+        f"{len(items)} items of {people} people cannot make {recipe.folds} folds and leave two of them to learn from "
         "in each; give another number of --folds, or a larger corpus"
     )

@@ -103,7 +103,7 @@ def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
 
 
 def test_a_corpus_of_two_people_is_refused():
-    with pytest.raises(UsageError, match="2 tasks of 2 people cannot make 2 folds"):
+    with pytest.raises(UsageError, match="2 items of 2 people cannot make 2 folds"):
         AgentCompile(planted(people=2))
 
 
