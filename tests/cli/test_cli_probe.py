@@ -104,9 +104,9 @@ def test_a_baseline_asks_nobody(proact):
     assert (status, json.loads(out)["usage"]["assistant"]["calls"]) == (0, 0)
 
 
-@pytest.mark.parametrize("option", ["--system-prompt", "--judge-prompt", "--judge-program", "--phase"])
+@pytest.mark.parametrize("option", ["--system-prompt", "--judge-prompt", "--min-kappa", "--phase"])
 def test_what_it_does_not_have_is_refused(proact, option):
-    value = {"--judge-prompt": "official", "--phase": "RECOVERY"}.get(option, "x")
+    value = {"--judge-prompt": "official", "--min-kappa": "0.1", "--phase": "RECOVERY"}.get(option, "x")
     status, _, err = proact("eval", "--benchmark", "probe", option, value)
     assert (status, "probe has no" in err) == (2, True)
 

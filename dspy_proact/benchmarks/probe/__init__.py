@@ -4,7 +4,7 @@ from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import DIFFICULTIES, Probe
 from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
-from dspy_proact.benchmarks.probe.graded import responses_of_graded
+from dspy_proact.benchmarks.probe.graded import answers_learned_from, responses_of_graded
 from dspy_proact.benchmarks.probe.judging import IdentificationJudge, ParametersJudge, ProbeJudge
 from dspy_proact.benchmarks.probe.scoring import (
     identification_score,
@@ -35,6 +35,7 @@ __all__ = [
     "SyntheticTask",
     "TaskView",
     "Tasks",
+    "answers_learned_from",
     "case_set_of",
     "identification_score",
     "is_solved",

@@ -3,8 +3,10 @@
 import hashlib
 import json
 import time
+from pathlib import Path
 
 from dspy_proact.benchmarks.probe.cases import TaskEntry
+from dspy_proact.benchmarks.probe.compiled import load_judges, mark_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
@@ -46,6 +48,13 @@ def responses_of_graded(settings: ProbeSettings | None = None) -> Responses:
         embedded=False,
         settings=settings.model_dump(mode="json"),
     )
+
+
+def answers_learned_from(program: Path, responses: Responses) -> int:
+    """Of such responses those of tasks that the judges in a file were compiled on; raises as `load_judges` does."""
+    _, artefact = load_judges(program)
+    views = (case.view for case in responses.case_set.cases)
+    return sum(isinstance(view, ProbeView) and mark_of(view) in artefact.card.learned_from for view in views)
 
 
 def _answer(graded: GradedDescription | GradedParameters, view: ProbeView) -> Solution:

@@ -104,18 +104,19 @@ class ProbeEntry(Entry):
 
     def agree(self, agreeing: Agreeing) -> int:
         """The judges that are named, else the stand-in, on the answers that the sample's authors graded."""
-        from dspy_proact.benchmarks.probe import ProbeRejudging, responses_of_graded
+        from dspy_proact.benchmarks.probe import ProbeRejudging, answers_learned_from, responses_of_graded
         from dspy_proact.cli.views.probe_agreement import show_agreement
         from dspy_proact.cli.views.rejudged_run import rejudged
 
         settings, judges = _of_probe(agreeing.settings), self.judges(agreeing.judge, embedded=not agreeing.judge.name)
-        program, gate = agreeing.judging.file, agreeing.gate()
-        rejudging = ProbeRejudging(responses_of_graded(settings), judges, judge_program=program, gate=gate)
+        program, responses = agreeing.judging.file, responses_of_graded(settings)
+        rejudging = ProbeRejudging(responses, judges, judge_program=program, gate=agreeing.gate())
         ending = rejudged(rejudging, agreeing.scope, agreeing.output)
         if ending is None:
             return 0
         for path in ending.begun:
-            show_agreement(path, agreeing.output.as_json, agreeing.explain)
+            learned_on = 0 if program is None else answers_learned_from(program, responses)
+            show_agreement(path, agreeing.output.as_json, agreeing.explain, learned_on)
         return ending.close()
 
     def judge_compile(self, tuning: JudgeTuning) -> "JudgesCompile":

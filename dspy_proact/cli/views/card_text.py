@@ -38,7 +38,7 @@ def card_document(card: AnyCard) -> dict[str, Any]:
 
 
 def _answer(card: AnyCard) -> str:
-    return "verdict" if isinstance(card, JudgeCard) else "response"
+    return "response" if "assistant" in card.provenance.models else "verdict"
 
 
 def _usage_text(usage: CardUsage) -> str:

@@ -11,18 +11,19 @@ from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.report.probe import agreement_document, judge_agreements, print_agreement
 
 
-def show_agreement(path: Path, as_json: bool, explain: bool) -> None:
+def show_agreement(path: Path, as_json: bool, explain: bool, learned_on: int) -> None:
     """Print it on standard output, judge by judge.
 
     Args:
         path: Of the run; nothing is told of one without a verdict.
         as_json: Instead of text.
         explain: Whether what the numbers rest on is told.
+        learned_on: Answers of tasks that the judges' program was compiled on.
     """
     summary = summary_of(path)
     if not summary.verdicts:
         return
-    found = judge_agreements(summary)
+    found = judge_agreements(summary, learned_on)
     if as_json:
         click.echo(json.dumps({"judges": [agreement_document(each) for each in found]}, indent=2, allow_nan=False))
         return

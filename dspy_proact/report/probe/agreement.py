@@ -52,18 +52,25 @@ class ProbeAgreement:
     """Whose tasks they are."""
     rows: tuple[AgreementRow, ...]
     """Descriptions, facet by facet, then the word on the whole; then parameters."""
+    learned_on: int = 0
+    """Answers of tasks that its program was compiled on."""
 
     def row(self, about: str, name: str) -> AgreementRow:
         """The one of a name."""
         return next(each for each in self.rows if (each.about, each.name) == (about, name))
 
 
-def judge_agreements(summary: Summary) -> tuple[ProbeAgreement, ...]:
-    """One a judge, over a run on the graded answers."""
-    return tuple(_agreement(summary, judge) for judge in summary.judges)
+def judge_agreements(summary: Summary, learned_on: int = 0) -> tuple[ProbeAgreement, ...]:
+    """One a judge, over a run on the graded answers.
+
+    Args:
+        summary: Of the run.
+        learned_on: Answers of tasks that the judges' program was compiled on.
+    """
+    return tuple(_agreement(summary, judge, learned_on) for judge in summary.judges)
 
 
-def _agreement(summary: Summary, judge: str) -> ProbeAgreement:
+def _agreement(summary: Summary, judge: str, learned_on: int) -> ProbeAgreement:
     grades: dict[str, ProbeGrade] = {}
     for outcome in summary.outcomes:
         for verdict in outcome.verdicts:
@@ -85,7 +92,7 @@ def _agreement(summary: Summary, judge: str) -> ProbeAgreement:
         parameters.row("would resolve", _resolves, _RESOLVES, "quadratic"),
     )
     told = tuple(worded(row, summary.nouns) for row in rows)
-    return ProbeAgreement(summary.judge_names[judge], summary.embedded, len(set(people.values())), told)
+    return ProbeAgreement(summary.judge_names[judge], summary.embedded, len(set(people.values())), told, learned_on)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ def agreement_headline(found: ProbeAgreement) -> str:
         rate = "" if row.share.value is None else f" ({share(row.share.value)} %, {bounds(row.share)})"
         told.append(f"to {of} {'sets of ' if about == 'parameters' else ''}{about}{rate}")
     begin = MEASURES_NOTHING if found.embedded else ""
-    return f"{begin}{found.judge} gives the authors' word {' and '.join(told)}."
+    no_test = f"; it was compiled on {found.learned_on} of these answers, so that this is no test of it"
+    return f"{begin}{found.judge} gives the authors' word {' and '.join(told)}{no_test if found.learned_on else ''}."
 
 
 def print_agreement(found: ProbeAgreement, console: Console, explain: bool = False) -> None:
@@ -42,7 +43,7 @@ def print_agreement(found: ProbeAgreement, console: Console, explain: bool = Fal
 def agreement_document(found: ProbeAgreement) -> dict[str, Any]:
     """The document of `agree --benchmark probe --json`."""
     rows = [{**document(row), "share": row.share.for_json(), "kappa": row.kappa.for_json()} for row in found.rows]
-    told = {"judge": found.judge, "embedded": found.embedded, "people": found.people}
+    told = {"judge": found.judge, "embedded": found.embedded, "people": found.people, "learned_on": found.learned_on}
     return {"headline": agreement_headline(found), **told, "rows": rows}
 
 
