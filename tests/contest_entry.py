@@ -82,7 +82,7 @@ class RatedContestEntry(ContestEntry):
         return SimpleNamespace(
             leaderboard=leaderboard,
             leaderboard_document=lambda board: {"guessers": board},
-            print_leaderboard=lambda board, console: console.print(", ".join(board)),
+            print_leaderboard=lambda board, console, explain: console.print(", ".join(board)),
         )
 
     def assistant_compile(self, tuning: AssistantTuning) -> Any:

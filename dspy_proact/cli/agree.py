@@ -114,7 +114,7 @@ def agree(
 
     entry = chosen.entry(*([labels.run] if labels.run else []))
     settings = chosen.settings(entry)
-    status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output))
+    status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
     if status is not None:
         return status
     if template:

@@ -40,5 +40,5 @@ def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as
     if runs:
         say_next("report", *chosen.words, runs[0])
     else:
-        told = "A run that is made as they were is ranked among them: leaderboard RUN."
-        say_next("eval", *chosen.words, "--model", "openai/gpt-4o", *entry.as_published, before=told)
+        own = ["--model", "openai/gpt-4o", *entry.as_published]
+        say_next("eval", *chosen.words, *own, before=entry.published_beside)

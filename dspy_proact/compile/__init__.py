@@ -1,6 +1,6 @@
 """Compiling: programs tuned on whole units, tested on others, with a card that says what it bought.
 
-`Compile` and `CrossFit` do it once for any `Task`; judge and assistant are two such tasks.
+`Compile` and `CrossFit` do it once for any `Task`; judge, assistant and the agents of PROBE are such tasks.
 """
 
 from dspy_proact.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS, AssistantCompile
@@ -16,17 +16,21 @@ from dspy_proact.compile.judge.judge_compile import JudgeCompile, smallest_gain
 from dspy_proact.compile.judge.labels import Labelled, labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.task import CutJudge, JudgeTask
+from dspy_proact.compile.probe.agent_compile import AGENT_OPTIMIZERS, AgentCompile
+from dspy_proact.compile.probe.judges_compile import JudgesCompile
 from dspy_proact.compile.progress import CompileObserver, Progress, Stand
 from dspy_proact.compile.task import Task, Tested
 from dspy_proact.compile.training import Proposal, Training
 
 __all__ = [
+    "AGENT_OPTIMIZERS",
     "ASSISTANT_OPTIMIZERS",
     "CLAIM",
     "COMPILES",
     "GUARDS",
     "MARGINS",
     "PROPOSALS",
+    "AgentCompile",
     "AgreementMetric",
     "AssistantCompile",
     "Candidate",
@@ -44,6 +48,7 @@ __all__ = [
     "Guard",
     "JudgeCompile",
     "JudgeTask",
+    "JudgesCompile",
     "Labelled",
     "Progress",
     "Proposal",

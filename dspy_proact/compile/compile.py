@@ -21,12 +21,22 @@ from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
 from dspy_proact.models.blocking import wait_for
-from dspy_proact.programs import AssistantArtefact, Card, DataSource, JudgeArtefact, Provenance, Recipe, write_artefact
+from dspy_proact.programs import (
+    AgentArtefact,
+    AssistantArtefact,
+    Card,
+    DataSource,
+    JudgeArtefact,
+    JudgesArtefact,
+    Provenance,
+    Recipe,
+    write_artefact,
+)
 from dspy_proact.provenance import now, versions
 from dspy_proact.runs import orderly_interrupt
 from dspy_proact.switch import Switch
 
-A = TypeVar("A", JudgeArtefact, AssistantArtefact)
+A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
 COMPILES = Path("compiles")
 """Where compiles are done unless a person says otherwise."""
 _RECORD = "record.jsonl"

@@ -30,10 +30,11 @@ class RoleForecast:
     price: Price
 
     @classmethod
-    def of_proposer(cls, model: Model, recipe: Recipe) -> "RoleForecast":
-        """That of the proposer's calls in a whole compile, about."""
+    def of_proposer(cls, model: Model, recipe: Recipe, predictors: int = 1) -> "RoleForecast":
+        """That of the proposer's calls in a whole compile, about; a search asks for each predictor by itself."""
         prompt, completion = _PROPOSED
-        return cls(PROPOSALS[recipe.optimizer] * (recipe.folds + 1), lambda: prompt, completion, model.price)
+        each = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
+        return cls(each * (recipe.folds + 1), lambda: prompt, completion, model.price)
 
     @cached_property
     def prompt_tokens(self) -> int:
@@ -65,6 +66,8 @@ class Forecast:
     """Of these."""
     smallest_gain: float | None = None
     """Smallest gain that these items show in four compiles of five, about; None where that is not known."""
+    groups: str = "scenarios"
+    """What groups of items are called."""
 
     @property
     def calls(self) -> int:

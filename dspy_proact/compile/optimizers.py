@@ -19,7 +19,7 @@ from dspy_proact.compile.search import search
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.silenced import UNANSWERED
 from dspy_proact.compile.tamed_adapter import TamedAdapter, TamedJSONAdapter
-from dspy_proact.compile.training import P, Training
+from dspy_proact.compile.training import P, Training, instructions_of
 from dspy_proact.programs import Optimizer, Recipe
 
 _NO_END = 10**9
@@ -35,7 +35,8 @@ def choose(training: Training[P], recipe: Recipe, journal: Path | None, progress
             return _kept(training, race.candidates(), race.without)
         tried = _BY_NAME[recipe.optimizer](training, recipe)
         progress.tried(len(tried), max(each.score for each in tried))
-        progress.worded(len({each.program.instruction for each in tried} - {training.student.instruction}))
+        worded = {text for each in tried for text in instructions_of(each.program)}
+        progress.worded(len(worded - {*instructions_of(training.student)}))
         return _kept(training, tried, lambda _: tried)
 
 

@@ -17,7 +17,7 @@ from dspy_proact.compile.journal import journal_at
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.race import Race
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.training import P, Training, variant
+from dspy_proact.compile.training import P, Training, instructions_of, variant
 from dspy_proact.errors import StageError
 from dspy_proact.programs import Recipe, ask_plainly
 
@@ -28,6 +28,7 @@ _SHOWN = 6
 _GENERATION = 10
 """Trials that are asked for at once: as many as the sampler draws at random before it learns from them."""
 _NOTHING = "(none: nothing is told)"
+_Choice = tuple[tuple[int, ...], int, int]
 
 
 def search(training: Training[P], recipe: Recipe, journal: Path | None, progress: Progress) -> Race[P]:
@@ -40,20 +41,20 @@ def search(training: Training[P], recipe: Recipe, journal: Path | None, progress
         progress: Is told of candidates.
     """
     instructions = _instructions(training)
-    progress.worded(len(instructions) - 1)
+    progress.worded(sum(len(each) - 1 for each in instructions))
     pool = training.pool() if recipe.max_demos else ()
     draws = [_draw(pool, recipe.seed + place) for place in range(_DRAWS)]
     harm = bool(training.watched)
     study = _study(harm, recipe.seed, journal)
-    study.enqueue_trial({"instruction": 0, "demos": 0})
-    race, places = Race(training, recipe.seed), dict[tuple[int, int, int], int]()
+    study.enqueue_trial({"demos": 0} | dict.fromkeys(_names(len(instructions)), 0))
+    race, places = Race(training, recipe.seed), dict[_Choice, int]()
     left: list[int] = []
     for begun in range(0, recipe.trials, _GENERATION):
         trials = [study.ask() for _ in range(min(_GENERATION, recipe.trials - begun))]
-        choices = [_choice(trial, len(instructions), min(recipe.max_demos, len(pool))) for trial in trials]
+        choices = [_choice(trial, list(map(len, instructions)), min(recipe.max_demos, len(pool))) for trial in trials]
         for instruction, draw, count in choices:
             if (instruction, draw, count) not in places:
-                told = instructions[instruction] if instruction else None
+                told = [texts[each] if each else None for texts, each in zip(instructions, instruction, strict=True)]
                 demos = draws[draw][:count] or training.student.predictors()[0].demos
                 places[instruction, draw, count] = race.enter(variant(training.student, told, demos))
         left = race.run({*left, *(places[choice] for choice in choices)})
@@ -74,22 +75,29 @@ def _study(harm: bool, seed: int, journal: Path | None) -> optuna.Study:
     )
 
 
-def _choice(trial: optuna.Trial, instructions: int, demos: int) -> tuple[int, int, int]:
-    """Places of an instruction and of a draw of demos, and how many of these."""
-    instruction = trial.suggest_int("instruction", 0, instructions - 1)
+def _choice(trial: optuna.Trial, instructions: Sequence[int], demos: int) -> _Choice:
+    """Places of the instruction of each predictor and of a draw of demos, and how many of these."""
+    named = zip(_names(len(instructions)), instructions, strict=True)
+    instruction = tuple(trial.suggest_int(name, 0, of - 1) for name, of in named)
     count = trial.suggest_int("demos", 0, demos)
     return instruction, trial.suggest_int("draw", 0, _DRAWS - 1) if count else 0, count
 
 
-def _instructions(training: Training[P]) -> list[str]:
-    """The student's instruction, and one for each tip; what the proposer fails to word is left out."""
-    start = training.student.instruction
+def _names(count: int) -> list[str]:
+    """Of the study's choices of instructions, for so many predictors."""
+    return ["instruction", *(f"instruction_{place}" for place in range(2, count + 1))]
+
+
+def _instructions(training: Training[P]) -> list[list[str]]:
+    """By predictor the student's instruction, and one for each tip; what the proposer fails to word is left out."""
+    starts, tips = instructions_of(training.student), training.proposal.tips
     shown = _shortfalls(training)
+    asked = [(start, tip) for start in starts for tip in tips]
     proposed = side_by_side(
-        [partial(_proposed, training, start or _NOTHING, shown, tip) for tip in training.proposal.tips],
-        training.width,
+        [partial(_proposed, training, start or _NOTHING, shown, tip) for start, tip in asked], training.width
     )
-    return list(dict.fromkeys([start, *(text for text in proposed if text)]))
+    worded = (proposed[place * len(tips) :][: len(tips)] for place in range(len(starts)))
+    return [list(dict.fromkeys([start, *filter(None, texts)])) for start, texts in zip(starts, worded, strict=True)]
 
 
 def _proposed(training: Training[P], start: str, shown: list[str], tip: str) -> str | None:

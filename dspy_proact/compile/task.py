@@ -1,4 +1,4 @@
-"""What a compile needs to know of what it tunes; the judge and the assistant are two such tasks."""
+"""What a compile needs to know of what it tunes; the judge and the assistant are such tasks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -11,11 +11,11 @@ from dspy_proact.errors import StageError
 
 
 class Program(Protocol):
-    """What can be tuned: a DSPy module with one predictor, which raises a `StageError` where it has no answer."""
+    """What can be tuned: a DSPy module with predictors, which raises a `StageError` where it has no answer."""
 
     @property
     def instruction(self) -> str:
-        """What it tells its model to do; empty for nothing."""
+        """What its first predictor tells its model to do; empty for nothing."""
         ...
 
     def fingerprint(self) -> str:
@@ -23,7 +23,7 @@ class Program(Protocol):
         ...
 
     def predictors(self) -> list[Any]:
-        """Its predictor."""
+        """Its predictors, in the order in which it asks them."""
         ...
 
     def deepcopy(self) -> Self:
@@ -131,11 +131,24 @@ class Training(ABC, Generic[P]):
         return None if prediction is None else self.harm(example, prediction)
 
 
-def variant(program: P, instruction: str | None, demos: Sequence[dspy.Example]) -> P:
-    """A copy with these demos, and another instruction where one is given."""
+def instructions_of(program: Program) -> list[str]:
+    """What it tells its model to do, by predictor."""
+    return [program.instruction, *(each.signature.instructions for each in program.predictors()[1:])]
+
+
+def variant(program: P, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> P:
+    """A copy with these demos to its first predictor, and another instruction where one is given.
+
+    Args:
+        program: It stays as it is.
+        instruction: Of the first predictor, or one for each; None for what stands there.
+        demos: As they are shown.
+    """
     made = program.deepcopy()
-    (predictor,) = made.predictors()
-    if instruction is not None:
-        predictor.signature = predictor.signature.with_instructions(instruction)
-    predictor.demos = list(demos)
+    predictors = made.predictors()
+    told = [instruction] if isinstance(instruction, str) or instruction is None else instruction
+    for predictor, each in zip(predictors, told, strict=False):
+        if each is not None:
+            predictor.signature = predictor.signature.with_instructions(each)
+    predictors[0].demos = list(demos)
     return made

@@ -10,7 +10,7 @@ from pathlib import Path
 from dspy_proact.errors import UsageError
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
-_PROGRAMS = ("judge.json", "assistant.json")
+_PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
 _RECORDS = ("cases.jsonl", "events.jsonl", "record.jsonl")
 _PROGRAM = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
 _TABLES = (".csv", ".parquet")

@@ -15,6 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, first_fault, place_of, require_finite, write_whole
+from dspy_proact.programs.agent_card import AgentCard
 from dspy_proact.programs.assistant import Assistant, Reply
 from dspy_proact.programs.assistant_card import AssistantCard
 from dspy_proact.programs.judge import GradeResponse, Judge
@@ -63,26 +64,12 @@ class Cuts(Frozen):
         return self
 
 
-class Envelope(Frozen):
+class Filed(Frozen):
     """What every artefact holds."""
 
-    declares: ClassVar[type[dspy.Signature]]
-    """The signature of its program."""
     format: Literal[1] = FORMAT
     signature: str
-    """sha256 of the declared signature: names, order, types and descriptions."""
-    state: PredictorState
-
-    @model_validator(mode="after")
-    def _demos_are_plain(self) -> Self:
-        for demo in self.state.demos:
-            if strange := sorted(demo.keys() - _demo_fields(self.declares)):
-                raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
-            for name, field in self.declares.fields.items():
-                if name not in demo:
-                    raise ValueError(f"a demo lacks the field {name!r}")
-                TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
-        return self
+    """sha256 of the declared signature, or of several: names, order, types and descriptions."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest[:12]!r})"
@@ -95,6 +82,25 @@ class Envelope(Frozen):
         """sha256 of what decides answers: not of the card."""
         decisive = self.model_dump(mode="json", exclude={"card"})
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+class Envelope(Filed):
+    """An artefact of a program with one predictor."""
+
+    declares: ClassVar[type[dspy.Signature]]
+    """The signature of its program."""
+    state: PredictorState
+
+    @model_validator(mode="after")
+    def _demos_are_plain(self) -> Self:
+        for demo in self.state.demos:
+            if strange := sorted(demo.keys() - _demo_fields(self.declares)):
+                raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
+            for name, field in self.declares.fields.items():
+                if name not in demo:
+                    raise ValueError(f"a demo lacks the field {name!r}")
+                TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
+        return self
 
 
 class JudgeArtefact(Envelope):
@@ -117,8 +123,37 @@ class AssistantArtefact(Envelope):
     card: AssistantCard
 
 
-Artefact = JudgeArtefact | AssistantArtefact
-A = TypeVar("A", JudgeArtefact, AssistantArtefact)
+class SeveralArtefact(Filed):
+    """An artefact of a program with several predictors, whose signatures its benchmark knows."""
+
+    benchmark: str
+    states: dict[str, PredictorState]
+    """By predictor."""
+    card: AgentCard
+
+
+class AgentArtefact(SeveralArtefact):
+    """The file of a compiled agent."""
+
+    program: Literal["agent"] = "agent"
+    agent: str
+    """By which it is chosen."""
+
+
+class JudgesArtefact(SeveralArtefact):
+    """The file of compiled judges that grade an answer together."""
+
+    program: Literal["judges"] = "judges"
+
+
+Artefact = JudgeArtefact | AssistantArtefact | AgentArtefact | JudgesArtefact
+A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
+_USED = {
+    "judge": "judges are used by --judge-program",
+    "assistant": "an assistant is used by --program",
+    "agent": "an agent is used by --program on its own benchmark",
+    "judges": "judges are used by --judge-program on their own benchmark",
+}
 _FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
 
 
@@ -166,7 +201,7 @@ def read_artefact(path: str | Path) -> Artefact:
         raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
-    if artefact.signature != signature_hash(artefact.declares):
+    if not isinstance(artefact, SeveralArtefact) and artefact.signature != signature_hash(artefact.declares):
         raise UsageError(
             f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
             "of its fields have changed since); compile it again"
@@ -187,20 +222,29 @@ def _file_of(path: Path) -> Path:
 
 def read_judge(path: str | Path) -> JudgeArtefact:
     """Read the file of a judge; raises `UsageError` as `read_artefact` does, and where it is another program's."""
-    told = "a compiled assistant, where a judge is asked for; an assistant is used by --program"
-    return _read(path, JudgeArtefact, told)
+    return _read(path, JudgeArtefact, "a judge")
 
 
 def read_assistant(path: str | Path) -> AssistantArtefact:
     """Read the file of an assistant; raises `UsageError` as `read_artefact` does, and where it is another program's."""
-    told = "a compiled judge, where an assistant is asked for; judges are used by --judge-program"
-    return _read(path, AssistantArtefact, told)
+    return _read(path, AssistantArtefact, "an assistant")
 
 
-def _read(path: str | Path, form: type[A], otherwise: str) -> A:
+def read_agent(path: str | Path) -> AgentArtefact:
+    """Read the file of an agent; raises `UsageError` likewise. Whoever knows its signatures checks them."""
+    return _read(path, AgentArtefact, "an agent")
+
+
+def read_judges(path: str | Path) -> JudgesArtefact:
+    """Read the file of judges that grade together; as `read_agent` does."""
+    return _read(path, JudgesArtefact, "a pair of judges")
+
+
+def _read(path: str | Path, form: type[A], wanted: str) -> A:
     artefact = read_artefact(path)
     if not isinstance(artefact, form):
-        raise UsageError(f"{path}: {otherwise}")
+        used = _USED[artefact.program]
+        raise UsageError(f"{path}: a compiled {artefact.program}, where {wanted} is asked for; {used}")
     return artefact
 
 

@@ -34,7 +34,7 @@ from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
-from dspy_proact.report.terminal import Table, cell, show, table
+from dspy_proact.report.terminal import Table, cell, each_reason, show, table
 
 __all__ = [
     "MEASURES_NOTHING",
@@ -65,6 +65,7 @@ __all__ = [
     "comparison_headline",
     "counted",
     "document",
+    "each_reason",
     "export_csv",
     "export_parquet",
     "grade_style",

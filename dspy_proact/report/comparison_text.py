@@ -25,7 +25,7 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
         console: Where it is printed.
         explain: Whether what the numbers rest on follows: who passes where, breakdowns, methods, system prompts.
     """
-    measures = [_measures(comparison)] if comparison.a.measures else []
+    measures = [_measures(comparison, explain)] if comparison.a.measures else []
     show(console, comparison_headline(comparison), *_legend(comparison), _weighted(comparison), *measures)
     show(console, *_said(comparison))
     if not explain:
@@ -82,12 +82,14 @@ def _groups(key: str, groups: Mapping[str, Difference]) -> Table:
     return table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
 
 
-def _measures(comparison: Comparison) -> Table:
+def _measures(comparison: Comparison, explain: bool) -> Table:
     """A line a measure and stratum, and one over all of them."""
+    foremost = comparison.a.particulars.foremost
     told = (
         [measure.title, name, *map(coefficient, (found.a, found.b, found.difference))]
         for name, pairs in {**comparison.by_stratum, "micro": comparison.pairs}.items()
         for measure, found in zip(comparison.a.measures, comparison.measured(pairs).values(), strict=True)
+        if explain or foremost is None or measure.name in foremost
     )
     return table(("measure", comparison.a.nouns.stratum, "a", "b", "b - a"), told)
 

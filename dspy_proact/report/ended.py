@@ -72,6 +72,11 @@ class Ended:
         """From the first call to the last event; None without events."""
         return round(self._span[1] - self._span[0], 1) if self._span else None
 
+    @property
+    def roles(self) -> list[str]:
+        """All that were called, in the order of their names."""
+        return sorted({role for role, _ in self._tallies})
+
     def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
         """What a role used; of judges, the one of this name."""
         return self._tallies[role, judge].usage(price)

@@ -24,7 +24,8 @@ def headline(summary: Summary) -> str:
         )
     else:
         of = f"the {scored:,} scored of {asked} ({listed(missing)})" if missing else asked
-        told = f"{summary.model_name} passed {_rate(summary.micro.pass_rate)} of {of}{_least(summary)}"
+        earned = f"{summary.model_name} {summary.particulars.earned}"
+        told = f"{earned} {_rate(summary.micro.pass_rate)} of {of}{_least(summary)}"
     begin = MEASURES_NOTHING if summary.embedded else ""
     return f"{begin}{told},{summary.graded_by.removeprefix(',')}."
 

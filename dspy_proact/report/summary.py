@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from dspy_proact.calls import Usage
+from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.controls import Controls
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SMALL = 10
 """Cases below which a group of a breakdown is marked."""
+_UNPRICED = Price(reason="a run records the prices of assistant and judges")
+"""Of any other role."""
 
 
 @dataclass(frozen=True)
@@ -275,6 +277,7 @@ def summarize(folder: RunFolder) -> Summary:
     judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
+    further = {role: ended.usage(role, _UNPRICED) for role in ended.roles if role not in {"assistant", "judge"}}
     outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(
@@ -291,7 +294,7 @@ def summarize(folder: RunFolder) -> Summary:
         controls=Controls.of(manifest, controls),
         tried_again=ended.tried_again,
         seconds=ended.seconds,
-        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together,
+        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together | further,
         judge_usage=judge_usage,
         manifest=manifest,
     )

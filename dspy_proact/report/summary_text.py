@@ -12,7 +12,7 @@ from dspy_proact.report.numbers import coefficient, counted, percent, share
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Grader, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import Measure, Nouns
 from dspy_proact.stats import Figure, Repeats
 
 
@@ -28,9 +28,10 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     Raises:
         UsageError: The cases have no such key to break down by.
     """
-    tables = [_table(summary), *([_measures(summary)] if summary.measures else [])]
+    told = [_measures(summary, explain)] if _told(summary, explain) else []
+    tables = [_table(summary), *told]
     breakdowns = (_breakdown(summary, key) for key in by)
-    show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by)))
+    show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by), explain))
     show(console, *(_rests_on(summary) if explain else ()))
 
 
@@ -58,10 +59,17 @@ def _headings(summary: Summary, first: str) -> list[str]:
     return [first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict"]
 
 
-def _measures(summary: Summary) -> Table:
-    measured = {name: summary.measured(outcomes).values() for name, outcomes in _named(summary).items()}
-    headings = (summary.nouns.stratum, *(measure.title for measure in summary.measures))
-    return table(headings, ([name, *map(coefficient, estimates)] for name, estimates in measured.items()))
+def _told(summary: Summary, explain: bool) -> list[Measure]:
+    """The measures that are shown."""
+    foremost = summary.particulars.foremost
+    return [each for each in summary.measures if explain or foremost is None or each.name in foremost]
+
+
+def _measures(summary: Summary, explain: bool) -> Table:
+    told = _told(summary, explain)
+    measured = {name: summary.measured(outcomes) for name, outcomes in _named(summary).items()}
+    headings = (summary.nouns.stratum, *(measure.title for measure in told))
+    return table(headings, ([name, *(coefficient(of[each.name]) for each in told)] for name, of in measured.items()))
 
 
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
@@ -74,7 +82,7 @@ def _numbers(scores: Scores) -> list[str]:
     return [percent(scores.pass_rate), percent(scores.weighted), share(scores.strict_weighted.value)]
 
 
-def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
+def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     nouns, evidence = summary.nouns, summary.evidence
     unscored, pending = summary.count("unscored"), summary.count("pending")
     epochs = summary.manifest.epochs if summary.manifest else 1
@@ -96,7 +104,7 @@ def _notes(summary: Summary, broken_down: bool) -> Iterator[str]:
         yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
-    yield from (*_warnings(summary), *_controls(summary), *_several(summary))
+    yield from (*_warnings(summary, explain), *_controls(summary), *_several(summary))
     yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
 
 
@@ -176,13 +184,17 @@ def _named(summary: Summary) -> dict[str, Sequence[Outcome]]:
     return {**{name: summary.of_stratum(name) for name in summary.strata}, "micro": summary.outcomes}
 
 
-def _warnings(summary: Summary) -> Iterator[str]:
-    """What is to be said of estimates, each reason once with the rows that it concerns."""
+def _warnings(summary: Summary, explain: bool) -> Iterator[str]:
+    """What is to be said of estimates, each reason once with the rows that it concerns.
+
+    What is said of a row holds for its measures too.
+    """
     estimates = {name: summary.scores_of(outcomes).weighted for name, outcomes in _named(summary).items()}
     estimates["macro"] = summary.macro.weighted
     for name, outcomes in _named(summary).items():
-        told = zip(summary.measures, summary.measured(outcomes).values(), strict=True)
-        estimates |= {f"{measure.title} of {name}": estimate for measure, estimate in told}
+        measured, whole = summary.measured(outcomes), estimates[name].reason
+        told = {f"{each.title} of {name}": measured[each.name] for each in _told(summary, explain)}
+        estimates |= {title: estimate for title, estimate in told.items() if estimate.reason != whole}
     yield from each_reason((name, estimate.reason) for name, estimate in estimates.items())
 
 

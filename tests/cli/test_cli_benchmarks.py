@@ -56,7 +56,7 @@ def next_of(told):
 def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
     status, out, _ = proact("benchmarks", "--json")
     assert status == 0
-    ours, theirs = json.loads(out)["benchmarks"]
+    ours, _, theirs = json.loads(out)["benchmarks"]
     assert (ours["name"], ours["settings"]) == ("proactbench", [])
     assert {key: theirs[key] for key in theirs if key != "settings"} == {
         "name": "contest",
@@ -168,7 +168,7 @@ def test_proactbench_has_nothing_to_set(proact):
 def test_an_unknown_benchmark_is_told_with_the_nearest(proact):
     status, _, err = proact("eval", "--benchmark", "contes")
     assert (status, "no benchmark is called 'contes'; did you mean contest?" in err) == (2, True)
-    assert "there is proactbench, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
+    assert "there is proactbench, probe, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
 
 def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
     guessed()
-    monkeypatch.setattr(known, "_ENTRIES", known.entries()[:1])
+    monkeypatch.setattr(known, "_ENTRIES", known.entries()[:2])
     assert proact("report", "run")[0] == 0
     status, _, err = proact("rejudge", "run")
-    assert (status, "no benchmark is called 'contest'; there is proactbench." in err) == (2, True)
+    assert (status, "no benchmark is called 'contest'; there is proactbench, probe." in err) == (2, True)
 
 
 def test_results_files_are_proactbenchs(proact, tmp_path):
@@ -280,7 +280,7 @@ def test_three_models_are_ranked_only_where_there_are_ranks(proact, guessed, mon
 def test_its_own_leaderboard_and_ratings_are_used(proact, monkeypatch):
     listed(monkeypatch, RatedContestEntry())
     told = proact("leaderboard", "--benchmark", "contest")
-    assert (told[0], told[1].strip()) == (0, "the best")
+    assert (told[0], told[1].splitlines()[0]) == (0, "the best")
     words = ["eval", "--benchmark", "contest", "--model", "openai/gpt-4o", "--set", "style=rhymed"]
     assert next_of(told) == words
     assert json.loads(proact("leaderboard", "--benchmark", "contest", "--json")[1]) == {"guessers": ["the best"]}

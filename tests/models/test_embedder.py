@@ -1,12 +1,12 @@
 """Embeddings over real HTTP, behind the gate."""
 
 import asyncio
-import json
 
 import dspy
 import pytest
+from embedding import vectors
 from probe_desk import FINISH, SOLVED, opened, says, solved, step, steps_of, task_of
-from server import Answer, error
+from server import error
 
 from dspy_proact.benchmarks.probe.agents import make_agent
 from dspy_proact.calls import Price, collect_calls
@@ -15,15 +15,6 @@ from dspy_proact.models import Gate, Limits, ModelSpec, open_embedder
 
 FLAG = "--set embedder"
 PRICE = Price(prompt=0.5, completion=0.0)
-
-
-def vectors(sent, widths=None):
-    """A vector a text: how often it says "permit", and 1; of the texts in the other order; cut to widths if given."""
-    numbers = [[float(text.count("permit")), 1.0] for text in sent.body["input"]]
-    numbers = [each[:width] for each, width in zip(numbers, widths or [2] * len(numbers), strict=False)]
-    rows = [{"object": "embedding", "index": place, "embedding": each} for place, each in enumerate(numbers)]
-    whole = {"object": "list", "model": "any", "data": rows[::-1], "usage": {"prompt_tokens": 7, "total_tokens": 7}}
-    return Answer(raw=json.dumps(whole).encode())
 
 
 def embedder(server, name="openai/any", **options):

@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 
 from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
-from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
+from dspy_proact.benchmarks.probe.agents import AGENT, AgentModule, make_agent
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
+from dspy_proact.benchmarks.probe.compiled import load_agent, load_judges, mark_of
 from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -19,6 +21,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
 
 JUDGE = Role("judge", "--judge", "verdict", judge_stand_in)
+REPORT_JUDGE = Role("judge", "--report-judge", "verdict", judge_stand_in)
+"""Who tests what another judge has tuned."""
 BLIND = "blind"
 """Stands for the model of a baseline, which has none."""
 Named = ModelSpec | str | Sequence[ModelSpec | str]
@@ -57,6 +61,8 @@ class ProbeEvaluation(Execution):
         judge: Likewise; several grade every answer each.
         settings: The published setting where None.
         agent: The program under test; the settings' where None.
+        program: File of a compiled agent instead, of the settings' kind.
+        judge_program: File of compiled judges, in place of ours.
         gate: How calls are made; the usual way where None.
 
     Raises:
@@ -71,18 +77,25 @@ class ProbeEvaluation(Execution):
         *,
         settings: ProbeSettings | None = None,
         agent: Agent | None = None,
+        program: Path | None = None,
+        judge_program: Path | None = None,
         gate: Gate | None = None,
     ):
-        settings, gate, grader = settings or ProbeSettings(), gate or Gate(), ProbeJudge()
+        settings, gate, grader = settings or ProbeSettings(), gate or Gate(), _judge_of(judge_program)
         _require_fitting(tasks, settings)
         if blind := settings.baseline != "none":
-            _require_alone(settings, model, judge, agent)
+            _require_alone(settings, model, judge, agent or program)
         embedder = open_embedder(settings.embedder, gate, "--set embedder") if settings.embedder else None
-        program = agent or _program_of(settings, embedder)
-        participant = _participant(BLIND if blind else model, program, gate, embedder)
+        answering, learned_on = agent or _program_of(settings, embedder), 0
+        if program is not None:
+            assert isinstance(answering, AgentModule), "a baseline is refused, and an agent has no file"
+            card = load_agent(program, answering).card
+            learned_on = sum(mark_of(tasks.task(each.key)) in card.learned_from for each in tasks.entries)
+        participant = _participant(BLIND if blind else model, answering, gate, embedder)
+        participant = replace(participant, learned_on=learned_on)
         judges = [] if blind else open_judges(judge, JUDGE, gate)
         under_test = None if blind else participant.model
-        benchmark = Probe(case_set_of(tasks), program, under_test, grader, judges, settings=settings)
+        benchmark = Probe(case_set_of(tasks), answering, under_test, grader, judges, settings=settings)
         super().__init__(benchmark, participant, _graders(judges, grader), gate)
 
 
@@ -93,6 +106,7 @@ class ProbeRejudging(Execution):
         responses: What is judged, of a run on PROBE.
         judge: As for a `ProbeEvaluation`.
         upstream_rule: By which rule; as in the run where None.
+        judge_program: As for a `ProbeEvaluation`.
         gate: How calls are made.
 
     Raises:
@@ -105,15 +119,20 @@ class ProbeRejudging(Execution):
         judge: Named = EMBEDDED,
         *,
         upstream_rule: bool | None = None,
+        judge_program: Path | None = None,
         gate: Gate | None = None,
     ):
-        gate, grader = gate or Gate(), ProbeJudge()
+        gate, grader = gate or Gate(), _judge_of(judge_program)
         settings = ProbeSettings.model_validate(responses.settings)
         if upstream_rule is not None:
             settings = settings.model_copy(update={"upstream_rule": upstream_rule})
         judges = open_judges(judge, JUDGE, gate)
         benchmark = Probe(responses.case_set, None, None, grader, judges, settings=settings)
         super().__init__(benchmark, responses, _graders(judges, grader), gate)
+
+
+def _judge_of(program: Path | None) -> ProbeJudge:
+    return ProbeJudge() if program is None else load_judges(program)[0]
 
 
 def _program_of(settings: ProbeSettings, embedder: Embedder | None) -> Agent:
@@ -143,11 +162,11 @@ def _require_fitting(tasks: Tasks, settings: ProbeSettings) -> None:
         raise UsageError(f"{tasks.name}: read with {read}, and the settings say {asked}; read it by the settings")
 
 
-def _require_alone(settings: ProbeSettings, model: ModelSpec | str, judge: Named, agent: Agent | None) -> None:
+def _require_alone(settings: ProbeSettings, model: ModelSpec | str, judge: Named, program: object) -> None:
     """Raise a `UsageError` where a baseline is given what it does not ask."""
     named = f"--set baseline={settings.baseline}"
     specs = [judge] if isinstance(judge, ModelSpec | str) else judge
-    if agent or any(ModelSpec.of(each).name != EMBEDDED for each in (model, *specs)):
+    if program or any(ModelSpec.of(each).name != EMBEDDED for each in (model, *specs)):
         raise UsageError(f"{named}: a baseline asks no model; leave --model and --judge out")
     if settings.embedder:
         raise UsageError(f"{named}: a baseline asks no embedder; leave embedder out")

@@ -98,14 +98,14 @@ class IdentificationJudge(dspy.Module):
 
     async def judge(self, view: ProbeView, description: str, asking: Asking | None = None) -> IdentificationVerdict:
         """The verdict on a description; by way of DSPy where no other way to ask is given."""
-        inputs = _of_description(view, description)
+        inputs = description_inputs(view, description)
         said = await (self._graded(asking, **inputs) if asking else self.acall(**inputs))
         facets = FacetGrades(**{name: said[name] for name in FacetGrades.model_fields})
         return IdentificationVerdict(facets=facets, judgment=said.judgment, reasoning=said.reasoning)
 
     def messages(self, view: ProbeView, description: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self.grade, _describing(), _of_description(view, description))
+        return rendered(self.grade, _describing(), description_inputs(view, description))
 
     async def _graded(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         return await ask_for_fields(asking, self.grade, _describing, **inputs)
@@ -136,13 +136,13 @@ class ParametersJudge(dspy.Module):
         self, view: ProbeView, parameters: dict[str, Any], asking: Asking | None = None
     ) -> ParametersVerdict:
         """The verdict on parameters, asked as `IdentificationJudge.judge` does."""
-        inputs = _of_parameters(view, parameters)
+        inputs = parameters_inputs(view, parameters)
         said = await (self._graded(asking, **inputs) if asking else self.acall(**inputs))
         return ParametersVerdict(**{name: said[name] for name in ParametersVerdict.model_fields})
 
     def messages(self, view: ProbeView, parameters: dict[str, Any]) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self.grade, _filling(), _of_parameters(view, parameters))
+        return rendered(self.grade, _filling(), parameters_inputs(view, parameters))
 
     async def _graded(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
         return await ask_for_fields(asking, self.grade, _filling, **inputs)
@@ -151,11 +151,20 @@ class ParametersJudge(dspy.Module):
 class ProbeJudge(dspy.Module):
     """Both judges of an answer."""
 
-    name = "default"
-
     def __init__(self) -> None:
         super().__init__()
+        self.name = "default"
         self.identification, self.resolution = IdentificationJudge(), ParametersJudge()
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
+        return (self.identification if "description" in inputs else self.resolution)(**inputs)
+
+    @property
+    def instruction(self) -> str:
+        """What the judge of descriptions is told."""
+        signature: Any = self.identification.grade.signature
+        return signature.instructions
 
     def fingerprint(self) -> str:
         """sha256, in hexadecimal, of what they say to their model."""
@@ -166,12 +175,14 @@ class ProbeJudge(dspy.Module):
         return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def _of_description(view: ProbeView, description: str) -> dict[str, Any]:
+def description_inputs(view: ProbeView, description: str) -> dict[str, Any]:
+    """What the judge of a description is shown."""
     place = _place(view.world)
     return {"workplace": Workplace(**place), "expected": _expected(view.gold), "description": description}
 
 
-def _of_parameters(view: ProbeView, parameters: dict[str, Any]) -> dict[str, Any]:
+def parameters_inputs(view: ProbeView, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What the judge of parameters is shown."""
     gold, action = view.gold, next(each for each in view.actions if each.id == view.gold.action)
     return {
         "workplace": Colleagues(**_place(view.world), relationships=view.world.relationships),

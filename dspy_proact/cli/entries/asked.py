@@ -53,6 +53,8 @@ class Agreeing:
     gate: "Callable[[], Gate]"
     """Opened where a model is asked."""
     output: "Output"
+    explain: bool = False
+    """Whether what the numbers rest on is told."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.compile import AssistantCompile, JudgeCompile
+    from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
     from dspy_proact.models import ModelSpec
     from dspy_proact.report import Summary
     from dspy_proact.runs import Benchmark, Settings
@@ -82,8 +82,10 @@ class Entry(ABC):
     """Those of `LACKED` that it has."""
     of_grading: frozenset[str] = frozenset()
     """Settings that decide grades and no answer, so that answers can be graded again by others."""
+    published_beside: str = "A run that is made as they were is ranked among them: leaderboard RUN."
+    """Where a run comes to stand on its leaderboard."""
     as_published: Sequence[str] = ()
-    """Options of an `eval` whose run is ranked among the published scores."""
+    """Options of an `eval` that is made as the published scores were."""
 
     @property
     @abstractmethod
@@ -131,11 +133,11 @@ class Entry(ABC):
         """What `rejudge` does; raises `UsageError` where it cannot be done as asked."""
         raise UsageError(f"{self.name}: its answers cannot be judged again")
 
-    def assistant_compile(self, tuning: AssistantTuning) -> "AssistantCompile":
+    def assistant_compile(self, tuning: AssistantTuning) -> "AssistantCompile | AgentCompile":
         """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
         raise UsageError(f"{self.name}: it has no assistant to compile")
 
-    def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile":
+    def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile | JudgesCompile":
         """What `optimize judge` does; raises likewise."""
         raise UsageError(f"{self.name}: it has no judge to compile")
 

@@ -4,11 +4,12 @@ from difflib import get_close_matches
 
 from dspy_proact.cli.entries.entry import Entry
 from dspy_proact.cli.entries.proactbench import ProactBenchEntry
+from dspy_proact.cli.entries.probe import ProbeEntry
 from dspy_proact.errors import UsageError
 
 DEFAULT = ProactBenchEntry.name
 """The benchmark where none is named."""
-_ENTRIES: tuple[Entry, ...] = (ProactBenchEntry(),)
+_ENTRIES: tuple[Entry, ...] = (ProactBenchEntry(), ProbeEntry())
 
 
 def entries() -> tuple[Entry, ...]:

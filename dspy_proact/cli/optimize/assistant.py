@@ -154,7 +154,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     from dspy_proact.compile import CLAIM, COMPILES, CompileClaim
     from dspy_proact.kept import Claim
 
-    folders = [out] if out else list(COMPILES.glob("assistant--*"))
+    folders = [out] if out else [*COMPILES.glob("assistant--*"), *COMPILES.glob("agent--*")]
     claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
     for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):
         with suppress(RunError):  # what cannot be read is no compile to go on with; it is refused later

@@ -36,7 +36,7 @@ def show(
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
-    from dspy_proact.programs import JudgeArtefact, compiled_assistant, read_artefact
+    from dspy_proact.programs import JudgeArtefact, SeveralArtefact, compiled_assistant, read_artefact
 
     artefact = read_artefact(file)
     if diff and as_prompt:
@@ -55,6 +55,8 @@ def show(
         return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
+    if isinstance(artefact, SeveralArtefact):
+        raise UsageError(f"{file}: a compiled program that asks several questions, which is no system prompt")
     assistant = compiled_assistant(artefact)
     prompt = assistant.instruction if no_demos else assistant.system_prompt
     if not prompt:

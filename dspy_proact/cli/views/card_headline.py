@@ -1,17 +1,20 @@
 """What a compile shows: one plain sentence that claims no more than the card carries."""
 
 from dspy_proact.compile import costs, smallest_gain
-from dspy_proact.programs import AssistantCard, JudgeCard, tokens_ratio
+from dspy_proact.programs import AgentCard, AssistantCard, JudgeCard, tokens_ratio
 from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 
-def card_headline(card: JudgeCard | AssistantCard) -> str:
+def card_headline(card: JudgeCard | AssistantCard | AgentCard) -> str:
     """Whether it rose by more than chance, and of an assistant at what price; where not, which rise would have shown.
 
     It is agreement with people of a judge, and the mean score in the chosen phases of an assistant.
     """
-    told = _judge(card) if isinstance(card, JudgeCard) else f"{_assistant(card)}{_cost(card)}"
+    if isinstance(card, AgentCard):
+        told = _agent(card)
+    else:
+        told = _judge(card) if isinstance(card, JudgeCard) else f"{_assistant(card)}{_cost(card)}"
     return f"{MEASURES_NOTHING if card.provenance.embedded else ''}{told}."
 
 
@@ -48,6 +51,19 @@ def _assistant(card: AssistantCard) -> str:
         return f"No improvement shown in {names}{told}"
     least = 100 * (change.value - target.low98)
     return f"No improvement shown in {names}{told}: on {triggers} it takes a measured gain of {least:.0f} points"
+
+
+def _agent(card: AgentCard) -> str:
+    change, cases = card.target.difference.estimate, counted(card.target.count, card.case)
+    told = "" if change.value is None else f" ({signed(change.value)} points, {bounds(change, signed)})"
+    if card.shown:
+        return f"Improvement shown in {card.aim}{told}, on {cases} that it had not seen"
+    if card.target.count < CLAIM_LABELS or card.scenarios < CLAIM_GROUPS:
+        few = f"{cases} of {card.scenarios} {card.groups} are too few for a claim"
+        return (
+            f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} of {CLAIM_GROUPS} {card.groups}"
+        )
+    return f"No improvement shown in {card.aim}{told}"
 
 
 def _cost(card: AssistantCard) -> str:

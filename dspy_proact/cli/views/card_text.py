@@ -6,16 +6,18 @@ from typing import Any
 from rich.console import Console
 
 from dspy_proact.cli.views.card_headline import card_headline
-from dspy_proact.programs import AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
+from dspy_proact.programs import AgentCard, AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
 from dspy_proact.report import Table, show
 
+AnyCard = JudgeCard | AssistantCard | AgentCard
 
-def print_card(card: JudgeCard | AssistantCard, heading: str, *told: str | Table) -> None:
+
+def print_card(card: AnyCard, heading: str, *told: str | Table) -> None:
     """Print what the compile shows, of what it is, what an answer takes, and lines and tables."""
     show(Console(soft_wrap=False), card_headline(card), heading, cost_text(card), *told)
 
 
-def cost_text(card: JudgeCard | AssistantCard) -> str:
+def cost_text(card: AnyCard) -> str:
     """Tokens and price of one answer, before and after."""
     before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
     ratio = tokens_ratio(card.usage_before, card.usage_after)
@@ -23,7 +25,7 @@ def cost_text(card: JudgeCard | AssistantCard) -> str:
     return f"a {_answer(card)} takes {before} before, {after} after{times}."
 
 
-def card_document(card: JudgeCard | AssistantCard) -> dict[str, Any]:
+def card_document(card: AnyCard) -> dict[str, Any]:
     """The card as JSON, with what it shows, and tokens and price of one answer, first."""
     usages = {"before": card.usage_before, "after": card.usage_after}
     cost: dict[str, Any] = {
@@ -35,8 +37,8 @@ def card_document(card: JudgeCard | AssistantCard) -> dict[str, Any]:
     return {**first, **card.model_dump(mode="json")}
 
 
-def _answer(card: JudgeCard | AssistantCard) -> str:
-    return "verdict" if isinstance(card, JudgeCard) else "response"
+def _answer(card: AnyCard) -> str:
+    return "response" if "assistant" in card.provenance.models else "verdict"
 
 
 def _usage_text(usage: CardUsage) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dspy_proact.cli.options.output import Output
+from dspy_proact.cli.views.agent_card_text import print_agent_card
 from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
 from dspy_proact.cli.views.card_text import card_document
 from dspy_proact.cli.views.compile_progress import CompileProgress
@@ -15,14 +16,14 @@ from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.next import say_next
-from dspy_proact.compile import AssistantCompile, JudgeCompile
+from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
 from dspy_proact.errors import Halt
-from dspy_proact.programs import AssistantArtefact, JudgeArtefact, JudgeCard
+from dspy_proact.programs import Artefact, AssistantArtefact, JudgeArtefact, JudgeCard, SeveralArtefact
+
+AnyCompile = JudgeCompile | AssistantCompile | AgentCompile | JudgesCompile
 
 
-def compile_shown(
-    compiling: JudgeCompile | AssistantCompile, output: Output, use: Sequence[str | Path], told: str = ""
-) -> int:
+def compile_shown(compiling: AnyCompile, output: Output, use: Sequence[str | Path], told: str = "") -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
@@ -58,7 +59,7 @@ def compile_shown(
     return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
 
 
-def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool, explain: bool | None = None) -> None:
+def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
     """Print the card of a compiled program on standard output.
 
     Args:
@@ -71,13 +72,15 @@ def print_card(artefact: JudgeArtefact | AssistantArtefact, as_json: bool, expla
         return
     if isinstance(artefact, JudgeArtefact):
         print_judge_card(artefact, bool(explain))
+    elif isinstance(artefact, SeveralArtefact):
+        print_agent_card(artefact, bool(explain))
     else:
         print_assistant_card(artefact, bool(explain))
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
-def _print_forecast(compiling: JudgeCompile | AssistantCompile, as_json: bool) -> None:
+def _print_forecast(compiling: AnyCompile, as_json: bool) -> None:
     forecast = compiling.forecast()
     if as_json:
         click.echo(json.dumps(forecast_document(forecast), indent=2))

@@ -39,7 +39,7 @@ def forecast_text(forecast: Forecast) -> list[str]:
 
 
 def _shown(forecast: Forecast) -> str:
-    count = f"{forecast.items} items in {forecast.scenarios} scenarios"
+    count = f"{forecast.items} items in {forecast.scenarios} {forecast.groups}"
     if forecast.items < _CLAIM[0] or forecast.scenarios < _CLAIM[1]:
         return f"{count} are too few for any claim: {_CLAIM[0]} in {_CLAIM[1]} are the least."
     if forecast.smallest_gain is None:

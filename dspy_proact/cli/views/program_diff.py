@@ -14,10 +14,12 @@ from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import (
+    Artefact,
     Assistant,
     AssistantArtefact,
     Judge,
     JudgeArtefact,
+    SeveralArtefact,
     compiled_assistant,
     compiled_judge,
     read_assistant,
@@ -48,9 +50,7 @@ class _Said:
         return {"instruction": self.instruction, "demos": list(self.demos)}
 
 
-def print_diff(
-    artefact: JudgeArtefact | AssistantArtefact, start: Path | None, system_prompt: str | None, as_json: bool
-) -> None:
+def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None, as_json: bool) -> None:
     """Print the lines that a compile took away and those that it brought.
 
     Args:
@@ -62,6 +62,8 @@ def print_diff(
     Raises:
         UsageError: What is named is not what it began with.
     """
+    if isinstance(artefact, SeveralArtefact):
+        raise UsageError("--diff: it asks several questions; --json has what each says now")
     now, before = _now(artefact), _before(artefact, start, system_prompt)
     named = "--start" if start else "--system-prompt" if system_prompt else None
     known = before if before.start == artefact.card.provenance.start else None

@@ -81,9 +81,13 @@ class TaskCorpus:
         """Whose tasks they are, in the order of their first ones."""
         return tuple(dict.fromkeys(each.person for each in self.entries))
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         """64 hex digits over the tasks as they are handed out, in their order."""
+        return self._sha256
+
+    @cached_property
+    def _sha256(self) -> str:
         whole = hashlib.sha256()
         for each in self.entries:
             whole.update(f"{each.sha256}\n".encode())

@@ -3,12 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from dspy_proact.corpus.probe.published import DOUBTS, PublishedScores, published_failures, published_scores
+from dspy_proact.corpus.probe.published import PublishedScores, published_scores
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import STAND_IN, counted
-from dspy_proact.report.probe.failures import Failures, failures, failures_document
+from dspy_proact.report.probe.failures import Failures, failures
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Manifest
 from dspy_proact.stats import Estimate
@@ -65,15 +64,6 @@ def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:
     return Leaderboard(published_scores(), tuple(map(_run, runs)))
 
 
-def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
-    """The document of `leaderboard --benchmark probe --json`. A value that cannot be given is null."""
-    return {
-        "published": [_published_document(row) for row in board.published],
-        "published_failures": [{"model": each.model, **each.shares} for each in published_failures()],
-        "runs": [_run_document(entry) for entry in board.runs],
-    }
-
-
 def _run(summary: Summary) -> OwnEntry:
     manifest = summary.manifest
     if summary.benchmark != PROBE or manifest is None:
@@ -111,22 +101,3 @@ def _differences(summary: Summary, manifest: Manifest) -> list[str]:
     if manifest.epochs != 1:
         differences.append(f"{counted(manifest.epochs, 'answer')} to each task")
     return differences
-
-
-def _published_document(row: PublishedScores) -> dict[str, Any]:
-    scores = {name: getattr(row, name) for name in ("precision", "recall", "f1", "identification", "task")}
-    named = {"kind": row.kind, "name": row.name, "entries": row.entries}
-    return {**named, **scores, "overall": overall_of(row), "doubts": [DOUBTS[word] for word in row.doubts]}
-
-
-def _run_document(entry: OwnEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "path": entry.path,
-        "embedded": entry.embedded,
-        "tasks": entry.tasks,
-        "people": entry.people,
-        **{name: estimate.for_json() for name, estimate in entry.scores.items()},
-        "failures": failures_document(entry.failures),
-        "differences": list(entry.differences),
-    }

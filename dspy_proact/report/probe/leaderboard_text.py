@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from dspy_proact.corpus.probe.published import DOUBTS, PublishedScores, published_failures
-from dspy_proact.report.numbers import counted, percent, share
+from dspy_proact.report.numbers import counted, listed, percent, share
 from dspy_proact.report.probe.failures import MODES, OF_DESCRIPTIONS, OF_RESOLUTIONS
 from dspy_proact.report.probe.leaderboard import COLUMNS, Leaderboard, OwnEntry, overall_of
+from dspy_proact.report.probe.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.terminal import Table, each_reason, show, table
 
 _HEADINGS = ("P", "R", "F1", "ident", "task", "overall", "end to end")
@@ -16,15 +17,23 @@ _COUNTED = ("root_cause", "person", "deadline", "wrong_action", "parameters_miss
 """Modes that are published."""
 
 
-def print_leaderboard(board: Leaderboard, console: Console) -> None:
-    """Print the published rows, runs beside them, failure modes of both, and what the rows rest on."""
+def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
+    """Print what it shows, the published rows, and runs beside them with how they differ.
+
+    Args:
+        board: What is reported.
+        console: Where it is printed.
+        explain: Whether failure modes, what the numbers rest on, and what speaks against rows follow.
+    """
     runs = [_runs(board)] if board.runs else []
-    show(console, *_heading(board), _published(board), *runs, *_about(board), _failures(board), *_notes(board))
+    show(console, leaderboard_headline(board), _published(board), *runs, *_about(board), *_legend(board))
+    show(console, *((_failures(board), *_notes(board)) if explain else ()))
 
 
-def _heading(board: Leaderboard) -> list[str]:
-    runs = f", and {counted(len(board.runs), 'run')}" if board.runs else ""
-    return [f"probe: {len(board.published)} published rows{runs}; scores in %"]
+def _legend(board: Leaderboard) -> Iterator[str]:
+    yield "mean scores in %; task is the paper's headline, and asks neither for evidence nor for identification."
+    marks = [mark.strip() for mark in _marks(board).values()]
+    yield f"{listed(marks)} the row does not go together with the paper's text, or with what was released."
 
 
 def _published(board: Leaderboard) -> Table:
@@ -79,8 +88,8 @@ def _notes(board: Leaderboard) -> Iterator[str]:
         yield "runs: 95 % intervals, cluster-robust over people."
     yield (
         "published: PROBE (arXiv 2510.19771), means without a spread, so without intervals and ranks. The 40 % that "
-        "its text calls end to end are its task column, which asks neither for evidence nor for identification; "
-        "overall is its weighted formula, which it does not print: 49 for GPT-5."
+        "its text calls end to end are its task column; overall is its weighted formula, which it does not print: 49 "
+        "for GPT-5."
     )
     rows = defaultdict[str, list[str]](list)
     for row in board.published:

@@ -112,6 +112,8 @@ def _right(outcome: Outcome, _: GivenVerdict | None) -> str | None:
 
 
 PARTICULARS = Particulars(
+    earned="solved",
+    foremost=frozenset({"precision", "recall", "f1", "identification", "task"}),
     notes=(
         "weighted: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "
         "pass is ours, strictly end to end: some of the evidence, the whole bottleneck, the whole resolution.",

@@ -216,7 +216,7 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
     text = StringIO()
     blind = run(tmp_path / "blind", baseline="everything")
     board = leaderboard([summarize(RunFolder(each)) for each in (run(tmp_path / "run", GOOD, WRONG), blind)])
-    print_leaderboard(board, Console(file=text, width=120))
+    print_leaderboard(board, Console(file=text, width=120), explain=True)
     printed = text.getvalue()
     assert re.search(r"^GPT-5 +73 59 65 +42 +40 +49$", printed, re.MULTILINE)
     assert "[2] blind (everything)" in printed

@@ -1,0 +1,89 @@
+"""A compiled program of PROBE: its predictors as an artefact keeps them, and the agent or the judges that they make."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import cast
+
+import dspy
+
+from dspy_proact.benchmarks.probe.agents import AgentModule
+from dspy_proact.benchmarks.probe.judging import ProbeJudge
+from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.corpus.probe import Task
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import (
+    AgentArtefact,
+    JudgesArtefact,
+    PredictorState,
+    SeveralArtefact,
+    predictor_state,
+    read_agent,
+    read_judges,
+    signature_hash,
+)
+
+BENCHMARK = "probe"
+
+
+def states_of(program: dspy.Module) -> Mapping[str, PredictorState]:
+    """What the predictors of a program learned, by their names."""
+    return {name: predictor_state(each, signature) for name, each, signature in _signed(program)}
+
+
+def signature_of(program: dspy.Module) -> str:
+    """sha256 over the declared signatures of its predictors."""
+    hashes = {name: signature_hash(signature) for name, _, signature in _signed(program)}
+    return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
+
+
+def mark_of(task: Task | ProbeView) -> str:
+    """Of a task, whatever the ids and the order of its items."""
+    said = [task.world.model_dump(mode="json"), task.gold.description]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def load_agent(path: str | Path, agent: AgentModule) -> AgentArtefact:
+    """Have an agent say what the one in a file says.
+
+    Args:
+        path: Of an artefact, or of the folder of its compile.
+        agent: Uncompiled; it is changed.
+
+    Returns:
+        The artefact.
+
+    Raises:
+        UsageError: It cannot be read, is of another agent or benchmark, or of other signatures.
+    """
+    artefact = read_agent(path)
+    if artefact.agent != agent.name:
+        raise UsageError(f"{path}: a compiled agent {artefact.agent!r}; name it with --set agent={artefact.agent}")
+    _load(path, artefact, agent)
+    return artefact
+
+
+def load_judges(path: str | Path) -> tuple[ProbeJudge, JudgesArtefact]:
+    """The judges in a file, and the artefact; raises a `UsageError` likewise."""
+    artefact, judge = read_judges(path), ProbeJudge()
+    _load(path, artefact, judge)
+    judge.name = f"compiled:{artefact.digest[:12]}"
+    return judge, artefact
+
+
+def _load(path: str | Path, artefact: SeveralArtefact, program: dspy.Module) -> None:
+    if artefact.benchmark != BENCHMARK:
+        raise UsageError(f"{path}: of {artefact.benchmark!r}, not of {BENCHMARK!r}")
+    predictors = dict(program.named_predictors())
+    if artefact.signature != signature_of(program) or artefact.states.keys() != predictors.keys():
+        raise UsageError(
+            f"{path}: compiled for other signatures (names, order, types or descriptions of their fields have changed "
+            "since); compile it again"
+        )
+    for name, state in artefact.states.items():
+        predictors[name].load_state(state.model_dump(mode="json"))
+
+
+def _signed(program: dspy.Module) -> Iterator[tuple[str, dspy.Predict, type[dspy.Signature]]]:
+    return ((name, each, cast("type[dspy.Signature]", each.signature)) for name, each in program.named_predictors())

@@ -1,0 +1,85 @@
+"""The card of a compiled agent: what each stage scored before and after."""
+
+from collections.abc import Callable, Mapping
+
+from dspy_proact.benchmarks.probe import Probe
+from dspy_proact.benchmarks.probe.agents import AgentModule
+from dspy_proact.calls import Price
+from dspy_proact.compile.assistant.card import SAME_JUDGE
+from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.probe.task import AgentTask
+from dspy_proact.corpus.probe.grade import ProbeGrade
+from dspy_proact.programs import AgentCandidate, AgentCard, CardNumber, CardUsage, Change, Provenance
+from dspy_proact.stats import Estimate, ScoreChange, holm, score_change
+
+STAGES: Mapping[str, Callable[[ProbeGrade], float]] = {
+    "search (F1)": lambda grade: grade.search.f1,
+    "identification": lambda grade: grade.identification,
+    "task": lambda grade: grade.task,
+    "end to end": lambda grade: float(grade.solved),
+}
+"""What is told of each task, by title."""
+CompiledAgent = Compiled[AgentModule, AgentModule, ProbeGrade | None]
+
+
+def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, price: Price) -> AgentCard:
+    """The card of a compile, at the price of the agent; numbers are out of fold, by the reporting judge."""
+    count, seed = len(task.items), provenance.recipe.seed
+    target = _compared(task, compiled, lambda grade: grade.overall, seed)
+    stages = {title: _compared(task, compiled, of, seed) for title, of in STAGES.items()}
+    adjusted = holm([change.p for change in stages.values()])
+    usages = [CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after)]
+    models = provenance.models
+    chosen = compiled.chosen
+    return AgentCard(
+        statement=statement_of(target),
+        shown=target.shown,
+        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        aim="overall",
+        target=change_of(target, count, target.p),
+        case=Probe.nouns.case,
+        stages={name: change_of(each, count, p) for (name, each), p in zip(stages.items(), adjusted, strict=True)},
+        cases=count,
+        unscored=count - target.count,
+        group=Probe.nouns.group,
+        groups=Probe.nouns.groups,
+        candidates=tuple(
+            AgentCandidate(score=each.score, share=each.share, chosen=place == chosen.place)
+            for place, each in enumerate(chosen.tried)
+        ),
+        scenarios=len({item.unit for item in task.items}),
+        fold_scores=compiled.fold_scores,
+        usage_before=usages[0],
+        usage_after=usages[1],
+        provenance=provenance,
+    )
+
+
+def _compared(task: AgentTask, compiled: CompiledAgent, of: Callable[[ProbeGrade], float], seed: int) -> ScoreChange:
+    items, before, after = compiled.both(task.items, lambda grade: of(grade) if grade else None)
+    return score_change(before, after, [item.unit for item in items], seed=seed)
+
+
+def change_of(change: ScoreChange, total: int, p: float | None) -> Change:
+    """As a card has it, of so many that were asked."""
+    before, after, difference = (_number(each) for each in (change.before, change.after, change.difference))
+    return Change(
+        count=change.count, total=total, before=before, after=after, difference=difference, low98=change.low98, p=p
+    )
+
+
+def _number(estimate: Estimate) -> CardNumber:
+    return CardNumber.of(
+        Estimate(estimate.value, estimate.low, estimate.high, estimate.reason and Probe.nouns.worded(estimate.reason))
+    )
+
+
+def statement_of(target: ScoreChange) -> str:
+    """Whether a rise may be claimed, and why not."""
+    gain = target.difference.value
+    if gain is None:
+        return "no improvement shown: nothing could be graded"
+    told = f"{100 * gain:+.0f} points"
+    if target.shown:
+        return f"improvement shown, {told}"
+    return f"no improvement shown, {told}: {Probe.nouns.worded(target.reason)}"

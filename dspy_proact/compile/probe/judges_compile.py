@@ -1,0 +1,177 @@
+"""`dspy-proact optimize judge --benchmark probe`, as a value."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.benchmarks.probe import Probe, ProbeJudge, ProbeSettings, ProbeView
+from dspy_proact.benchmarks.probe.benchmark import VERDICT_TOKENS
+from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
+from dspy_proact.benchmarks.probe.evaluation import JUDGE
+from dspy_proact.calls import Price
+from dspy_proact.compile.compile import Compile, require_unseen
+from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.folds import split
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.probe.agent_compile import require_instructed
+from dspy_proact.compile.probe.card import change_of, statement_of
+from dspy_proact.compile.probe.judges_task import AGREEMENT, GradedItem, JudgesTask, Numbers
+from dspy_proact.compile.probe.task import folds_of
+from dspy_proact.corpus.probe import (
+    GradedDescription,
+    load_tasks,
+    sample_graded_descriptions,
+    sample_graded_parameters,
+)
+from dspy_proact.models import Gate, Model, ModelSpec
+from dspy_proact.programs import (
+    PROPOSER,
+    AgentCandidate,
+    AgentCard,
+    CardUsage,
+    DataSource,
+    JudgesArtefact,
+    Provenance,
+    Recipe,
+)
+from dspy_proact.stats import ScoreChange, holm, score_change
+
+_ROWS = ("facets", "word of descriptions", "word of parameters")
+
+
+class JudgesCompile(Compile[JudgesArtefact]):
+    """Both judges, and the graded answers that they are tuned to.
+
+    Args:
+        judge: Under both.
+        proposer: Writes instructions; the judge where None.
+        settings: By which the tasks are sanitized.
+        recipe: Optimizer, folds and seed; no more folds are made than there are people, and no worked examples.
+        start: An artefact to go on from.
+        gate: How calls are made, and what they may cost.
+
+    Raises:
+        UsageError: The models cannot be called as asked, or the start is refused.
+    """
+
+    program = "judges"
+
+    def __init__(
+        self,
+        judge: ModelSpec | str = "embedded",
+        proposer: ModelSpec | str | None = None,
+        *,
+        settings: ProbeSettings | None = None,
+        recipe: Recipe | None = None,
+        start: Path | None = None,
+        gate: Gate | None = None,
+    ):
+        self.probe, recipe = settings or ProbeSettings(), recipe or Recipe()
+        require_instructed(recipe)
+        tasks = load_tasks("sample", sanitize=self.probe.sanitize, seed=self.probe.seed)
+        read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
+        graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
+        self.items = tuple(GradedItem(each, *read[each.task]) for each in graded)
+        people = len({item.unit for item in self.items})
+        recipe = recipe.model_copy(update={"folds": min(recipe.folds, people), "max_demos": 0})
+        folds_of(self.items, recipe)
+        self._started = ProbeJudge()
+        if start is not None:
+            self._started, artefact = load_judges(start)
+            require_unseen(start, artefact.card, {item.mark for item in self.items}, "the tasks of these answers")
+        spec = ModelSpec.of(judge)
+        models = {"judge": (spec, JUDGE), "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
+        super().__init__(models, recipe, gate)
+
+    @property
+    def data(self) -> DataSource:
+        """The graded answers."""
+        told = [[item.graded.model_dump(mode="json"), item.view.model_dump(mode="json")] for item in self.items]
+        sha256 = hashlib.sha256(json.dumps(told, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+        marks = tuple(sorted({item.mark for item in self.items}))
+        return DataSource(name="graded answers", sha256=sha256, dialogues=marks)
+
+    @property
+    def start(self) -> str:
+        """Of what the start says."""
+        return self._started.fingerprint()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The benchmark."""
+        return {"benchmark": BENCHMARK}
+
+    def task(self, models: Mapping[str, Model]) -> JudgesTask:
+        """The judges, tuned to the graded answers."""
+        lms = models["judge"].lm, models["proposer"].lm
+        return JudgesTask(self._started, self.items, self.recipe, *lms, self._gate.concurrency)
+
+    def forecast(self) -> Forecast:
+        """What `run` takes at most, repairs apart; no call is made and nothing is written."""
+        folds, judge = folds_of(self.items, self.recipe), self.models["judge"]
+        parts = [split(train, self.recipe.seed) for train in (*(fold.train for fold in folds), self.items)]
+        calls = sum(answers_at_most(self.recipe, len(learn), len(compare)) for learn, compare in parts)
+        roles = {
+            "judge": RoleForecast(
+                calls + 2 * len(self.items), lambda: mean_tokens(judge, self._asked()), VERDICT_TOKENS[1], judge.price
+            ),
+            "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe, 2),
+        }
+        people = len({item.unit for item in self.items})
+        return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")
+
+    def artefact(self, task: JudgesTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgesArtefact:
+        """The judges compiled on all answers, and their card."""
+        return JudgesArtefact(
+            signature=signature_of(compiled.tuned),
+            benchmark=BENCHMARK,
+            states=dict(states_of(compiled.tuned)),
+            card=_card(task, compiled, made, self.models["judge"].price),
+        )
+
+    def _asked(self) -> list[list[dict[str, Any]]]:
+        judge = self._started
+        return [
+            judge.identification.messages(item.view, item.graded.description)
+            if isinstance(item.graded, GradedDescription)
+            else judge.resolution.messages(item.view, item.graded.parameters)
+            for item in self.items
+        ]
+
+
+def _card(
+    task: JudgesTask, compiled: Compiled[ProbeJudge, ProbeJudge, Numbers], made: Provenance, price: Price
+) -> AgentCard:
+    def compared(name: str) -> ScoreChange:
+        items, before, after = compiled.both(task.items, lambda numbers: numbers.get(name))
+        return score_change(before, after, [item.unit for item in items], seed=made.recipe.seed)
+
+    count, target, rows = len(task.items), compared(AGREEMENT), {name: compared(name) for name in _ROWS}
+    described = sum(isinstance(item.graded, GradedDescription) for item in task.items)
+    asked = {name: count - described if name == _ROWS[-1] else described for name in _ROWS}
+    adjusted = dict(zip(rows, holm([change.p for change in rows.values()]), strict=True))
+    before, after = (CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after))
+    return AgentCard(
+        statement=statement_of(target),
+        shown=target.shown,
+        warnings=("people are the sample's authors, who are language-model agents",),
+        aim=AGREEMENT,
+        target=change_of(target, count, target.p),
+        stages={name: change_of(change, asked[name], adjusted[name]) for name, change in rows.items()},
+        case="answer",
+        cases=count,
+        unscored=count - target.count,
+        group=Probe.nouns.group,
+        groups=Probe.nouns.groups,
+        candidates=tuple(
+            AgentCandidate(score=each.score, share=each.share, chosen=place == compiled.chosen.place)
+            for place, each in enumerate(compiled.chosen.tried)
+        ),
+        scenarios=len({item.unit for item in task.items}),
+        fold_scores=compiled.fold_scores,
+        usage_before=before,
+        usage_after=after,
+        provenance=made,
+    )

@@ -1,0 +1,129 @@
+"""An agent of PROBE as what is tuned: on tasks of some people, by a judge that does not report."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import dspy
+
+from dspy_proact.benchmarks.probe import ProbeView, Solution, Tasks
+from dspy_proact.benchmarks.probe.agents import AgentModule
+from dspy_proact.benchmarks.probe.compiled import mark_of
+from dspy_proact.benchmarks.probe.grading import ALL_FAULTS
+from dspy_proact.compile.candidate import Chosen
+from dspy_proact.compile.folds import Fold, Item, grouped_folds, split
+from dspy_proact.compile.probe.grader import Grader
+from dspy_proact.compile.probe.training import PROPOSAL, AgentTraining
+from dspy_proact.corpus.probe.grade import ProbeGrade
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.programs import Recipe
+
+_LEAST = 2
+"""People of a training set: one to learn from, one to compare candidates on."""
+
+
+@dataclass(frozen=True)
+class TaskItem:
+    """A task with what is right of it, which no example holds."""
+
+    key: str
+    """Opaque; examples carry it beside an agent's inputs."""
+    unit: str
+    """The person, whose tasks folds keep together."""
+    view: ProbeView
+
+    @property
+    def mark(self) -> str:
+        """Of the task, whatever the ids and the order of its items."""
+        return mark_of(self.view)
+
+    @property
+    def example(self) -> dspy.Example:
+        """The inputs of an agent, and the key."""
+        task = self.view.task
+        example = dspy.Example(key=self.key, world=task.world, documents=list(task.items), actions=list(task.actions))
+        return example.with_inputs("world", "documents", "actions")
+
+
+@dataclass(frozen=True)
+class AgentTask:
+    """How an agent is tuned to a corpus.
+
+    Args:
+        start: Where tuning starts.
+        items: Every task of the corpus.
+        recipe: Folds, seed and optimizer.
+        agent_lm: Under the agent.
+        tuning: Whose verdicts optimizers see.
+        reporting: Whose verdicts test.
+        proposer_lm: Writes instructions.
+        width: Tasks at once.
+    """
+
+    start: AgentModule
+    items: Sequence[TaskItem]
+    recipe: Recipe
+    agent_lm: dspy.LM
+    tuning: Grader
+    reporting: Grader
+    proposer_lm: dspy.LM
+    width: int
+    role: str = "assistant"
+
+    def folds(self) -> tuple[Fold[TaskItem], ...]:
+        """As `folds_of` makes them."""
+        return folds_of(self.items, self.recipe)
+
+    def training(self, train: Sequence[TaskItem], before: Mapping[str, ProbeGrade | None]) -> AgentTraining:
+        """Tasks in two parts; what the reporting judge found before is not looked at."""
+        del before
+        learn, compare = split(train, self.recipe.seed)
+        return AgentTraining(
+            student=self.start.deepcopy(),
+            learn=[item.example for item in learn],
+            compare=[item.example for item in compare],
+            groups={item.key: item.unit for item in train},
+            task_lm=self.agent_lm,
+            proposer_lm=self.proposer_lm,
+            proposal=PROPOSAL,
+            width=self.width,
+            views={item.key: item.view for item in train},
+            grader=self.tuning,
+        )
+
+    def finished(self, chosen: Chosen[AgentModule], training: AgentTraining) -> AgentModule:
+        """The agent that was chosen."""
+        del training
+        return chosen.program
+
+    def test(self, tuned: AgentModule, item: TaskItem) -> ProbeGrade | None:
+        """What the reporting judge finds; no answer is an empty one."""
+        try:
+            with dspy.context(lm=self.agent_lm, trace=None):
+                solution = Solution.model_validate(tuned(**item.example.inputs()).toDict())
+        except ContentError:
+            solution = Solution(faults=ALL_FAULTS)
+        return self.reporting.grade(item.view, solution)
+
+    def score(self, results: Mapping[str, ProbeGrade | None], items: Sequence[TaskItem]) -> float | None:
+        """Mean overall."""
+        known = [grade.overall for item in items if (grade := results[item.key])]
+        return fmean(known) if known else None
+
+
+def items_of(tasks: Tasks) -> tuple[TaskItem, ...]:
+    """Every task of a corpus, in its order."""
+    return tuple(TaskItem(each.key, each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries)
+
+
+def folds_of(items: Sequence[Item], recipe: Recipe) -> tuple[Fold[Item], ...]:
+    """Folds of whole people; raises a `UsageError` where one leaves fewer than two of them to learn from."""
+    people = len({item.unit for item in items})
+    if people > _LEAST and recipe.folds <= people:
+        folds = grouped_folds(items, recipe.folds, recipe.seed)
+        if all(len({item.unit for item in fold.train}) >= _LEAST for fold in folds):
+            return folds
+    raise UsageError(
+        f"{len(items)} items of {people} people cannot make {recipe.folds} folds and leave two of them to learn from "
+        "in each; give another number of --folds, or a larger corpus"
+    )

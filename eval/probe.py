@@ -1,0 +1,54 @@
+"""PROBE with the settings of the paper (arXiv 2510.19771), pinned from top to bottom as far as they are known.
+
+    python eval/probe.py openai/gpt-4.1
+
+Known: one call that sees everything, the files as they are, the rule of the released evaluator, decoding as the
+provider has it (Claude with at most 8,192 tokens). Assumed: the judge is the one that the released tool names first,
+for the paper names none. Ours: the words of agent and judges, and one call where the released harness has a second
+model read the first one's answer. So a score stands beside the published ones and not among them. The same command
+again goes on where it stopped.
+"""
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
+from dspy_proact.benchmarks.probe import ProbeEvaluation, ProbeSettings
+from dspy_proact.corpus.probe import load_tasks
+from dspy_proact.report.probe import leaderboard, print_leaderboard
+
+CORPUS = "probe"
+JUDGE = "openai/gpt-4o-mini"
+SETTINGS = ProbeSettings(agent="single", sanitize=False, upstream_rule=True)
+# What the paper's harness sends. None: not sent.
+DECODING = {"temperature": None, "top_p": None, "max_tokens": None}
+CLAUDE = {**DECODING, "max_tokens": 8192}
+JUDGED = {"temperature": 0.0, "top_p": None}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", help="a litellm name")
+    parser.add_argument("--corpus", default=CORPUS, help="another corpus than the paper's, to try this out")
+    parser.add_argument("--judge", default=JUDGE, help="another judge than the assumed one")
+    parser.add_argument("--out", type=Path, help="folder of the run")
+    asked = parser.parse_args()
+
+    name = asked.model.rsplit("/", 1)[-1]
+    settings = {} if name == "embedded" else CLAUDE if name.startswith("claude-") else DECODING
+    judged = JUDGED if asked.judge == JUDGE else {}
+    try:
+        tasks = load_tasks(asked.corpus, sanitize=SETTINGS.sanitize, seed=SETTINGS.seed)
+        model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
+        finished = ProbeEvaluation(tasks, model, judge, settings=SETTINGS).run(asked.out)
+    except (ProactError, Halt) as end:
+        parser.exit(2, f"{end}\n")
+    summary = summarize(RunFolder(finished.path))
+    print_summary(summary, Console())
+    print_leaderboard(leaderboard([summary]), Console())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""PROBE on the command line: every verb that it has, on the bundled sample and the stand-in."""
+
+import csv
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from server import Answer, Sent
+
+from dspy_proact.runs import RunFolder
+
+
+@pytest.fixture
+def run(proact) -> Path:
+    """A run of the published setting on the sample."""
+    assert proact("eval", "--benchmark", "probe", "--out", "run")[0] == 0
+    return Path("run")
+
+
+def constant(sent: Sent) -> Answer:
+    """A judge that finds everything right."""
+    if "who_blocked" in str(sent.messages[0]["content"]):
+        facets = ("who_blocked", "who_blocker", "what_task", "why_root_cause")
+        further = ("when_deadline", "where_system", "how_mechanism", "impact_scope")
+        said = {"reasoning": "so", **dict.fromkeys((*facets, *further), "correct")}
+    else:
+        said = {"reasoning": "so", "missing": [], "incorrect": [], "semantic_matches": [], "would_resolve": "yes"}
+    return Answer(json.dumps({**said, "judgment": "CORRECT"}))
+
+
+def test_without_a_key_the_sample_is_worked_by_the_stand_in_and_says_so(proact):
+    status, out, _ = proact("eval", "--benchmark", "probe", "--out", "run")
+    assert (status, " ".join(out.split()).startswith("The embedded stand-in measures nothing")) == (0, True)
+    assert "of 6 tasks of probe" in " ".join(out.split())
+    assert RunFolder(Path("run")).manifest().corpus.name == "sample"
+
+
+def test_the_same_again_makes_no_call(proact, run):
+    assert "no call was made" in proact("eval", "--benchmark", "probe", "--out", run)[2]
+
+
+def test_a_report_shows_the_stages_and_the_rest_on_demand(proact, run):
+    short, whole = (proact("report", run, *more)[1] for more in ((), ("--explain",)))
+    assert "identification" in short
+    assert "touched F1" not in short
+    assert "touched F1" in whole
+    assert "the paper's overall" in whole
+
+
+def test_two_agents_are_compared_by_person(proact, run):
+    proact("eval", "--benchmark", "probe", "--set", "agent=stages", "--out", "stages")
+    status, out, _ = proact("compare", run, "stages")
+    assert (status, "3 people are too few" in " ".join(out.split())) == (0, True)
+
+
+def test_the_leaderboard_says_first_what_it_carries(proact, run):
+    status, out, err = proact("leaderboard", "--benchmark", "probe")
+    first = "GPT-5 and Claude Opus 4.1 have the highest task score"
+    assert (status, " ".join(out.split()).startswith(first)) == (0, True)
+    assert "stands beside them" in err
+    own = " ".join(proact("leaderboard", run)[1].split())
+    assert "it stands beside the published rows and not among them" in own
+    assert "14.90 % is no mean" not in own
+    assert "14.90 % is no mean" in " ".join(proact("leaderboard", run, "--explain")[1].split())
+
+
+def test_what_the_leaderboard_says_to_type_next_is_a_command(proact):
+    words = shlex.split(proact("leaderboard", "--benchmark", "probe")[2].partition("Next: dspy-proact ")[2])
+    status, out, _ = proact(*words, "--corpus", "sample", "--dry-run")
+    assert (status, "6 calls" in out) == (0, True)
+
+
+def test_a_run_is_read_task_by_task_with_its_own_labels(proact, run):
+    listed = proact("show", run, "--grade", "failed", "--phase", "hard", "--json")[1]
+    assert [(each["grade"], each["difficulty"]) for each in json.loads(listed)] == [("FAILED", "hard")]
+    status, _, err = proact("show", run, "--grade", "pass")
+    assert (status, "none of SOLVED, PARTIAL, FAILED" in err) == (2, True)
+    whole = proact("show", run, "--trigger", "bottleneck_002_02_ruben_castellet")[1]
+    assert "photometer lamp" in whole
+
+
+def test_a_run_is_exported_as_a_table_and_not_in_another_format(proact, run):
+    assert proact("export", run, "--format", "csv", "--out", "run.csv")[0] == 0
+    with Path("run.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (len(rows), {row["failure_modes"] for row in rows}) == (
+        6,
+        {"deadline", "person deadline", "root_cause deadline"},
+    )
+    status, _, err = proact("export", run, "--format", "proactbench")
+    assert (status, "a run of 'probe'" in err) == (2, True)
+
+
+def test_answers_are_judged_again_by_another_rule_and_by_no_other_setting(proact, run):
+    assert proact("rejudge", run, "--set", "upstream_rule=true", "--out", "again")[0] == 0
+    assert RunFolder(Path("again")).manifest().identity.settings["upstream_rule"] is True
+    status, _, err = proact("rejudge", run, "--set", "agent=react", "--out", "other")
+    assert (status, "decides answers" in err) == (2, True)
+
+
+def test_a_baseline_asks_nobody(proact):
+    status, out, _ = proact("eval", "--benchmark", "probe", "--set", "baseline=bm25", "--out", "blind", "--json")
+    assert (status, json.loads(out)["usage"]["assistant"]["calls"]) == (0, 0)
+
+
+@pytest.mark.parametrize("option", ["--system-prompt", "--judge-prompt", "--min-kappa", "--phase"])
+def test_what_it_does_not_have_is_refused(proact, option):
+    value = {"--judge-prompt": "official", "--min-kappa": "0.1", "--phase": "RECOVERY"}.get(option, "x")
+    status, _, err = proact("eval", "--benchmark", "probe", option, value)
+    assert (status, "probe has no" in err) == (2, True)
+
+
+def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_chance(proact, server):
+    server.script = constant
+    judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
+    status, out, _ = proact("agree", "--benchmark", "probe", *judge, "--json")
+    (found,) = json.loads(out)["judges"]
+    rows = {(row["about"], row["name"]): row for row in found["rows"]}
+    # Of four descriptions a task one is whole; of four sets of parameters two are as they should be.
+    told = [rows[about, "word"] for about in ("descriptions", "parameters")]
+    assert (status, [(row["same"], row["graded"], row["asked"]) for row in told]) == (0, [(6, 24, 24), (12, 24, 24)])
+    assert [row["kappa"]["value"] for row in told] == [0, 0]
+    assert "no call was made" in proact("agree", "--benchmark", "probe", *judge)[2]
+    assert len(server.sent) == 48
+
+
+def test_agreement_is_priced_and_limited_before_a_call(proact, server):
+    judge = ("--judge", "openai/gpt-4o-mini", "--judge-api-base", server.judge, "--out", "graded")
+    status, out, _ = proact("agree", "--benchmark", "probe", *judge, "--dry-run")
+    assert (status, "judge: 48 calls" in out, server.sent) == (0, True, [])
+    server.script = constant
+    assert proact("agree", "--benchmark", "probe", *judge, "--max-calls", 10)[0] == 4
+    assert len(server.sent) == 10
+
+
+def test_a_verdict_that_cannot_be_read_is_counted_and_no_disagreement(proact, server):
+    server.script = lambda sent: constant(sent) if "who_blocked" in str(sent.messages[0]["content"]) else Answer("Yes!")
+    judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
+    status, out, _ = proact("agree", "--benchmark", "probe", *judge)
+    assert (status, "parameters: 24 of 24 left out" in " ".join(out.split())) == (3, True)

@@ -1,0 +1,115 @@
+"""PROBE's agents are compiled: what comes of it, what no request holds, and what is refused."""
+
+import json
+
+import pytest
+from probe_player import SECRET, planted, played, token
+from server import Server
+
+from dspy_proact.benchmarks.probe import ProbeSettings
+from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progress
+from dspy_proact.compile.silenced import silenced
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import Recipe, read_agent
+from dspy_proact.runs import RunFolder
+
+STAGES = ProbeSettings(agent="stages")
+COMPILE = ("optimize", "assistant", "--benchmark", "probe", "--set", "agent=stages", "--trials", 3)
+
+
+def compile_at(server: Server, optimizer: str = "search", **changes) -> AgentCompile:
+    """A small compile whose four models are at a server."""
+    named = {"openai/agent": server.assistant, "openai/judge": server.judge, "openai/proposer": server.proposer}
+    agent, judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
+    recipe = Recipe(optimizer=optimizer, trials=3, folds=4)
+    given = {"settings": STAGES, "recipe": recipe, "gate": Gate(retries=0, concurrency=8)} | changes
+    return AgentCompile(planted(), agent, judge, judge, proposer, **given)
+
+
+def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_people(proact):
+    status, out, err = proact(*COMPILE, "--out", "made", "--json")
+    card = json.loads(out)
+    assert (status, list(card["stages"])) == (0, ["search (F1)", "identification", "task", "end to end"])
+    assert card["target"]["before"]["value"] is not None
+    assert card["statement"].startswith("no improvement shown")
+    assert "6 tasks of 3 people are too few for a claim" in card["headline"]
+    assert "sample: 3 people make 3 folds" in err
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_a_compile_ends_with_an_agent_that_a_run_takes(proact, optimizer):
+    assert proact(*COMPILE, "--optimizer", optimizer, "--out", "made")[0] == 0
+    artefact = read_agent("made")
+    assert (artefact.agent, list(artefact.states)) == ("stages", ["search", "identify", "resolve"])
+    evaluate = ("eval", "--benchmark", "probe", "--set", "agent=stages", "--program", "made", "--out", "run")
+    assert proact(*evaluate)[0] == 0
+    assert RunFolder("run").manifest().learned_on == 6
+    assert "compiled on 6 of these 6 samples" in " ".join(proact("report", "run")[1].split())
+
+
+def test_the_same_command_again_asks_nobody(proact):
+    proact(*COMPILE, "--out", "made")
+    assert "no call was made" in proact(*COMPILE, "--out", "made")[2]
+
+
+def test_a_card_is_shown_and_says_what_it_rests_on(proact):
+    proact(*COMPILE, "--out", "made")
+    shown = proact("optimize", "show", "made", "--explain")[1]
+    assert "stages of probe on embedded" in shown
+    assert "6 tasks of 3 people, 3 folds" in shown
+    assert "asks several questions" in proact("optimize", "show", "made", "--as-prompt")[2]
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server, optimizer):
+    server.script = played
+    compiling = compile_at(server, optimizer)
+    models = {name: open_model(spec, role, Gate(retries=0)) for name, (spec, role) in compiling._named.items()}
+    of = CrossFit(compiling.task(models), compiling.recipe, 8, Progress(CompileObserver(), compiling.forecast(), 0))
+    with silenced():
+        before = of._tested(of.task.start, of.task.items).results
+        for number, fold in enumerate(of.task.folds(), start=1):
+            server.sent.clear()
+            of._fold(number, fold, before)
+            (unseen,) = [token(person) for person in range(4) if token(person) in fold.test[0].view.world.about]
+            # Each test task is searched, identified and resolved once; its judges see the person's words in none.
+            assert sum(unseen in sent.text for sent in server.of("assistant")) == 3 * len(fold.test)
+            assert server.of("proposer")
+            assert not any(unseen in sent.text for sent in server.of("proposer"))
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, optimizer):
+    server.script = played
+    compile_at(server, optimizer).run(tmp_path / "made")
+    assert server.of("proposer")
+    assert any(SECRET in sent.text for sent in server.of("judge"))
+    assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"recipe": Recipe(optimizer="bootstrap")}, "a whole mailbox"),
+        ({"settings": ProbeSettings(agent="react")}, "depends on answers"),
+        ({"settings": ProbeSettings(agent="stages", oracle="evidence")}, "--set oracle=evidence"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
+    with pytest.raises(UsageError, match=told):
+        compile_at(server, **changes)
+    assert not server.sent
+
+
+def test_a_corpus_of_two_people_is_refused():
+    with pytest.raises(UsageError, match="2 items of 2 people cannot make 2 folds"):
+        AgentCompile(planted(people=2))
+
+
+def test_a_file_of_another_agent_is_refused(proact):
+    proact(*COMPILE, "--out", "made")
+    status, _, err = proact("eval", "--benchmark", "probe", "--program", "made")
+    assert (status, "name it with --set agent=stages" in err) == (2, True)
+    status, _, err = proact("eval", "--program", "made")
+    assert (status, "a compiled agent, where an assistant is asked for" in err) == (2, True)

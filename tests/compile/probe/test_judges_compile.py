@@ -1,0 +1,71 @@
+"""PROBE's judges are compiled to the graded answers: what comes of it, and what no request holds."""
+
+import json
+
+import pytest
+from probe_player import played
+from server import Server
+
+from dspy_proact.compile import CompileObserver, CrossFit, JudgesCompile, Progress
+from dspy_proact.compile.silenced import silenced
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import Recipe, read_judges
+from dspy_proact.runs import RunFolder
+
+COMPILE = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)
+PEOPLE = ("Tamsin Okell", "Ruben Castellet", "Maren Dussault")
+
+
+def compile_at(server: Server, **changes) -> JudgesCompile:
+    """A small compile whose models are at a server."""
+    named = {"openai/judge": server.judge, "openai/proposer": server.proposer}
+    judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
+    return JudgesCompile(judge, proposer, **{"recipe": Recipe(trials=2, folds=3), "gate": Gate(retries=0)} | changes)
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_the_card_has_both_judges_before_and_after_and_claims_nothing_of_three_people(proact, optimizer):
+    status, out, _ = proact(*COMPILE, "--optimizer", optimizer, "--out", "made", "--json")
+    card = json.loads(out)
+    counts = {name: row["count"] for name, row in card["stages"].items()}
+    assert (status, counts) == (0, {"facets": 24, "word of descriptions": 24, "word of parameters": 24})
+    assert (card["target"]["count"], card["shown"]) == (48, False)
+    assert "48 answers of 3 people are too few for a claim" in card["headline"]
+    assert list(read_judges("made").states) == ["identification.grade", "resolution.grade"]
+
+
+def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(proact):
+    proact(*COMPILE, "--out", "made")
+    assert proact("eval", "--benchmark", "probe", "--judge-program", "made", "--out", "run")[0] == 0
+    (judge,) = RunFolder("run").manifest().identity.judges
+    assert judge.program.startswith("compiled:")
+    out = proact("agree", "--benchmark", "probe", "--judge-program", "made", "--out", "graded")[1]
+    assert "compiled on 48 of these answers, so that this is no test of it" in " ".join(out.split())
+
+
+def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):
+    server.script = played
+    compiling = compile_at(server)
+    models = {name: open_model(spec, role, Gate(retries=0)) for name, (spec, role) in compiling._named.items()}
+    of = CrossFit(compiling.task(models), compiling.recipe, 8, Progress(CompileObserver(), compiling.forecast(), 0))
+    with silenced():
+        before = of._tested(of.task.start, of.task.items).results
+        for number, fold in enumerate(of.task.folds(), start=1):
+            server.sent.clear()
+            of._fold(number, fold, before)
+            (unseen,) = [name for name in PEOPLE if name == fold.test[0].view.world.person]
+            # Every answer of a test person is graded once: four descriptions and four sets of parameters a task.
+            assert sum(unseen in sent.text for sent in server.of("judge")) == len(fold.test) == 16
+            assert server.of("proposer")
+            assert not any(unseen in sent.text for sent in server.of("proposer"))
+
+
+def test_what_cannot_be_done_is_refused(proact):
+    assert "one verdict on an answer" in proact(*COMPILE, "--votes", 3)[2]
+    assert "works by worked examples" in proact(*COMPILE, "--optimizer", "labeled")[2]
+    proact(*COMPILE, "--out", "made")
+    status, _, err = proact("eval", "--judge-program", "made")
+    assert (status, "where a judge is asked for; judges are used by --judge-program on their own" in err) == (2, True)
+    with pytest.raises(UsageError, match="was compiled on 6 of the tasks"):
+        JudgesCompile(start="made")
