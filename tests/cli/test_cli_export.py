@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from proact_run import PHASES, failed, manifest, run_of, trigger, written
+
+from dspy_proact.cli.export import export
 
 FORMS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
@@ -49,6 +52,15 @@ def test_the_file_can_be_named(proact, run, tmp_path, form, ending):
     status, out, _ = proact("export", run, "--format", form, "--out", "elsewhere.txt")
     assert (status, out) == (0, "elsewhere.txt\n")
     assert (tmp_path / "elsewhere.txt").is_file()
+
+
+@EACH
+def test_it_can_be_written_to_standard_output(run, monkeypatch, tmp_path, form, ending):
+    monkeypatch.chdir(tmp_path)
+    outs = {out: CliRunner().invoke(export, [str(run), "--format", form, "--out", out]) for out in ("named", "-")}
+    assert [done.exception for done in outs.values()] == [None, None]
+    assert outs["-"].stdout_bytes == Path("named").read_bytes()
+    assert not Path("-").exists()
 
 
 def test_what_the_official_format_cannot_hold_is_said_line_by_line(proact, run):
