@@ -92,7 +92,11 @@ _CHOICE = Bundle(
                     metavar="PHASE",
                     help="Only this phase, or CONTROL; may be repeated.",
                 ),
-                click.Option(["--unverified"], is_flag=True, help="Only with a quote that is not in the response."),
+                click.Option(
+                    ["--unverified"],
+                    is_flag=True,
+                    help="Only where a verdict quotes what is not in the response, or too little.",
+                ),
                 click.Option(["--unscored"], is_flag=True, help="Only what was tried and has no grade."),
                 click.Option(
                     ["--disagree"],

@@ -11,7 +11,7 @@ from rich.console import Console
 from dspy_proact.calls import Call, Price
 from dspy_proact.cli.views import progress
 from dspy_proact.cli.views.run_progress import RunProgress
-from dspy_proact.runs import CONTROL, Event, GradeRecord, StageKey
+from dspy_proact.runs import CONTROL, Event, GradeRecord, Scope, StageKey
 
 CASES = [trigger(f"d{number}") for number in range(3)]
 PRICED = Price(prompt=0.001, completion=0.01, cached=None, reason="a list")
@@ -25,7 +25,7 @@ def watched(of):
     """A run of three triggers, watched: one passes, one fails, one has no response."""
     one, other, third = CASES
     asked = call("assistant", prompt_tokens=1000, completion_tokens=100)
-    with RunProgress(of) as shown:
+    with RunProgress(of, Scope()) as shown:
         shown.started(3, 5)
         shown.ended(answered(one, "yes", asked), False)
         shown.ended(graded(one, "PASS", call("judge", prompt_tokens=2000, completion_tokens=50)), True)
@@ -52,12 +52,12 @@ def test_no_cost_is_told_that_is_not_known(capsys):
 
 def test_answers_are_counted_where_they_are_more_than_triggers_and_their_grades_apart(capsys):
     control = replace(trigger("c"), stratum=CONTROL)
-    of = manifest(JUDGE, "openai/k", epochs=2, controls="ff", control_labels=("HELD_BACK", "UNWANTED"))
+    of = manifest(JUDGE, "openai/k", control_labels=("HELD_BACK", "UNWANTED"))
     held = GradeRecord(score=1.0, label="HELD_BACK", verified=None, detail={})
     looked = Event(
         key=StageKey(case=control.key, epoch=1, stage="verdict", judge=JUDGE), grade=held, calls=(), time=3.0
     )
-    with RunProgress(of) as shown:
+    with RunProgress(of, Scope(epochs=2, controls=True)) as shown:
         shown.started(3, 8)
         for epoch in (1, 2):
             shown.ended(graded(CASES[0], "PARTIAL", epoch=epoch), False)

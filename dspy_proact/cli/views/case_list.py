@@ -1,5 +1,6 @@
 """The cases of a run as a list, a line each."""
 
+import textwrap
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -52,10 +53,10 @@ class CaseList:
             click.echo()
         each = ", each epoch counted" if self.looked.epochs > 1 else ""
         left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
-        click.echo(printable(f"{self._counted(found)}{each}{left}."))
+        click.echo(textwrap.fill(printable(f"{self._counted(found)}{each}{left}."), self.width))
         if otherwise:
             told = "the other run asks something else under this key; it is not to be compared"
-            click.echo(f"[{_OTHERWISE}]: {told}.")
+            click.echo(textwrap.fill(f"[{_OTHERWISE}]: {told}.", self.width))
 
     def _counted(self, found: Sequence[Glance]) -> str:
         """How many of all there are, control cases apart."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dspy_proact.calls import CallTally, Price
 from dspy_proact.cli.views.forecast import duration
 from dspy_proact.cli.views.progress import ProgressOnStderr
-from dspy_proact.runs import Event, Manifest, Observer
+from dspy_proact.runs import Event, Manifest, Observer, Scope
 
 _ANSWERS = "answers"
 """What is counted where it is more than cases: their epochs, and control cases."""
@@ -23,13 +23,15 @@ class RunProgress(ProgressOnStderr, Observer):
     """Shows cases that are done.
 
     Args:
-        manifest: Of the run; it names its things and knows its prices.
+        manifest: Of the run as it begins; it names its things and knows its prices.
+        scope: How much of it is asked for.
     """
 
-    def __init__(self, manifest: Manifest):
+    def __init__(self, manifest: Manifest, scope: Scope):
         super().__init__("left")
         self._manifest = manifest
-        self._counted = _ANSWERS if manifest.epochs > 1 or manifest.controls else manifest.nouns.cases
+        more = scope.controls or (scope.epochs or manifest.epochs) > 1
+        self._counted = _ANSWERS if more else manifest.nouns.cases
         self._todo = self._done = self._failures_for_good = 0
         self._begun = time.monotonic()
         self._labels = Counter[str]()
