@@ -8,6 +8,8 @@ _LONGEST_SHOWN = 60
 """Characters of a text that a message shows."""
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
 
+_SPELLED = {"–": "-", "»": ">>", "«": "<<"}
+
 
 def encodable(text: str) -> str:
     """The text with halves of surrogate pairs joined, and lone ones replaced, so that it can be sent and written."""
@@ -31,6 +33,13 @@ def encodable_all(value: Any) -> Any:
 def printable(text: str) -> str:
     """The text with control and format characters shown as escapes, so that no terminal obeys them."""
     return "".join(map(_visible, text))
+
+
+def spelled(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that an encoding lacks, as a handler of its errors: `?` for all but a few of ours."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_SPELLED.get(char, "?") for char in error.object[error.start : error.end]), error.end
 
 
 def shown(value: object) -> str:
