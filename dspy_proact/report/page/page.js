@@ -1,7 +1,7 @@
 // The list and the reading of cases. Every text becomes a text node: nothing that a model wrote is markup here.
 "use strict";
 (() => {
-  const SHAPES = 12; // rows, the longest, by which the height of all is measured
+  const SHAPES = 1000; // of rows, whose heights are measured; further ones are as high as the highest
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
   const KEPT = 256; // chunks that stay open
@@ -23,9 +23,11 @@
   const lines = of("data").textContent.split("\n");
   const opened = new Map();
   const drawn = new Map();
+  const heights = new Map(); // pixels of a row, by its shape
+  let tops = [0]; // where each row begins, and where the last ends
   const CHOSEN = ["stratum", "label", "text"], TICKED = ["unverified", "unscored", "disagree"];
   const READ = "read"; // what the history keeps of an address that was read
-  let head, matches = [], place = -1, reading = 0, searching = 0, tall = 0, width = 0;
+  let head, matches = [], place = -1, reading = 0, searching = 0, width = 0;
   let state = {};
   let searched = { text: "", rows: null };
 
@@ -49,15 +51,18 @@
     return promise;
   }
 
-  function chunkOf(text) {
-    let low = 0, high = head.firsts.length - 1;
+  // The place of the last of ascending numbers that is not above a number.
+  function lastUpTo(numbers, most) {
+    let low = 0, high = numbers.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (head.firsts[middle] <= text) low = middle;
+      if (numbers[middle] <= most) low = middle;
       else high = middle - 1;
     }
     return low;
   }
+
+  const chunkOf = (text) => lastUpTo(head.firsts, text);
 
   function* textsOf(item) {
     for (const [, , items] of item.sections) for (const [, text] of items) yield text;
@@ -267,9 +272,9 @@
 
   function reveal() {
     if (place < 0) return;
-    const top = place * tall;
+    const top = tops[place], end = tops[place + 1];
     if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + tall > list.scrollTop + list.clientHeight) list.scrollTop = top + tall - list.clientHeight;
+    else if (end > list.scrollTop + list.clientHeight) list.scrollTop = end - list.clientHeight;
   }
 
   function entry(row, at) {
@@ -290,28 +295,34 @@
     return made;
   }
 
-  // All rows are as high as the highest: their places follow from their numbers.
+  // What the height of a row depends on.
+  function shapeOf([, epoch, stratum, marks, flags]) {
+    return [stratum, marks, flags, String(epoch).length].join();
+  }
+
   function measure() {
     width = list.clientWidth;
     const shapes = new Map();
     for (const row of head.rows) {
-      const [, epoch, stratum, marks, flags] = row, shape = [stratum, marks, flags, String(epoch).length].join();
-      if (shapes.has(shape)) continue;
-      const words = [named(stratum), ...marks.map((label) => STATES[label] || head.labels[label])];
-      const long = words.reduce((sum, word) => sum + word.length + 4, 0);
-      shapes.set(shape, [long + 12 * !!(flags & UNVERIFIED) + 8 * !!(flags & DIFFERENT), row]);
+      if (shapes.size < SHAPES && !shapes.has(shapeOf(row))) shapes.set(shapeOf(row), entry(row, -1));
     }
-    const longest = [...shapes.values()].sort(([a], [b]) => b - a).slice(0, SHAPES);
-    const tried = longest.map(([, row]) => entry(row, -1));
-    rowsOf.append(...tried);
-    tall = Math.max(1, ...tried.map((each) => each.offsetHeight));
-    for (const each of tried) each.remove();
+    rowsOf.append(...shapes.values());
+    heights.clear();
+    for (const [shape, made] of shapes) heights.set(shape, Math.ceil(made.getBoundingClientRect().height));
+    for (const made of shapes.values()) made.remove();
+  }
+
+  function lay() {
+    if (width !== list.clientWidth) measure();
+    let highest = 0, end = 0;
+    for (const height of heights.values()) highest = Math.max(highest, height);
+    tops = [0, ...matches.map((at) => (end += heights.get(shapeOf(head.rows[at])) || highest))];
+    rowsOf.style.height = `${end}px`;
   }
 
   function redraw() {
     const held = rowsOf.contains(document.activeElement);
-    if (width !== list.clientWidth) measure();
-    rowsOf.style.height = `${matches.length * tall}px`;
+    lay();
     for (const each of drawn.values()) each.remove();
     drawn.clear();
     reveal();
@@ -325,16 +336,16 @@
 
   // A row that has the focus stays, wherever the list is scrolled to.
   function draw() {
-    const first = Math.max(0, Math.floor(list.scrollTop / tall) - SPARE);
-    const last = Math.min(matches.length, Math.ceil((list.scrollTop + list.clientHeight) / tall) + SPARE);
+    const first = Math.max(0, lastUpTo(tops, list.scrollTop) - SPARE);
+    const last = Math.min(matches.length, lastUpTo(tops, list.scrollTop + list.clientHeight) + 1 + SPARE);
     for (const [at, each] of drawn) {
       if ((at < first || at >= last) && !each.contains(document.activeElement)) { each.remove(); drawn.delete(at); }
     }
     for (let at = first; at < last; at++) {
       if (drawn.has(at)) continue;
       const made = entry(head.rows[matches[at]], at), next = [...drawn.keys()].filter((other) => other > at).sort((a, b) => a - b)[0];
-      made.style.top = `${at * tall}px`;
-      made.style.height = `${tall}px`;
+      made.style.top = `${tops[at]}px`;
+      made.style.height = `${tops[at + 1] - tops[at]}px`;
       rowsOf.insertBefore(made, next === undefined ? null : drawn.get(next));
       drawn.set(at, made);
     }

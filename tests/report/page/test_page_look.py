@@ -27,18 +27,24 @@ def light(locator, field):
     return locator.evaluate(LUMINANCE.replace("FIELD", field))
 
 
+def grade(case, run, epoch):
+    """Alike and verified for some triggers, and not for the others, whose rows are higher."""
+    if case.key >= "d5":
+        return graded(case, epoch=epoch)
+    return graded(case, ("PARTIAL", "FAIL")[run % 2], epoch=epoch, evidence=["not in it at all"])
+
+
 @pytest.fixture(scope="module")
 def four(tmp_path_factory, paged):
-    """Four runs of twenty triggers in two epochs, with all that a row of the list can say."""
+    """Four runs of twenty triggers in two epochs, some with all that a row of the list can say."""
     folder = tmp_path_factory.mktemp("four")
     cases = [trigger(f"d{number}", "EMERGENT") for number in range(20)]
     for run in range(4):
-        label = ("PARTIAL", "FAIL")[run % 2]
         events = [
             event
             for case in cases
             for epoch in (1, 2)
-            for event in (answered(case, epoch=epoch), graded(case, label, epoch=epoch, evidence=["not in it at all"]))
+            for event in (answered(case, epoch=epoch), grade(case, run, epoch))
         ]
         written(folder / str(run), manifest(model=f"openai/m{run}", epochs=2), cases, events)
     return paged(*(folder / str(run) for run in range(4)))
@@ -59,6 +65,7 @@ def test_rows_stand_one_below_the_other_wherever_the_list_is_scrolled(browser, f
         page.evaluate("document.getElementById('list').scrollTop = 1e6")
         page.locator("#rows a[href='#case=d19__t2&epoch=2']").wait_for()
         boxes = page.evaluate("[...document.querySelectorAll('#rows li')].map(e => [e.offsetTop, e.offsetHeight])")
+        assert len({high for _, high in boxes}) == 2
         assert all(top + high == below for (top, high), (below, _) in pairwise(boxes))
 
 
