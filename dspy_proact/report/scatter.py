@@ -26,7 +26,7 @@ _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial,
 
 
 @dataclass(frozen=True)
-class Colours:
+class ScatterColours:
     """What the picture is drawn with, each as CSS writes a colour; those of a light ground."""
 
     ink: str = "#1f2328"
@@ -43,7 +43,7 @@ class Colours:
     """Of the others."""
 
 
-_LIGHT = Colours()
+_LIGHT = ScatterColours()
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class _Spot:
         """Its name, fit for the picture."""
         return _clipped(self.point.name, _LONGEST_NAME)
 
-    def colour(self, colours: Colours) -> str:
+    def colour(self, colours: ScatterColours) -> str:
         """Of its marker and its bars."""
         return colours.marked if self.point.marked else colours.plain
 
@@ -105,7 +105,7 @@ class _Spot:
 
 
 def scatter_svg(
-    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", colours: Colours = _LIGHT
+    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", colours: ScatterColours = _LIGHT
 ) -> str:
     """The picture as SVG text, the same for the same points; both axes go from 0 to 100 %.
 
@@ -147,7 +147,7 @@ def scatter_svg(
     )
 
 
-def _axes(x: str, y: str, colours: Colours) -> list[str]:
+def _axes(x: str, y: str, colours: ScatterColours) -> list[str]:
     lines: list[str] = []
     for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         across, down = _across(share), _down(share)
@@ -168,7 +168,7 @@ def _axes(x: str, y: str, colours: Colours) -> list[str]:
     ]
 
 
-def _bars(spot: _Spot, colours: Colours) -> str:
+def _bars(spot: _Spot, colours: ScatterColours) -> str:
     """The intervals, with a stroke at each end."""
     x, y, path = spot.point.x, spot.point.y, ""
     if x.low is not None and x.high is not None:
@@ -180,7 +180,7 @@ def _bars(spot: _Spot, colours: Colours) -> str:
     return f'<path d="{path}" stroke="{spot.colour(colours)}" stroke-width="1.4" stroke-opacity="0.55" fill="none"/>'
 
 
-def _leader(spot: _Spot, place: Placed, colours: Colours) -> str:
+def _leader(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
     """What joins a name to its point where it had to move away."""
     box = place.box
     across, down = min(max(spot.across, box.left), box.right), min(max(spot.down, box.top), box.bottom)
@@ -188,7 +188,7 @@ def _leader(spot: _Spot, place: Placed, colours: Colours) -> str:
     return f'<path d="{line}" stroke="{colours.ink}" stroke-width="0.8" fill="none"/>'
 
 
-def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours: Colours) -> str:
+def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours: ScatterColours) -> str:
     """A point, which also tells of those that it hides."""
     x, y = axes
     here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
@@ -200,7 +200,7 @@ def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours:
     )
 
 
-def _name(spot: _Spot, place: Placed, colours: Colours) -> str:
+def _name(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
     weight = ' font-weight="600"' if spot.point.marked else ""
     return (
         f'<text x="{place.box.left:.1f}" y="{place.box.bottom - 4:.1f}"{weight} paint-order="stroke" '

@@ -19,13 +19,13 @@ from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block
-from dspy_proact.report.scatter import Colours, ScatterPoint, scatter_svg
+from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.terminal import each_reason
 
 _LONGEST_NAME = 120
-_COLOURS = Colours(
+_COLOURS = ScatterColours(
     ink="var(--ink)",
     muted="var(--quiet)",
     grid="var(--line)",
