@@ -6,7 +6,13 @@ from typing import Any, cast
 
 _LONGEST_SHOWN = 60
 """Characters of a text that a message shows."""
+_HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+"""Unicode categories of what a terminal obeys, or does not show."""
+_MOST_MARKS = 8
+"""Combining marks in a row; no script stacks more, and a heap of them covers the lines above."""
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
+
+_SPELLED = {"–": "-", "»": ">>", "«": "<<"}
 
 
 def encodable(text: str) -> str:
@@ -29,8 +35,24 @@ def encodable_all(value: Any) -> Any:
 
 
 def printable(text: str) -> str:
-    """The text with control and format characters shown as escapes, so that no terminal obeys them."""
-    return "".join(map(_visible, text))
+    """The text with control and format characters, and marks from the ninth in a row on, shown as escapes.
+
+    So no terminal obeys them, and nothing is drawn over other lines.
+    """
+    pieces, marks = list[str](), 0
+    for char in text:
+        category = unicodedata.category(char)
+        marks = marks + 1 if category[0] == "M" else 0
+        hidden = (category in _HIDDEN and char != "\n") or marks > _MOST_MARKS
+        pieces.append(char.encode("unicode_escape").decode() if hidden else char)
+    return "".join(pieces)
+
+
+def spelled(error: UnicodeError) -> tuple[str, int]:
+    """What stands for characters that an encoding lacks, as a handler of its errors: `?` for all but a few of ours."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(_SPELLED.get(char, "?") for char in error.object[error.start : error.end]), error.end
 
 
 def shown(value: object) -> str:
@@ -46,8 +68,3 @@ def shown(value: object) -> str:
 def shortened(text: str) -> str:
     """As much of a text as a message shows."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
-
-
-def _visible(char: str) -> str:
-    hidden = unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp") and char != "\n"
-    return char.encode("unicode_escape").decode() if hidden else char

@@ -85,8 +85,8 @@ def picture(runs: dict[str, Summary], title: str, notes: list[str]) -> str:
         for name, run in runs.items()
     ]
     told = ["95 % intervals over scenarios", "filled: the model without a system prompt", *notes]
-    axes = {"x": "control turns with an unwanted offer", "y": "Recovery, mean score"}
-    return scatter_svg(points, title=f"Recovery against unwanted offers: {title}", **axes, note="; ".join(told))
+    x, y = "control turns with an unwanted offer", "Recovery, mean score"
+    return scatter_svg(points, title=f"Recovery against unwanted offers: {title}", x=x, y=y, note="; ".join(told))
 
 
 if __name__ == "__main__":

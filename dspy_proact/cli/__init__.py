@@ -1,5 +1,6 @@
 """The command line: one file a verb. A verb imports what it needs when it runs, so that `--help` is there at once."""
 
+import codecs
 import io
 import logging
 import sys
@@ -20,6 +21,7 @@ from dspy_proact.cli.show import show
 from dspy_proact.cli.try_ import try_
 from dspy_proact.cli.views.message import SafeRecord, complain, say
 from dspy_proact.errors import Halt, ProactError
+from dspy_proact.plain_text import spelled
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,7 +41,8 @@ def main() -> None:
     """Entry point: every failure is a sentence and an exit status; a traceback is shown of faults in this code only."""
     logging.setLogRecordFactory(SafeRecord)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
-        sys.stdout.reconfigure(errors="replace")  # what the terminal has no character for is a question mark
+        codecs.register_error("spelled", spelled)
+        sys.stdout.reconfigure(errors="spelled")  # for what the terminal has no character for
     try:
         status = proact(standalone_mode=False)
     except click.ClickException as error:

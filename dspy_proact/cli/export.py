@@ -3,12 +3,14 @@
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 
 _ENDINGS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 
 
+_STANDARD_OUTPUT = Path("-")
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
 
@@ -17,12 +19,20 @@ _FOLDER = Path("exports")
 def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
     """The file that is named, else one called like the run's folder, however that was named.
 
+    What is for standard output is written there at the end.
+
     Raises:
         UsageError: Its folder cannot be made.
     """
     from dspy_proact.errors import UsageError
     from dspy_proact.kept import require_apart
 
+    if out == _STANDARD_OUTPUT:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"export{ending}"
+            yield path
+            click.echo(path.read_bytes(), nl=False)
+        return
     if out:
         require_apart(out, run)
         yield out
@@ -49,8 +59,8 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file. Default: called like the run, in the folder exports.",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="The file, or - for standard output. Default: called like the run, in the folder exports.",
 )
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
@@ -70,6 +80,8 @@ def export(run: Path, form: str, out: Path | None) -> None:
         else:
             for lost in export_results(folder, summary, path):
                 say(f"not in it: {lost}")
+    if out == _STANDARD_OUTPUT:
+        return
     click.echo(str(path))
     if form == "proactbench":
         say_next("report", path)

@@ -15,6 +15,7 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.cli.views.beside import Beside
     from dspy_proact.cli.views.looked import Looked
     from dspy_proact.report import Reading
     from dspy_proact.runs import Glance
@@ -47,10 +48,16 @@ class _Choice:
         if self.search is not None and not self.search.strip():
             raise UsageError("--search: there is no text to look for")
 
-    def among(self, looked: "Looked", beside: "Looked | None") -> "list[Glance]":
-        """Those that apply, in the order of the run; raises a `UsageError` where a name is none of the run's."""
+    def among(self, looked: "Looked", beside: "Beside | None") -> "tuple[list[Glance], int]":
+        """Those that apply, in the order of the run, and how many that differ were asked in other words beside.
+
+        Raises:
+            UsageError: A name is none of the run's.
+        """
         from dspy_proact.runs import Sought
 
+        if any(name.casefold() == "unscored" for name in self.grade):
+            raise UsageError("--grade unscored: is no grade; --unscored lists what has none")
         sought = Sought(
             labels=_known("--grade", self.grade, looked.labels),
             strata=_known("--phase", self.phase, looked.strata),
@@ -59,7 +66,12 @@ class _Choice:
             unscored=self.unscored,
             differing=self.disagree,
         )
-        return looked.holding(sought.among(looked.glances, _placed(beside)))
+        found = looked.holding(sought.among(looked.glances, beside.placed if beside else None))
+        if not (beside and self.disagree):
+            return found, 0
+        otherwise = beside.otherwise(found)
+        kept = [glance for glance in found if glance.key not in otherwise]
+        return kept, len(found) - len(kept)
 
 
 _CHOICE = Bundle(
@@ -80,7 +92,11 @@ _CHOICE = Bundle(
                     metavar="PHASE",
                     help="Only this phase, or CONTROL; may be repeated.",
                 ),
-                click.Option(["--unverified"], is_flag=True, help="Only with a quote that is not in the response."),
+                click.Option(
+                    ["--unverified"],
+                    is_flag=True,
+                    help="Only where a verdict quotes what is not in the response, or too little.",
+                ),
                 click.Option(["--unscored"], is_flag=True, help="Only what was tried and has no grade."),
                 click.Option(
                     ["--disagree"],
@@ -90,7 +106,7 @@ _CHOICE = Bundle(
                 click.Option(
                     ["--search"],
                     metavar="TEXT",
-                    help="Only with this text in conversation, rubric, response or reasons, in any case of letters.",
+                    help="Only with this text, in any case: key, scenario, conversation, rubric, response or reasons.",
                 ),
                 number_option("--epoch", _COUNT, "Only this epoch. With --trigger: the first where none is named."),
                 path_option("--beside", "Another run or results file, to read beside."),
@@ -115,51 +131,57 @@ def show(run: Path, choice: _Choice, as_json: bool) -> None:
     Lists its triggers, and with --trigger shows one whole: conversation, rubric, response with the quoted words marked,
     and what each judge says of it.
     """
+    from dspy_proact.cli.views.beside import Beside
     from dspy_proact.cli.views.looked import Looked
 
     choice.require_one_kind()
     looked = Looked(run, choice.search)
-    beside = Looked(choice.beside) if choice.beside else None
+    beside = Beside(looked, Looked(choice.beside)) if choice.beside else None
     if choice.trigger is None:
         _list(looked, beside, choice, as_json)
     else:
         _show(looked, beside, looked.key(choice.trigger), choice.epoch or 1, as_json)
 
 
-def _list(looked: "Looked", beside: "Looked | None", choice: _Choice, as_json: bool) -> None:
+def _list(looked: "Looked", beside: "Beside | None", choice: _Choice, as_json: bool) -> None:
     from dspy_proact.cli.views.case_list import CaseList
+    from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
 
-    found = choice.among(looked, beside)
+    found, otherwise = choice.among(looked, beside)
     _say_stand_in(looked, beside, as_json)
+    if otherwise:
+        more = f"{otherwise:,} more {'differs but was' if otherwise == 1 else 'differ but were'}"
+        say(f"{more} asked in other words there, and {'is' if otherwise == 1 else 'are'} left out.")
     if as_json:
         _print_list(looked, beside, found[: choice.limit])
         return
     shown = found[: choice.limit or _FEW]
-    CaseList(looked, shutil.get_terminal_size().columns, _placed(beside), choice.search).print(shown, len(found))
+    CaseList(looked, shutil.get_terminal_size().columns, beside, choice.search).print(shown, found)
     if shown:
         other = ["--beside", choice.beside] if choice.beside else []
         again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
         say_next("show", looked.path, "--trigger", shown[0].key, *again, *other)
 
 
-def _print_list(looked: "Looked", beside: "Looked | None", shown: "Sequence[Glance]") -> None:
+def _print_list(looked: "Looked", beside: "Beside | None", shown: "Sequence[Glance]") -> None:
     from dspy_proact.report import outcome_document
 
-    others = _placed(beside) or {}
-    pairs = [(glance, others.get((glance.key, glance.epoch))) for glance in shown]
-    theirs = beside.outcomes([other for _, other in pairs if other]) if beside else iter(())
+    pairs = [(glance, beside.of(glance) if beside else None) for glance in shown]
+    theirs = beside.other.outcomes([other for _, other in pairs if other]) if beside else iter(())
+    otherwise = beside.otherwise(shown) if beside else ()
     ends = "["
-    for (_, other), outcome in zip(pairs, looked.outcomes(shown), strict=True):
+    for (glance, other), outcome in zip(pairs, looked.outcomes(shown), strict=True):
         told = outcome_document(outcome, looked.nouns)
         if beside:
-            told["beside"] = outcome_document(next(theirs), beside.nouns) if other else None
+            told["beside"] = outcome_document(next(theirs), beside.other.nouns) if other else None
+            told["worded_otherwise"] = glance.key in otherwise
         click.echo(ends + "\n" + json.dumps(told, indent=2, allow_nan=False), nl=False)
         ends = ","
     click.echo("\n]" if pairs else "[]")
 
 
-def _show(looked: "Looked", beside: "Looked | None", key: str, epoch: int, as_json: bool) -> None:
+def _show(looked: "Looked", beside: "Beside | None", key: str, epoch: int, as_json: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.cli.views.message import say
@@ -170,22 +192,25 @@ def _show(looked: "Looked", beside: "Looked | None", key: str, epoch: int, as_js
     epochs = [glance.epoch for glance in looked.glances if glance.key == key]
     if reading is None:
         raise UsageError(f"--epoch {epoch}: {looked.path} has {len(epochs)}")
-    other = _reading(beside, key, epoch) if beside else None
+    other = _reading(beside.other, key, epoch) if beside else None
+    otherwise = bool(beside and beside.otherwise(glance for glance in looked.glances if glance.key == key))
     _say_stand_in(looked, beside, as_json)
     if as_json:
         told = reading_document(reading, looked.nouns)
         if beside:
-            told["beside"] = reading_document(other, beside.nouns) if other else None
+            told["beside"] = reading_document(other, beside.other.nouns) if other else None
+            told["worded_otherwise"] = otherwise
         click.echo(json.dumps(told, indent=2, allow_nan=False))
         return
     named = [(looked.name, reading)]
     if beside:
-        named = [(f"{looked.name} in {looked.path}", reading), (f"{beside.name} in {beside.path}", other)]
+        there = f"{beside.other.name} in {beside.other.path}{', asked in other words' if otherwise else ''}"
+        named = [(f"{looked.name} in {looked.path}", reading), (there, other)]
     print_reading(Console(), named, looked.labels_of(reading.outcome.stratum))
     if len(epochs) > 1:
         say(f"This is epoch {epoch} of {len(epochs)}; --epoch shows another.")
     if after := looked.after(key):
-        say_next("show", looked.path, "--trigger", after, *(["--beside", beside.path] if beside else []))
+        say_next("show", looked.path, "--trigger", after, *(["--beside", beside.other.path] if beside else []))
 
 
 def _reading(looked: "Looked", key: str, epoch: int) -> "Reading | None":
@@ -195,16 +220,12 @@ def _reading(looked: "Looked", key: str, epoch: int) -> "Reading | None":
     return next((Reading.of(outcome, looked.benchmark) for outcome in looked.outcomes(glances)), None)
 
 
-def _say_stand_in(looked: "Looked", beside: "Looked | None", as_json: bool) -> None:
+def _say_stand_in(looked: "Looked", beside: "Beside | None", as_json: bool) -> None:
     """Say it where a stand-in took part: beside JSON on standard error."""
-    if looked.embedded or (beside and beside.embedded):
+    if looked.embedded or (beside and beside.other.embedded):
         from dspy_proact.report import STAND_IN
 
         click.echo(STAND_IN, err=as_json)
-
-
-def _placed(looked: "Looked | None") -> "dict[tuple[str, int], Glance] | None":
-    return {(glance.key, glance.epoch): glance for glance in looked.glances} if looked else None
 
 
 def _known(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:

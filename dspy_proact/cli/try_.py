@@ -84,7 +84,12 @@ class _Place:
 _PLACE = Section(
     Heading.ASKED,
     (
-        click.Option(["--trigger", "triggers"], multiple=True, metavar="KEY", help="Try this trigger; repeatable."),
+        click.Option(
+            ["--trigger", "triggers"],
+            multiple=True,
+            metavar="KEY",
+            help="Try this trigger, named by its key or the beginning of it; repeatable.",
+        ),
         phase_option("Three triggers of this phase; may be repeated. Default: RECOVERY."),
         click.Option(
             ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."

@@ -28,7 +28,7 @@ from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.reading_document import outcome_document, reading_document, sections_document
 from dspy_proact.report.reading_text import grade_style, grounds_text, print_reading, print_sections
-from dspy_proact.report.scatter import ScatterPoint, scatter_svg
+from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.section import Grounds, Section, quoted
 from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
 from dspy_proact.report.summary import Grader, Scores, Summary, summarize
@@ -47,6 +47,7 @@ __all__ = [
     "Grounds",
     "Outcome",
     "Reading",
+    "ScatterColours",
     "ScatterPoint",
     "Scores",
     "Section",

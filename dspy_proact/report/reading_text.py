@@ -10,6 +10,7 @@ from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.section import Grounds, Section, quoted
 from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
+from dspy_proact.types import Quote
 
 
 def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]], labels: Sequence[str]) -> None:
@@ -38,16 +39,30 @@ def print_sections(sheet: Sheet, sections: Iterable[Section]) -> None:
         sheet.line()
 
 
-def grounds_text(grounds: Grounds, judge: str) -> Iterator[Text]:
-    """What a verdict says: its reasons, what it quotes in vain, and what else, a line each."""
+def grounds_text(grounds: Grounds, judge: str, response: str) -> Iterator[Text]:
+    """What a verdict says of a response: its reasons, what it quotes in vain, and what else, a line each."""
     if grounds.reasons:
         yield Text(f"{judge}: {in_a_line(grounds.reasons)}", style="italic")
     for name, text in grounds.points:
         yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
     for quote in grounds.quotes:
         if not quote.counts:
-            why = "too short to show anything" if quote.short else "not in the response"
-            yield Text(f'quoted, but {why}: "{in_a_line(quote.text)}"', style="yellow")
+            yield Text(f'quoted, but {_in_vain(quote, response)}: "{in_a_line(quote.text)}"', style="yellow")
+
+
+def _unverified(grounds: Grounds) -> str:
+    if any(quote.counts for quote in grounds.quotes):
+        return "not every quote of it stands in the response"
+    if any(quote.short for quote in grounds.quotes):
+        return "what it quotes is too short to show anything"
+    return "no quote of it stands in the response"
+
+
+def _in_vain(quote: Quote, response: str) -> str:
+    if quote.short:
+        return "too short to show anything"
+    within = quote.text.strip().casefold() in response.casefold()
+    return f"not in the response{' as words' if within else ''}"
 
 
 def grade_style(label: str, labels: Sequence[str]) -> str:
@@ -79,18 +94,18 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
     if outcome.state != "scored":
         yield Text(in_a_line(outcome.reason or outcome.state), style="red")
     for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True):
-        yield _given(verdict, labels)
-        yield from grounds_text(grounds, "reasons")
+        yield _given(verdict, grounds, labels)
+        yield from grounds_text(grounds, "reasons", outcome.response or "")
     for judge, reason in outcome.unread:
         yield Text(in_a_line(f"no verdict of {judge}: {reason}"), style="red")
 
 
-def _given(verdict: GivenVerdict, labels: Sequence[str]) -> Text:
+def _given(verdict: GivenVerdict, grounds: Grounds, labels: Sequence[str]) -> Text:
     again = f", verdict {verdict.judge_epoch}" if verdict.judge_epoch > 1 else ""
     told = Text(
         in_a_line(f"{f'judge {verdict.judge}' if verdict.judge else 'the benchmark itself'}{again}:"), style="bold"
     )
     told.append(" ").append(verdict.label, style=grade_style(verdict.label, labels))
     if verdict.verified is False:
-        told.append(", unverified: no quote of it stands in the response", style="yellow")
+        told.append(f", unverified: {_unverified(grounds)}", style="yellow")
     return told

@@ -22,9 +22,28 @@ _ROOM = Box(_PLOT.left + 2, _PLOT.top, _WIDTH - 8, _PLOT.bottom)
 _RADIUS, _CAP = 5.0, 4.0
 _SIZE, _LINE = 13, 17
 _LONGEST_NAME, _LONGEST_AXIS, _LONGEST_LINE = 40, 56, 96
-_INK, _MUTED, _GRID, _EDGE, _PAPER = "#1f2328", "#59636e", "#e7eaee", "#c6cdd5", "#ffffff"
-_MARKED, _PLAIN = "#0a58a8", "#7a828b"
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+@dataclass(frozen=True)
+class ScatterColours:
+    """What the picture is drawn with, each as CSS writes a colour; those of a light ground."""
+
+    ink: str = "#1f2328"
+    """Of text and leaders."""
+    muted: str = "#59636e"
+    """Of axes, their numbers and what stands below."""
+    grid: str = "#e7eaee"
+    edge: str = "#c6cdd5"
+    """Of the frame."""
+    paper: str = "#ffffff"
+    marked: str = "#0a58a8"
+    """Of points that stand out."""
+    plain: str = "#7a828b"
+    """Of the others."""
+
+
+_LIGHT = ScatterColours()
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,11 @@ class ScatterPoint:
             if not all(0 <= number <= 1 for number in numbers):
                 raise ValueError(f"a point of a scatter is a share in [0, 1]: {self!r}")
 
+    @property
+    def placed(self) -> bool:
+        """Whether it has a place in the picture: both values are known."""
+        return self.x.value is not None and self.y.value is not None
+
 
 @dataclass(frozen=True)
 class _Spot:
@@ -63,9 +87,9 @@ class _Spot:
         """Its name, fit for the picture."""
         return _clipped(self.point.name, _LONGEST_NAME)
 
-    @property
-    def colour(self) -> str:
-        return _MARKED if self.point.marked else _PLAIN
+    def colour(self, colours: ScatterColours) -> str:
+        """Of its marker and its bars."""
+        return colours.marked if self.point.marked else colours.plain
 
     @property
     def named(self) -> Named:
@@ -80,7 +104,9 @@ class _Spot:
         return Named(self.across, self.down, wide, _LINE, marker, tuple(bars))
 
 
-def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "") -> str:
+def scatter_svg(
+    points: Sequence[ScatterPoint], *, title: str, x: str, y: str, note: str = "", colours: ScatterColours = _LIGHT
+) -> str:
     """The picture as SVG text, the same for the same points; both axes go from 0 to 100 %.
 
     Args:
@@ -89,6 +115,7 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
         x: What the horizontal axis shows.
         y: What the vertical axis shows.
         note: What a reader has to know, below the picture.
+        colours: What it is drawn with; a page that holds it can give its own, which change with it.
     """
     known = [(point, point.x.value, point.y.value) for point in points]
     spots = [_Spot(each, _across(a), _down(b)) for each, a, b in known if a is not None and b is not None]
@@ -99,20 +126,20 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" '
-            f'height="{height}" role="img" font-family="{_FONTS}" font-size="{_SIZE}" fill="{_INK}">',
+            f'height="{height}" role="img" font-family="{_FONTS}" font-size="{_SIZE}" fill="{colours.ink}">',
             f"<title>{_safe(title)}</title>",
             f"<desc>{_safe(what)}</desc>",
-            f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{float(height) - 1:g}" rx="6" fill="{_PAPER}" '
-            f'stroke="{_EDGE}"/>',
+            f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{float(height) - 1:g}" rx="6" fill="{colours.paper}" '
+            f'stroke="{colours.edge}"/>',
             f'<text x="{_PLOT.left}" y="36" font-size="16" font-weight="600">{_safe(_clipped(title, 72))}</text>',
-            *_axes(x, y),
-            *(_bars(spot) for spot in reversed(spots) if spot.named.bars),
-            *(_leader(spot, place) for spot, place in names if place.steps),
-            *(_marker(spot, spots, x, y) for spot in reversed(spots)),
-            *(_name(spot, place) for spot, place in names),
+            *_axes(x, y, colours),
+            *(_bars(spot, colours) for spot in reversed(spots) if spot.named.bars),
+            *(_leader(spot, place, colours) for spot, place in names if place.steps),
+            *(_marker(spot, spots, (x, y), colours) for spot in reversed(spots)),
+            *(_name(spot, place, colours) for spot, place in names),
             *(
-                f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" fill="{_MUTED}">'
-                f"{_safe(line)}</text>"
+                f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" '
+                f'fill="{colours.muted}">{_safe(line)}</text>'
                 for number, line in enumerate(below)
             ),
             "</svg>\n",
@@ -120,27 +147,28 @@ def scatter_svg(points: Sequence[ScatterPoint], *, title: str, x: str, y: str, n
     )
 
 
-def _axes(x: str, y: str) -> list[str]:
+def _axes(x: str, y: str, colours: ScatterColours) -> list[str]:
     lines: list[str] = []
     for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
         across, down = _across(share), _down(share)
         told = f"{100 * share:.0f} %"
         lines += [
-            f'<path d="M{across:g} {_PLOT.top}V{_PLOT.bottom}M{_PLOT.left} {down:g}H{_PLOT.right}" stroke="{_GRID}"/>',
-            f'<text x="{across:g}" y="{_PLOT.bottom + 20}" text-anchor="middle" fill="{_MUTED}">{told}</text>',
-            f'<text x="{_PLOT.left - 10}" y="{down + 4.5:g}" text-anchor="end" fill="{_MUTED}">{told}</text>',
+            f'<path d="M{across:g} {_PLOT.top}V{_PLOT.bottom}M{_PLOT.left} {down:g}H{_PLOT.right}" '
+            f'stroke="{colours.grid}"/>',
+            f'<text x="{across:g}" y="{_PLOT.bottom + 20}" text-anchor="middle" fill="{colours.muted}">{told}</text>',
+            f'<text x="{_PLOT.left - 10}" y="{down + 4.5:g}" text-anchor="end" fill="{colours.muted}">{told}</text>',
         ]
     middle, centre = (_PLOT.left + _PLOT.right) / 2, (_PLOT.top + _PLOT.bottom) / 2
     across, up = (_safe(_clipped(axis, _LONGEST_AXIS)) for axis in (x, y))
     return [
         *lines,
-        f'<path d="M{_PLOT.left} {_PLOT.top}V{_PLOT.bottom}H{_PLOT.right}" stroke="{_MUTED}" fill="none"/>',
+        f'<path d="M{_PLOT.left} {_PLOT.top}V{_PLOT.bottom}H{_PLOT.right}" stroke="{colours.muted}" fill="none"/>',
         f'<text x="{middle:g}" y="{_PLOT.bottom + 44}" text-anchor="middle">{across}</text>',
         f'<text transform="translate(22 {centre:g}) rotate(-90)" text-anchor="middle">{up}</text>',
     ]
 
 
-def _bars(spot: _Spot) -> str:
+def _bars(spot: _Spot, colours: ScatterColours) -> str:
     """The intervals, with a stroke at each end."""
     x, y, path = spot.point.x, spot.point.y, ""
     if x.low is not None and x.high is not None:
@@ -149,33 +177,34 @@ def _bars(spot: _Spot) -> str:
     if y.low is not None and y.high is not None:
         path += f"M{spot.across:.1f} {_down(y.low):.1f}V{_down(y.high):.1f}"
         path += "".join(f"M{spot.across - _CAP:.1f} {_down(end):.1f}h{2 * _CAP:g}" for end in (y.low, y.high))
-    return f'<path d="{path}" stroke="{spot.colour}" stroke-width="1.4" stroke-opacity="0.55" fill="none"/>'
+    return f'<path d="{path}" stroke="{spot.colour(colours)}" stroke-width="1.4" stroke-opacity="0.55" fill="none"/>'
 
 
-def _leader(spot: _Spot, place: Placed) -> str:
+def _leader(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
     """What joins a name to its point where it had to move away."""
     box = place.box
     across, down = min(max(spot.across, box.left), box.right), min(max(spot.down, box.top), box.bottom)
     line = f"M{spot.across:.1f} {spot.down:.1f}L{across:.1f} {down:.1f}"
-    return f'<path d="{line}" stroke="{_INK}" stroke-width="0.8" fill="none"/>'
+    return f'<path d="{line}" stroke="{colours.ink}" stroke-width="0.8" fill="none"/>'
 
 
-def _marker(spot: _Spot, spots: Sequence[_Spot], x: str, y: str) -> str:
+def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours: ScatterColours) -> str:
     """A point, which also tells of those that it hides."""
+    x, y = axes
     here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
     told = "\n".join(_safe(f"{each.name}: {x} {percent(each.x)} %, {y} {percent(each.y)} %") for each in here)
-    fill = _MARKED if spot.point.marked else _PAPER
+    fill = colours.marked if spot.point.marked else colours.paper
     return (
-        f'<circle cx="{spot.across:.1f}" cy="{spot.down:.1f}" r="{_RADIUS:g}" fill="{fill}" stroke="{spot.colour}" '
-        f'stroke-width="2"><title>{told}</title></circle>'
+        f'<circle cx="{spot.across:.1f}" cy="{spot.down:.1f}" r="{_RADIUS:g}" fill="{fill}" '
+        f'stroke="{spot.colour(colours)}" stroke-width="2"><title>{told}</title></circle>'
     )
 
 
-def _name(spot: _Spot, place: Placed) -> str:
+def _name(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
     weight = ' font-weight="600"' if spot.point.marked else ""
     return (
         f'<text x="{place.box.left:.1f}" y="{place.box.bottom - 4:.1f}"{weight} paint-order="stroke" '
-        f'stroke="{_PAPER}" stroke-width="3" stroke-linejoin="round">{_safe(spot.text)}</text>'
+        f'stroke="{colours.paper}" stroke-width="3" stroke-linejoin="round">{_safe(spot.text)}</text>'
     )
 
 

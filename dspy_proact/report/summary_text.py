@@ -86,9 +86,12 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     nouns, evidence = summary.nouns, summary.evidence
     unscored, pending = summary.count("unscored"), summary.count("pending")
     epochs = summary.manifest.epochs if summary.manifest else 1
+    again = f" x {epochs} epochs" if epochs > 1 else ""
+    control_count = len({outcome.key for outcome in summary.controls.outcomes})
+    controls = f" and {counted(control_count, nouns.control, nouns.controls)}{again}" if control_count else ""
     yield (
-        f"{counted(summary.case_count, nouns.case, nouns.cases)}{f' x {epochs} epochs' if epochs > 1 else ''} in "
-        f"{counted(summary.group_count, nouns.group, nouns.groups)}; % with 95 % intervals."
+        f"{counted(summary.case_count, nouns.case, nouns.cases)}{again} in "
+        f"{counted(summary.group_count, nouns.group, nouns.groups)}{controls}; % with 95 % intervals."
     )
     if broken_down:
         yield (

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pyarrow.parquet
 import pytest
+from click.testing import CliRunner
 from proact_run import PHASES, failed, manifest, run_of, trigger, written
+
+from dspy_proact.cli.export import export
 
 FORMS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
@@ -57,6 +60,15 @@ def test_a_file_in_the_place_of_what_is_kept_is_refused(proact, run, form, endin
     status, _, err = proact("export", run, "--format", form, "--out", Path(run) / "events.jsonl")
     assert (status, "lies in the folder of a run or a compile" in err) == (2, True)
     assert (Path(run) / "events.jsonl").read_bytes() == before
+
+
+@EACH
+def test_it_can_be_written_to_standard_output(run, monkeypatch, tmp_path, form, ending):
+    monkeypatch.chdir(tmp_path)
+    outs = {out: CliRunner().invoke(export, [str(run), "--format", form, "--out", out]) for out in ("named", "-")}
+    assert [done.exception for done in outs.values()] == [None, None]
+    assert outs["-"].stdout_bytes == Path("named").read_bytes()
+    assert not Path("-").exists()
 
 
 def test_what_the_official_format_cannot_hold_is_said_line_by_line(proact, run):

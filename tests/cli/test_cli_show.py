@@ -3,24 +3,26 @@
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from proact_run import QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
+from proact_run import JUDGE, QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench import Evaluation
 from dspy_proact.corpus import load_corpus, read_jsonl
+from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Reading, print_reading, summarize
-from dspy_proact.runs import CONTROL, RunFolder, Scope
-from dspy_proact.types import Grade
+from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, StageKey
+from dspy_proact.types import Grade, Offer, Offers
 
 JUDGES = ("openai/j", "openai/k")
 QUOTED, FAILED, EMPTY, WAITING = (
     trigger("d1", "EMERGENT"),
     trigger("d2", "CRITICAL", user="Where is the [bold]ladder[/bold]?"),
     trigger("d3", "RECOVERY"),
-    trigger("d4", "RECOVERY", criterion="Plans the lighthouse."),
+    trigger("d4", "RECOVERY", scenario="HARBOUR_01", criterion="Plans the lighthouse."),
 )
 KEYS = [case.key for case in (QUOTED, FAILED, EMPTY, WAITING)]
 
@@ -96,6 +98,8 @@ def test_a_line_a_trigger_says_what_became_of_it(show, run):
         (["--search", "lighthouse"], KEYS[3:]),
         (["--search", "ann."], KEYS[:1]),
         (["--search", "zeal"], KEYS[1:2]),
+        (["--search", "D3__"], KEYS[2:3]),
+        (["--search", "harbour"], KEYS[3:]),
         (["--search", "none that i know of"], []),  # the curated response, which nobody sees
         (["--phase", "recovery", "--unscored"], KEYS[2:3]),
         (["--grade", "pass", "--unverified"], []),
@@ -111,6 +115,7 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
     ("options", "told"),
     [
         (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
+        (["--grade", "UNSCORED"], "--grade unscored: is no grade; --unscored lists what has none"),
         (["--phase", "x"], "--phase x: is none of EMERGENT, CRITICAL, RECOVERY"),
         (["--search", " "], "--search: there is no text to look for"),
         (["--trigger", "d1", "--grade", "pass"], "--trigger names what is shown; leave --grade out"),
@@ -161,6 +166,44 @@ def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show,
     assert listed(show(run, "--beside", other, "--disagree")) == KEYS[:1]
     first, second, *_ = json.loads(show(run, "--beside", other, "--json"))
     assert (first["grade"], first["beside"]["grade"], second["beside"]) == ("PASS", "FAIL", None)
+
+
+@pytest.fixture
+def reworded(tmp_path):
+    """Another run with other grades, in which the first trigger was asked in other words."""
+    asked = trigger("d1", "EMERGENT", user="Any bags?")
+    events = [answered(asked, "No."), graded(asked, "FAIL", evidence=[])]
+    events += [answered(FAILED, "No."), graded(FAILED, "PARTIAL", evidence=["No."], response="No.")]
+    return written(tmp_path / "reworded", manifest(), [asked, FAILED], events).path
+
+
+def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, reworded):
+    lines = show(run, "--beside", reworded).splitlines()
+    assert "PASS     FAIL    [asked otherwise] Label the boxes" in lines[1]
+    assert sum("[asked otherwise]" in line for line in lines) == 2
+    assert " ".join(lines[-2:]) == (
+        "[asked otherwise]: the other run asks something else under this key; it is not to be compared."
+    )
+    first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
+    assert (first["worded_otherwise"], second["worded_otherwise"]) == (True, False)
+
+
+def test_what_is_asked_in_other_words_is_no_disagreement(proact, run, reworded):
+    status, out, err = proact("show", run, "--beside", reworded, "--disagree")
+    assert (status, listed(out)) == (0, KEYS[1:2])
+    assert "1 more differs but was asked in other words there, and is left out." in err
+
+
+def test_one_that_is_asked_in_other_words_says_so(show, run, reworded):
+    told = f"openai/m in {reworded}, asked in other words: FAIL\n"
+    assert told in show(run, "--trigger", "d1", "--beside", reworded)
+    assert "in other words" not in show(run, "--trigger", "d2", "--beside", reworded)
+
+
+def test_a_results_file_that_says_less_of_a_trigger_asks_the_same(show, proact):
+    assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
+    assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
+    assert "asked otherwise" not in show("small", "--beside", "results.jsonl")
 
 
 def test_a_key_that_is_shortened_is_told_from_the_others_and_taken(show, tmp_path):
@@ -271,6 +314,37 @@ def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):
     ]
 
 
+@pytest.mark.parametrize(
+    ("quote", "verdict", "note"),
+    [
+        ("No idea", "what it quotes is too short to show anything", "too short to show anything"),
+        ("ide", "no quote of it stands in the response", "not in the response as words"),
+    ],
+)
+def test_why_a_quote_shows_nothing_is_told(show, tmp_path, quote, verdict, note):
+    response = "No idea at all."
+    events = [answered(FAILED, response), graded(FAILED, evidence=[quote], response=response)]
+    path = written(tmp_path / "short", manifest(), [FAILED], events).path
+    out = show(path, "--trigger", "d2")
+    assert f"judge openai/j: PASS, unverified: {verdict}\n" in out
+    assert f'quoted, but {note}: "{quote}"\n' in out
+
+
+def test_an_offer_may_be_quoted_as_short_as_it_is(show, tmp_path):
+    case = replace(trigger("c"), stratum=CONTROL)
+    quotes = locate_quotes(["Call Ann", "zebra"], RESPONSE)
+    offers = Offers(reasoning="", offers=tuple(Offer(quote=q, grounded=True, asked_for=False) for q in quotes))
+    grade = GradeRecord(score=0.0, label="UNWANTED", verified=offers.verified, detail=offers.model_dump(mode="json"))
+    verdict = Event(key=StageKey(case=case.key, epoch=1, stage="verdict", judge=JUDGE), grade=grade, calls=(), time=3.0)
+    of = manifest(controls="ff", control_labels=("HELD_BACK", "UNWANTED"))
+    path = written(tmp_path / "control", of, [case], [answered(case), verdict]).path
+    out = show(path, "--trigger", "c")
+    assert "judge openai/j: UNWANTED, unverified: not every quote of it stands in the response\n" in out
+    assert [line for line in out.splitlines() if line.startswith("quoted, but")] == [
+        'quoted, but not in the response: "zebra"'
+    ]
+
+
 def test_what_has_no_response_says_why(show, run):
     assert show(run, "--trigger", "d3").endswith("openai/m: unscored\n  no response: response: empty\n\n")
     assert show(run, "--trigger", "d4").endswith("openai/m: pending\n  no response: pending\n\n")
@@ -307,6 +381,11 @@ def test_a_control_turn_is_shown_with_its_offers(show, tmp_path):
     )
     controls = json.loads(show(run.path, "--phase", CONTROL, "--json"))
     assert controls
+    count = len(controls)
+    assert show(run.path, "--grade", "PASS", "--phase", CONTROL).splitlines()[-1] == (
+        f"0 of 1 triggers and 0 of {count} control turns."
+    )
+    assert show(run.path).splitlines()[-1] == f"1 of 1 triggers and {count} of {count} control turns."
     out = show(run.path, "--trigger", controls[0]["trigger"])
     assert out.splitlines()[1].startswith("CONTROL ")
     assert "\nrubric\n" not in out

@@ -47,6 +47,17 @@ def test_a_character_that_a_terminal_lacks_is_replaced(folder, command, encoding
     done.stdout.encode("utf-8", "surrogateescape").decode(encoding)
 
 
+@pytest.mark.parametrize(("encoding", "before", "after"), [("latin-1", "»", "«"), ("ascii", ">>", "<<")])
+def test_dashes_and_marks_that_a_terminal_lacks_are_spelled(folder, encoding, before, after):
+    done = told(folder, "report", "run", encoding=encoding)
+    assert re.search(r"\[\d+\.\d-\d+\.\d\]", done.stdout)
+    keys = re.findall(r"^\S+__t\d+(?= )", told(folder, "show", "run", COLUMNS="200").stdout, re.MULTILINE)
+    shown = told(folder, "show", "run", "--trigger", keys[0], encoding=encoding)
+    text = shown.stdout.encode("utf-8", "surrogateescape").decode(encoding)
+    assert before in text
+    assert after in text
+
+
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
 def test_at_sixty_columns_nothing_is_cut_and_every_heading_is_there(folder, command):
     narrow, wide = (told(folder, *command, COLUMNS=columns).stdout for columns in ("60", "120"))

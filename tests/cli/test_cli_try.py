@@ -117,6 +117,14 @@ def test_named_triggers_are_tried_in_their_order_and_each_once(proact, server):
     assert len(server.of("assistant")) == 6
 
 
+def test_a_part_of_a_key_names_a_trigger_where_it_is_that_of_one(proact, server):
+    _, out, _ = proact(*against(server, "--json", "--trigger", "d3...5"))
+    assert [pair["trigger"] for pair in json.loads(out)] == ["d3__t5"]
+    status, _, err = proact(*against(server, "--trigger", "d"))
+    assert status == 2
+    assert "--trigger d: may be d0__t" in err
+
+
 def test_everything_but_the_first_is_asked_at_once(proact, server):
     server.script_roles(assistant=lambda sent: Answer("Yes.", delay=0.5))
     proact(*against(server))

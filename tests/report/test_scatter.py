@@ -1,12 +1,14 @@
 """The picture of points: standalone, the same each time, and without anything that a name could smuggle in."""
 
+import re
+from dataclasses import fields
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.report import ScatterPoint, scatter_svg
+from dspy_proact.report import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.placement import Box, Named, placed
 from dspy_proact.stats import Estimate
 
@@ -74,6 +76,13 @@ def test_the_picture_grows_with_what_stands_below():
 def test_a_marked_point_is_filled():
     fills = [circle.get("fill") for circle in drawn(point(marked=True), point()).findall(f"{SVG}circle")]
     assert fills[0] == "#ffffff" != fills[1]
+
+
+def test_nothing_is_drawn_but_in_the_colours_that_are_given():
+    names = [field.name for field in fields(ScatterColours)]
+    colours = ScatterColours(**{name: f"var(--{name})" for name in names})
+    text = scatter_svg([point(), point(x=0.2, marked=True)], title="t", x="x", y="y", note="so", colours=colours)
+    assert set(re.findall(r'(?:fill|stroke)="([^"]+)"', text)) == {"none", *(f"var(--{name})" for name in names)}
 
 
 def test_no_points_are_a_picture_too():

@@ -61,6 +61,7 @@ def large(share: dict[str, int]) -> Summary:
         ("\u2028line\u2029", "\\u2028line\\u2029"),
         ("\U000e0041", "\\U000e0041"),  # a tag character, invisible
         ("\ud800", "\\ud800"),
+        ("o" + "\u0301" * 10, "o" + "\u0301" * 8 + "\\u0301" * 2),  # a heap would cover the lines above
         ("\ue000\U0010ffff", "\\ue000\\U0010ffff"),  # private and unassigned: a font may draw anything
     ],
 )
@@ -75,6 +76,7 @@ def test_what_a_terminal_would_obey_or_hide_is_shown_as_text(text: str, shown: s
         "openai/gpt-5.4",
         "Zürich, façade, ñandú, œuvre",
         "e\u0301",
+        "o" + "\u0301" * 8 + "o" + "\u0301" * 8,
         "Привет, 漢字, עברית, العربية",
         "“—” … € 50 %",
         "[red]x[/red]",

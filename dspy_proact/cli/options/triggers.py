@@ -1,26 +1,26 @@
 """Which triggers of a corpus a person tries: those that are named, or a few that look like the whole."""
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from dspy_proact.benchmarks.proactbench import cases_of
 from dspy_proact.cli.options.corpus import read_corpus
+from dspy_proact.cli.options.meant_key import meant_key
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Case, select_cases
 
+_LISTED = "`dspy-proact try --list` prints them all, with the same --corpus"
+
 
 def named_triggers(corpus: str, keys: Sequence[str]) -> list[Case]:
-    """Those of the keys, each once, in the order in which they are given.
+    """Those of the keys, which may be beginnings, each once, in the order in which they are given.
 
     Raises:
         CorpusError: There is no such corpus, or it is not valid.
-        UsageError: It has no such trigger.
+        UsageError: It has no such trigger, or several begin so.
     """
     known = {case.key: case for case in cases_of(read_corpus(corpus))}
-    for key in keys:
-        if key not in known:
-            raise UsageError(f"--trigger {key}: {corpus} has no such trigger{_nearest(key, list(known))}")
-    return [known[key] for key in dict.fromkeys(keys)]
+    meant = [meant_key(key, list(known), "trigger", corpus, _LISTED) for key in keys]
+    return [known[key] for key in dict.fromkeys(meant)]
 
 
 def triggers_of(corpus: str, phases: Sequence[str], most: int | None) -> list[Case]:
@@ -29,9 +29,3 @@ def triggers_of(corpus: str, phases: Sequence[str], most: int | None) -> list[Ca
     if not chosen:
         raise UsageError(f"{corpus}: has no trigger in {' or '.join(phases)}; name another --phase")
     return chosen
-
-
-def _nearest(key: str, known: Sequence[str]) -> str:
-    near = get_close_matches(key, known, n=1)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    return f"{meant} `dspy-proact try --list` prints them all, with the same --corpus"

@@ -2,25 +2,23 @@
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice, takewhile
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dspy_proact.cli.options.meant_key import LEFT_OUT, meant_key
 from dspy_proact.cli.views.summary import is_results, summary_of
-from dspy_proact.errors import UsageError
 from dspy_proact.runs import CONTROL, Glance, RunFolder, RunIndex, controls_of
 
 if TYPE_CHECKING:
     from dspy_proact.report import Outcome, Summary
+    from dspy_proact.report.particulars import View
     from dspy_proact.runs import Manifest
 
 _BATCH = 500
 """Cases that are read in full at once."""
-_MOST_NAMED = 3
 _TAILS = 5, 9, 13
 """Characters that are kept of the end of a key, as many as it takes."""
-_LEFT_OUT = "..."
-"""In a key that is shown shortened, and may be given so."""
 
 
 class Looked:
@@ -97,6 +95,13 @@ class Looked:
             found = {(each.key, each.epoch): each for each in (*summary.outcomes, *summary.controls.outcomes)}
             yield from (found[glance.key, glance.epoch] for glance in some)
 
+    def views(self, keys: Collection[str]) -> "dict[str, View]":
+        """What the programs saw of some cases, by key."""
+        if self._index:
+            return {case.key: case.view for case in self._index.part(keys).cases()}
+        outcomes = (*self._known.outcomes, *self._known.controls.outcomes)
+        return {outcome.key: outcome.view for outcome in outcomes if outcome.key in keys}
+
     def excerpts(self, glances: Collection[Glance]) -> list[str]:
         """The response to each of these, in their order; empty where there is none."""
         if not self._index:
@@ -110,7 +115,7 @@ class Looked:
         return [answers.get((glance.key, glance.epoch)) or "" for glance in glances]
 
     def holding(self, glances: Iterable[Glance]) -> list[Glance]:
-        """Those with the text in what was said, in the response, or in what a verdict says of it."""
+        """Those with the text in key or group, in what was said, in the response, or in what a verdict says of it."""
         if self._text is None:
             return list(glances)
         from dspy_proact.report import Reading
@@ -121,15 +126,15 @@ class Looked:
         return [
             glance
             for glance, reading in zip(likely, readings, strict=True)
-            if any(text in each.casefold() for each in reading.texts)
+            if any(text in each.casefold() for each in (glance.key, reading.outcome.group, *reading.texts))
         ]
 
     def abridged(self, keys: Sequence[str], width: int) -> list[str]:
         """Some of its keys in so many characters, which tell them from all others where these suffice."""
         told = list(keys)
         for tail in _TAILS:
-            head = width - len(_LEFT_OUT) - tail
-            told = [key if len(key) <= width else f"{key[:head]}{_LEFT_OUT}{key[-tail:]}" for key in keys]
+            head = width - len(LEFT_OUT) - tail
+            told = [key if len(key) <= width else f"{key[:head]}{LEFT_OUT}{key[-tail:]}" for key in keys]
             ends = {(key[:head], key[-tail:]) for key in keys}
             alike = sum((key[:head], key[-tail:]) in ends for key in dict.fromkeys(each.key for each in self.glances))
             if alike == len(set(keys)):
@@ -156,38 +161,11 @@ class Looked:
         return keys[keys.index(key) + 1]
 
     def key(self, named: str) -> str:
-        """The key that a person means, who may give its beginning, or leave its middle out by three dots.
-
-        Raises:
-            UsageError: It is that of none, or of several.
-        """
-        keys = list(dict.fromkeys(glance.key for glance in self.glances))
-        if named in keys:
-            return named
-        head, _, tail = named.partition(_LEFT_OUT)
-        meant = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
-        if len(meant) == 1:
-            return meant[0]
-        noun = self.nouns.case
-        if meant:
-            more = f" and {len(meant) - _MOST_NAMED} more" if len(meant) > _MOST_NAMED else ""
-            raise UsageError(f"--{noun} {named}: may be {', '.join(meant[:_MOST_NAMED])}{more}; say more of it")
-        near = max(keys, key=lambda key: _alike(key, named), default=None)
-        hint = f"; did you mean {near}?" if near and 2 * _alike(near, named) >= len(named) else ""
-        raise UsageError(f"--{noun} {named}: {self.path} has no such {noun}{hint}")
+        """The key that a person means; raises `UsageError` as `meant_key` does."""
+        return meant_key(named, list(dict.fromkeys(each.key for each in self.glances)), self.nouns.case, str(self.path))
 
 
 def _glances(summary: "Summary") -> list[Glance]:
     outcomes = [*summary.outcomes, *summary.controls.outcomes]
     places = {key: place for place, key in enumerate(dict.fromkeys(outcome.key for outcome in outcomes))}
     return sorted((outcome.glance for outcome in outcomes), key=lambda each: (places[each.key], each.epoch))
-
-
-def _alike(key: str, named: str) -> int:
-    """Characters that two keys share at their beginnings and their ends."""
-    first = _begun_alike(key, named)
-    return first + _begun_alike(key[first:][::-1], named[first:][::-1])
-
-
-def _begun_alike(one: str, other: str) -> int:
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))

@@ -67,7 +67,7 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
         if len(runs) > 1:
             say(f"{execution.manifest.identity.assistant.model}:")
         try:
-            with RunProgress(execution.manifest) as progress:
+            with RunProgress(execution.manifest, scope) as progress:
                 finished.append(execution.run(path, scope, progress, spent))
         except Halt as halt:
             return Ending(finished, halt, path)

@@ -72,4 +72,4 @@ def _notes(side: Side, response: Response) -> Iterator[Text]:
     if side.error:
         yield Text(f"no verdict: {in_a_line(side.error)}", style="red")
     if side.verdict:
-        yield from grounds_text(Grounds(side.verdict.reasoning, side.verdict.evidence), "judge")
+        yield from grounds_text(Grounds(side.verdict.reasoning, side.verdict.evidence), "judge", response.text)

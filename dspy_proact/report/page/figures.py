@@ -16,6 +16,8 @@ from dspy_proact.report.page.cited import Cited, Place, pointer
 KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
 """Scores that are drawn, and what they are called."""
 _HIGH, _TOP, _FOOT = 240, 26, 54
+_STAMP = 24
+"""Height of the line above the bars that names a stand-in."""
 _GAP = 0.18
 """Share of a group's width that is left free."""
 _MOST_VALUES = 2
@@ -46,19 +48,22 @@ def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str,
     shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
     what = "; ".join(_told(cited, group, runs) for group in groups)
     drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
-    watermark = Markup('<text class="stand-in" x="50%" y="{}">embedded stand-in</text>').format(_TOP + _HIGH / 2)
+    stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>')
+    above = _STAMP if stand_in else 0
     return Markup(
         '<svg role="img" aria-labelledby="bars-title bars-what" class="{}" width="100%" height="{}">'
-        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}{}{}{}</svg>'
+        '<title id="bars-title">{}</title><desc id="bars-what">{}</desc>{}{}'
+        '<g transform="translate(0 {})">{}{}</g></svg>'
     ).format(
         shape,
-        _TOP + _HIGH + _FOOT,
+        above + _TOP + _HIGH + _FOOT,
         title,
         what,
         _patterns(len(runs)),
+        stamp if stand_in else "",
+        above,
         Markup("").join(_axis()),
         drawn,
-        watermark if stand_in else "",
     )
 
 

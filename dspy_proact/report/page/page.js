@@ -1,7 +1,7 @@
 // The list and the reading of cases. Every text becomes a text node: nothing that a model wrote is markup here.
 "use strict";
 (() => {
-  const ROW = 66; // pixels of a row of the list; page.css has the same
+  const SHAPES = 1000; // of rows, whose heights are measured; further ones are as high as the highest
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
   const KEPT = 256; // chunks that stay open
@@ -9,7 +9,8 @@
   const COLOURS = 6; // of runs
   const UNVERIFIED = 1, UNSCORED = 2, DIFFERENT = 4;
   const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
-  const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+  // Marks from the ninth on stand on those before them and would cover the lines above.
+  const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?<=[\p{M}\u200c\u200d]{8})\p{M}/gu;
   const ELEMENTS = {
     blockquote: "blockquote", br: "br", code: "code", em: "em", heading: "div", hr: "hr", li: "li", link: "span",
     address: "span", mark: "mark", ol: "ol", p: "p", pre: "pre", s: "s", strong: "strong", table: "table",
@@ -22,8 +23,12 @@
   const lines = of("data").textContent.split("\n");
   const opened = new Map();
   const drawn = new Map();
-  let head, matches = [], place = -1, reading = 0, searching = 0;
-  let state = { stratum: "", label: "", text: "", unverified: false, unscored: false, disagree: false };
+  const heights = new Map(); // pixels of a row, by its shape
+  let tops = [0]; // where each row begins, and where the last ends
+  const CHOSEN = ["stratum", "label", "text"], TICKED = ["unverified", "unscored", "disagree"];
+  const READ = "read"; // what the history keeps of an address that was read
+  let head, matches = [], place = -1, reading = 0, searching = 0, width = 0;
+  let state = {};
   let searched = { text: "", rows: null };
 
   // --- the block of data
@@ -46,15 +51,18 @@
     return promise;
   }
 
-  function chunkOf(text) {
-    let low = 0, high = head.firsts.length - 1;
+  // The place of the last of ascending numbers that is not above a number.
+  function lastUpTo(numbers, most) {
+    let low = 0, high = numbers.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (head.firsts[middle] <= text) low = middle;
+      if (numbers[middle] <= most) low = middle;
       else high = middle - 1;
     }
     return low;
   }
+
+  const chunkOf = (text) => lastUpTo(head.firsts, text);
 
   function* textsOf(item) {
     for (const [, , items] of item.sections) for (const [, text] of items) yield text;
@@ -125,7 +133,12 @@
     draw(LONGEST);
     const more = element("button", "more", `Show all ${text.length.toLocaleString("en")} characters`);
     more.type = "button";
-    more.addEventListener("click", () => { draw(text.length); more.remove(); });
+    more.addEventListener("click", () => {
+      draw(text.length);
+      made.tabIndex = -1;
+      made.focus({ preventScroll: true });
+      more.remove();
+    });
     return element("div", "", made, more);
   }
 
@@ -158,26 +171,29 @@
     return `#${told}`;
   }
 
+  const linkTo = ([key, epoch]) => fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
+
+  // Where nothing is chosen, the address is that of the list.
+  function remember(address) {
+    history.replaceState(READ, "", address === "#" ? "#cases" : address);
+  }
+
   function read() {
     const told = new URLSearchParams(location.hash.slice(1));
-    if (!location.hash.includes("=")) return false;
     const known = (name, among) => (among.includes(told.get(name)) ? told.get(name) : "");
     state = {
       stratum: known("stratum", head.strata),
       label: known("label", [...head.labels, ...Object.values(STATES)]),
       text: told.get("text") || "",
-      unverified: told.has("unverified"),
-      unscored: told.has("unscored"),
-      disagree: told.has("disagree"),
+      ...Object.fromEntries(TICKED.map((name) => [name, told.get(name) === "1"])),
       case: told.get("case") || "",
       epoch: told.get("epoch") || "",
     };
-    return true;
   }
 
   function fill() {
-    for (const name of ["stratum", "label", "text"]) asked(name).value = state[name];
-    for (const name of ["unverified", "unscored", "disagree"]) asked(name).checked = state[name];
+    for (const name of CHOSEN) asked(name).value = state[name];
+    for (const name of TICKED) asked(name).checked = state[name];
   }
 
   async function search(text) {
@@ -226,26 +242,18 @@
     });
     const all = head.rows.length.toLocaleString("en");
     found.textContent = `${matches.length.toLocaleString("en")} of ${all} ${head.rows.length === 1 ? noun : nouns}`;
-    rowsOf.style.height = `${matches.length * ROW}px`;
-    for (const each of drawn.values()) each.remove();
-    drawn.clear();
-    place = matches.findIndex((at) => head.rows[at][0] === state.case && String(head.rows[at][1]) === (state.epoch || "1"));
-    if (state.case && place < 0) {
-      const row = head.rows.find((each) => each[0] === state.case && String(each[1]) === (state.epoch || "1"));
-      await show(row || null);
-    } else if (place < 0 && matches.length) {
-      place = 0;
-      await show(head.rows[matches[0]]);
-    } else await show(place < 0 ? null : head.rows[matches[place]]);
-    reveal();
-    draw();
+    place = placed();
+    if (place < 0 && !state.case && matches.length) place = 0;
+    redraw();
+    await show(place < 0 ? head.rows.find(isNamed) : head.rows[matches[place]]);
   }
 
   function change() {
-    const next = {};
-    for (const name of ["stratum", "label", "text"]) next[name] = asked(name).value;
-    for (const name of ["unverified", "unscored", "disagree"]) next[name] = asked(name).checked;
-    history.replaceState(null, "", fragment({ ...next, case: "", epoch: "" }) === "#" ? "#cases=" : fragment({ ...next, case: "", epoch: "" }));
+    const next = { case: "", epoch: "" };
+    for (const name of CHOSEN) next[name] = asked(name).value;
+    for (const name of TICKED) next[name] = asked(name).checked;
+    if ([...CHOSEN, ...TICKED].every((name) => next[name] === state[name])) return;
+    remember(fragment(next));
     read();
     list.scrollTop = 0;
     apply();
@@ -253,15 +261,24 @@
 
   // --- the list
 
-  function reveal() {
-    if (place < 0) return;
-    const top = place * ROW;
-    if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + ROW > list.scrollTop + list.clientHeight) list.scrollTop = top + ROW - list.clientHeight;
+  // Whether a row is the one that the address names.
+  function isNamed(row) {
+    return row[0] === state.case && String(row[1]) === (state.epoch || "1");
   }
 
-  function entry(at) {
-    const [key, epoch, stratum, marks, flags, excerpt] = head.rows[matches[at]];
+  function placed() {
+    return matches.findIndex((at) => isNamed(head.rows[at]));
+  }
+
+  function reveal() {
+    if (place < 0) return;
+    const top = tops[place], end = tops[place + 1];
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (end > list.scrollTop + list.clientHeight) list.scrollTop = end - list.clientHeight;
+  }
+
+  function entry(row, at) {
+    const [key, epoch, stratum, marks, flags, excerpt] = row;
     const link = element("a", "",
       element("span", "line",
         element("span", "stratum", named(stratum)),
@@ -270,22 +287,65 @@
         flags & UNVERIFIED ? flag("unverified") : null,
         flags & DIFFERENT ? flag("differ") : null),
       element("span", "excerpt", isolated(excerpt || key)));
-    link.href = fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
+    link.href = linkTo(row);
     if (at === place) link.setAttribute("aria-current", "true");
     const made = element("li", "", link);
-    made.style.top = `${at * ROW}px`;
     made.setAttribute("aria-setsize", String(matches.length));
     made.setAttribute("aria-posinset", String(at + 1));
     return made;
   }
 
+  // What the height of a row depends on.
+  function shapeOf([, epoch, stratum, marks, flags]) {
+    return [stratum, marks, flags, String(epoch).length].join();
+  }
+
+  function measure() {
+    width = list.clientWidth;
+    const shapes = new Map();
+    for (const row of head.rows) {
+      if (shapes.size < SHAPES && !shapes.has(shapeOf(row))) shapes.set(shapeOf(row), entry(row, -1));
+    }
+    rowsOf.append(...shapes.values());
+    heights.clear();
+    for (const [shape, made] of shapes) heights.set(shape, Math.ceil(made.getBoundingClientRect().height));
+    for (const made of shapes.values()) made.remove();
+  }
+
+  function lay() {
+    if (width !== list.clientWidth) measure();
+    let highest = 0, end = 0;
+    for (const height of heights.values()) highest = Math.max(highest, height);
+    tops = [0, ...matches.map((at) => (end += heights.get(shapeOf(head.rows[at])) || highest))];
+    rowsOf.style.height = `${end}px`;
+  }
+
+  function redraw() {
+    const held = rowsOf.contains(document.activeElement);
+    lay();
+    for (const each of drawn.values()) each.remove();
+    drawn.clear();
+    reveal();
+    draw();
+    if (held) focusEntry();
+  }
+
+  function focusEntry() {
+    (drawn.has(place) ? drawn.get(place).firstChild : list).focus({ preventScroll: true });
+  }
+
+  // A row that has the focus stays, wherever the list is scrolled to.
   function draw() {
-    const first = Math.max(0, Math.floor(list.scrollTop / ROW) - SPARE);
-    const last = Math.min(matches.length, Math.ceil((list.scrollTop + list.clientHeight) / ROW) + SPARE);
-    for (const [at, each] of drawn) if (at < first || at >= last) { each.remove(); drawn.delete(at); }
+    const first = Math.max(0, lastUpTo(tops, list.scrollTop) - SPARE);
+    const last = Math.min(matches.length, lastUpTo(tops, list.scrollTop + list.clientHeight) + 1 + SPARE);
+    for (const [at, each] of drawn) {
+      if ((at < first || at >= last) && !each.contains(document.activeElement)) { each.remove(); drawn.delete(at); }
+    }
     for (let at = first; at < last; at++) {
       if (drawn.has(at)) continue;
-      const made = entry(at), next = [...drawn.keys()].filter((other) => other > at).sort((a, b) => a - b)[0];
+      const made = entry(head.rows[matches[at]], at), next = [...drawn.keys()].filter((other) => other > at).sort((a, b) => a - b)[0];
+      made.style.top = `${tops[at]}px`;
+      made.style.height = `${tops[at + 1] - tops[at]}px`;
       rowsOf.insertBefore(made, next === undefined ? null : drawn.get(next));
       drawn.set(at, made);
     }
@@ -359,13 +419,14 @@
     if (!row) {
       const why = state.case ? `There is no ${noun} of this name here.` : `No ${noun} passes these filters.`;
       shown.replaceChildren(element("p", "quiet", why));
+      delete shown.dataset.key;
       return;
     }
     const { item, texts } = await readable(row);
     if (mine !== reading) return;
     const [key, epoch, stratum] = row;
     const link = element("a", "share", "Link");
-    link.href = fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) });
+    link.href = linkTo(row);
     link.setAttribute("aria-label", `Link to this ${noun}`);
     const before = element("button", "step", "← Previous"), after = element("button", "step", "Next →");
     for (const [button, by] of [[before, -1], [after, 1]]) {
@@ -374,6 +435,8 @@
       button.addEventListener("click", () => step(by));
     }
     const about = item.meta.filter(([, value]) => value !== key && value !== "");
+    const holder = shown.contains(document.activeElement) ? document.activeElement : null;
+    const used = [...shown.querySelectorAll(".bar > *")].indexOf(holder);
     shown.replaceChildren(
       element("div", "bar", before, after, link),
       element("h3", "", named(stratum), " ", element("span", "key", isolated(key)),
@@ -386,35 +449,57 @@
           element("div", "", element("dt", "", letters(name.replaceAll("_", " "))), element("dd", "", isolated(value)))))));
     shown.dataset.key = key;
     shown.scrollTop = 0;
+    if (holder) ([[before, after], [after, before], [link]][used] || []).concat(shown).find((each) => !each.disabled).focus({ preventScroll: true });
   }
 
-  function step(by) {
+  // Brings the case that was opened into the window, with its list where that stands beside it.
+  function bring() {
+    const { top } = shown.getBoundingClientRect(), above = list.getBoundingClientRect();
+    const unseen = top < 0 || top > innerHeight * 0.75;
+    if (unseen) (top < above.bottom ? section : shown).scrollIntoView();
+  }
+
+  async function step(by) {
     const at = place + by;
     if (at < 0 || at >= matches.length) return;
-    const [key, epoch] = head.rows[matches[at]];
-    history.replaceState(null, "", fragment({ case: key, epoch: epoch === 1 ? "" : String(epoch) }));
-    go();
+    remember(linkTo(head.rows[matches[at]]));
+    const within = list.contains(document.activeElement);
+    await update();
+    if (!within) bring();
   }
 
-  // The filters are as they were: only the place in the list changes.
+  // The address is another: a link was followed, or the way back.
   async function go() {
-    const before = state;
-    if (!read()) return;
-    const same = ["stratum", "label", "text", "unverified", "unscored", "disagree"].every((name) => before[name] === state[name]);
-    if (!same || !state.case) { await apply(); return; }
-    const old = place;
-    place = matches.findIndex((at) => head.rows[at][0] === state.case && String(head.rows[at][1]) === (state.epoch || "1"));
+    const followed = history.state !== READ;
+    if (followed && location.hash.length > 1 && !location.hash.includes("=")) {
+      // A part of the page: what is chosen stays so, and stays in the address.
+      history.replaceState(READ, "", fragment({}) === "#" ? location.hash : fragment({}));
+      return;
+    }
+    if (followed) history.replaceState(READ, "");
+    await update();
+    if (followed && state.case) bring();
+  }
+
+  // Where the filters are as they were, only the place in the list changes.
+  async function update() {
+    const before = state, old = place;
+    read();
+    const same = [...CHOSEN, ...TICKED].every((name) => before[name] === state[name]);
+    place = same ? placed() : -1;
     if (place < 0) { await apply(); return; }
-    for (const at of [old, place]) if (drawn.has(at)) { drawn.get(at).remove(); drawn.delete(at); }
+    if (drawn.has(old)) drawn.get(old).firstChild.removeAttribute("aria-current");
+    if (drawn.has(place)) drawn.get(place).firstChild.setAttribute("aria-current", "true");
     reveal();
     draw();
+    if (rowsOf.contains(document.activeElement)) focusEntry();
     await show(head.rows[matches[place]]);
   }
 
   function pressed(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
     const typing = event.target.matches("input[type=search], select, textarea");
-    if (event.key === "Escape" && typing) { event.target.blur(); return; }
+    if (event.key === "Escape" && typing) { event.preventDefault(); event.target.blur(); return; }
     if (typing) return;
     const within = list.contains(event.target);
     const by = { j: 1, ArrowRight: 1, k: -1, ArrowLeft: -1, ...(within ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
@@ -437,15 +522,17 @@
     options("stratum", head.strata.map((name, at) => [name, named(at)]));
     options("label", [...head.labels, ...Object.values(STATES).slice(0, head.runs.length > 1 ? 3 : 2)].map((label) => [label, label]));
     of("browser").hidden = false;
-    const linked = read();
+    read();
+    history.replaceState(READ, "");
     await apply();
-    if (linked && state.case) section.scrollIntoView();
+    if (state.case) bring();
+    else if (location.hash.includes("=")) section.scrollIntoView();
     let timer = 0, frame = 0;
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("change", change);
     asked("text").addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(change, 200); });
     list.addEventListener("scroll", () => { cancelAnimationFrame(frame); frame = requestAnimationFrame(draw); });
-    addEventListener("resize", draw);
+    addEventListener("resize", () => (width === list.clientWidth ? draw() : redraw()));
     addEventListener("hashchange", go);
     document.addEventListener("keydown", pressed);
     of("help-open").addEventListener("click", () => help.showModal());

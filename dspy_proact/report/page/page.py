@@ -20,12 +20,22 @@ from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block
-from dspy_proact.report.scatter import ScatterPoint, scatter_svg
+from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.terminal import each_reason
 
 _LONGEST_NAME = 120
+_COLOURS = ScatterColours(
+    ink="var(--ink)",
+    muted="var(--quiet)",
+    grid="var(--line)",
+    edge="var(--line)",
+    paper="var(--paper)",
+    marked="var(--run-0)",
+    plain="var(--quiet)",
+)
+"""Those of page.css, which has them for a light, a dark and a printed page."""
 
 
 def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
@@ -153,9 +163,9 @@ class _Page:
         name = self.first.particulars.gain
         return name if name and any(not each.controls.reason for each in self.summaries) else None
 
-    @property
-    def scatter(self) -> Markup:
-        """The score of one stratum against the rate at control cases."""
+    @cached_property
+    def scatter(self) -> Markup | None:
+        """The score of one stratum against the rate at control cases; None where no run has both."""
         gain = self.gain
         assert gain is not None, "there are control cases"
         rate = self.first.particulars.control_rate
@@ -165,8 +175,12 @@ class _Page:
             )
             for run, each in enumerate(self.summaries)
         ]
+        if not any(point.placed for point in points):
+            return None
         axes = {"x": f"{self.nouns.controls} with {rate}", "y": f"{gain}, mean score"}
-        return Markup(scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", **axes))
+        return Markup(
+            scatter_svg(points, title=f"{gain} against {rate}", note=self.stand_in or "", colours=_COLOURS, **axes)
+        )
 
     def letter(self, run: int) -> str:
         """What a run is called beside its name where there are several."""

@@ -15,7 +15,7 @@ from dspy_proact.corpus import (
 )
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
-from dspy_proact.report.numbers import coefficient, counted, percent
+from dspy_proact.report.numbers import coefficient, percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.section import Grounds, Section
@@ -90,7 +90,21 @@ def control_lines(controls: Controls) -> Iterator[str]:
         "above."
     )
     if unwanted:
-        yield f"{hang} of {counted(unwanted, 'unwanted offer')} hang on the conversation, the others would fit anybody."
+        yield _hanging(hang, unwanted)
+
+
+def _hanging(hang: int, unwanted: int) -> str:
+    """How many of the unwanted offers, one at least, hang on a detail of the conversation."""
+    if hang in (0, unwanted):
+        offers = "The one unwanted offer" if unwanted == 1 else f"All {unwanted:,} unwanted offers"
+        return f"{offers} {_verb('hang', unwanted) + ' on the conversation' if hang else 'would fit anybody'}."
+    others = "the other" if unwanted - hang == 1 else "the others"
+    some = f"{hang:,} of {unwanted:,} unwanted offers {_verb('hang', hang)}"
+    return f"{some} on the conversation, {others} would fit anybody."
+
+
+def _verb(verb: str, count: int) -> str:
+    return f"{verb}s" if count == 1 else verb
 
 
 def control_notes() -> Iterator[str]:
@@ -148,7 +162,9 @@ def grounds(verdict: GivenVerdict) -> Grounds:
         return Grounds(detail["reasoning"], tuple(map(Quote.model_validate, detail["evidence"])))
     offers = Offers.model_validate(detail)
     told = ((offer.quote.text, _offer(offer)) for offer in offers.offers)
-    return Grounds(offers.reasoning, tuple(offer.quote for offer in offers.offers), tuple(told))
+    # The quote of an offer may be as short as it is.
+    quotes = tuple(offer.quote.model_copy(update={"short": False}) for offer in offers.offers)
+    return Grounds(offers.reasoning, quotes, tuple(told))
 
 
 def _offer(offer: Offer) -> str:

@@ -1,6 +1,7 @@
 """What a report says of control turns: a rate with its interval, beside every score and in none of them."""
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
@@ -55,11 +56,18 @@ def control(number: int, scenario: str | None = None) -> Case:
 
 
 def looked(
-    case: Case, unwanted: bool, stands: bool = True, *, judge: str = JUDGE, epoch: int = 1, judge_epoch: int = 1
+    case: Case,
+    unwanted: bool,
+    stands: bool = True,
+    *,
+    grounded: bool = True,
+    judge: str = JUDGE,
+    epoch: int = 1,
+    judge_epoch: int = 1,
 ) -> Event:
     """A control turn with one offer or none; an offer whose quote does not stand is not unwanted."""
     quote = Quote(text="Call Ann", start=0, end=8) if stands else Quote(text="zebra")
-    found = (Offer(quote=quote, grounded=True, asked_for=False),) if unwanted or not stands else ()
+    found = (Offer(quote=quote, grounded=grounded, asked_for=False),) if unwanted or not stands else ()
     offers = Offers(reasoning="because", offers=found)
     label = LABELS[bool(offers.unwanted)]
     record = GradeRecord(
@@ -413,6 +421,33 @@ def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Pa
     reason = summary.controls.rate.reason
     assert reason
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
+
+
+def test_how_many_control_turns_were_asked_stands_beside_the_triggers(tmp_path: Path):
+    events = [e for n in (1, 2) for e in (answered(control(n)), looked(control(n), False))]
+    text = shown(summarized(tmp_path, [*TRIGGERS, *(control(n) for n in (1, 2))], [*GRADED, *events]))
+    assert re.search(
+        r"^\d+ triggers in \d+ scenarios and 2 control turns; % with 95 % intervals\.$", text, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("hang", "unwanted", "told"),
+    [
+        (1, 1, "The one unwanted offer hangs on the conversation."),
+        (0, 1, "The one unwanted offer would fit anybody."),
+        (15, 15, "All 15 unwanted offers hang on the conversation."),
+        (0, 15, "All 15 unwanted offers would fit anybody."),
+        (1, 3, "1 of 3 unwanted offers hangs on the conversation, the others would fit anybody."),
+        (2, 3, "2 of 3 unwanted offers hang on the conversation, the other would fit anybody."),
+    ],
+)
+def test_how_many_offers_hang_on_the_conversation_is_said_of_what_there_is(
+    tmp_path: Path, hang: int, unwanted: int, told: str
+):
+    controls = [control(number) for number in range(unwanted)]
+    events = [e for n, case in enumerate(controls) for e in (answered(case), looked(case, True, grounded=n < hang))]
+    assert f"{told}\n" in shown(summarized(tmp_path, controls, events))
 
 
 def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
