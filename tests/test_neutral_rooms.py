@@ -1,4 +1,4 @@
-"""Rooms that serve any benchmark say nothing of ProactBench: its words are searched for in their sources."""
+"""Rooms that serve any benchmark say nothing of one: the words of each are searched for in their sources."""
 
 import re
 from pathlib import Path
@@ -23,6 +23,7 @@ WORDS = re.compile(
     r"(?i:phase|rubric|trigger|scenario|dialogue|persona|blueprint|curated|emergent|recovery|proact_?bench)"
     r"|(?i:\boffers?\b|unwanted_offer)|\b(?:CRITICAL|PASS|PARTIAL|FAIL|JudgeView|AssistantView|ControlView)\b"
     r"|import.*\bGrade\b|\bGrade\."
+    r"|(?i:\bprobe|bottleneck|facet|mailbox|distractor|\boracles?\b|reflexion|rewoo|sanitiz)|\b(?:SOLVED|FAILED)\b"
 )
 """In identifiers, texts and comments alike; grades as they are written there, since the words are English too."""
 
@@ -47,4 +48,7 @@ def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_
     ours = "for phase in Phases: trigger_key(RUBRIC); Grade.PASS; 'PARTIAL'; ProactBench; unwanted_offers"
     found = ["phase", "Phase", "trigger", "RUBRIC", "Grade.", "PASS", "PARTIAL", "ProactBench", "unwanted_offer"]
     assert WORDS.findall(ours) == found
-    assert not WORDS.findall("Grade: the commonest; from functools import partial; failures pass; offered, coffers")
+    assert WORDS.findall("of PROBE the Bottleneck; SOLVED, FAILED") == ["PROBE", "Bottleneck", "SOLVED", "FAILED"]
+    assert not WORDS.findall(
+        "Grade: the commonest; from functools import partial; failures pass; offered, coffers; solved; failed"
+    )

@@ -25,6 +25,7 @@ from dspy_proact.report.numbers import (
     signed,
 )
 from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
+from dspy_proact.report.particulars import particulars_of
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.reading_document import outcome_document, reading_document, sections_document
 from dspy_proact.report.reading_text import grade_style, grounds_text, print_reading, print_sections
@@ -76,6 +77,7 @@ __all__ = [
     "listed",
     "marked",
     "outcome_document",
+    "particulars_of",
     "percent",
     "points_of",
     "print_comparison",

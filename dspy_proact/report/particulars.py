@@ -106,6 +106,8 @@ class Particulars:
     """Columns that tell of a verdict."""
     detail: Callable[[str], type[BaseModel] | None] = _unknown
     """What the detail of a verdict in a stratum is; None where that is not known."""
+    answer: Callable[[str], str] = str
+    """What there is to read of an answer, which is kept as text or as JSON."""
     sections: Callable[[View], Iterable[Section]] = _sections
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds

@@ -18,12 +18,14 @@ class Reading:
     """What stood there before the answer, in the order of reading."""
     grounds: tuple[Grounds, ...]
     """Of each of the outcome's verdicts, in their order."""
+    answer: str | None
+    """As it is read; None where there is none."""
 
     @property
     def texts(self) -> Iterator[str]:
         """Everything in it that was written by somebody."""
         yield from (text for section in self.sections for _, text in section.items)
-        yield self.outcome.response or ""
+        yield self.answer or ""
         for grounds in self.grounds:
             yield grounds.reasons
             yield from (text for point in grounds.points for text in point)
@@ -37,6 +39,8 @@ class Reading:
         """
         said = particulars_of(benchmark)
         try:
-            return cls(outcome, tuple(said.sections(outcome.view)), tuple(map(said.grounds, outcome.verdicts)))
+            answer = None if outcome.response is None else said.answer(outcome.response)
+            sections, grounds = tuple(said.sections(outcome.view)), tuple(map(said.grounds, outcome.verdicts))
+            return cls(outcome, sections, grounds, answer)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error

@@ -77,10 +77,10 @@ def _column(name: str, reading: Reading | None, labels: Sequence[str], styled: b
         return heading, Text("it has no such case", style="red"), Text()
     outcome = reading.outcome
     heading.append(": ").append(outcome.label or outcome.state, style=_style(outcome, labels))
-    if outcome.response is None:
+    if reading.answer is None:
         return heading, Text(in_a_line(f"no response: {outcome.reason or outcome.state}"), style="red"), Text()
     spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
-    return heading, marked(outcome.response, spans, styled), Text("\n").join(_notes(reading, labels))
+    return heading, marked(reading.answer, spans, styled), Text("\n").join(_notes(reading, labels))
 
 
 def _style(outcome: Outcome, labels: Sequence[str]) -> str:

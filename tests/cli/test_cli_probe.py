@@ -139,3 +139,13 @@ def test_a_verdict_that_cannot_be_read_is_counted_and_no_disagreement(proact, se
     judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
     status, out, _ = proact("agree", "--benchmark", "probe", *judge)
     assert (status, "parameters: 24 of 24 left out" in " ".join(out.split())) == (3, True)
+
+
+def test_an_answer_is_read_as_text_and_found_by_what_it_says(proact, run):
+    (found,) = json.loads(proact("show", run, "--limit", 1, "--json")[1])
+    solution = json.loads(found["response"])
+    shown = proact("show", run, "--trigger", found["task"])[1]
+    told = " ".join(shown.split())
+    assert f"evidence: {', '.join(solution['evidence'])}" in told
+    assert " ".join(solution["bottleneck"].split()) in told
+    assert '"parameters":' not in shown

@@ -103,16 +103,20 @@ class Looked:
         return {outcome.key: outcome.view for outcome in outcomes if outcome.key in keys}
 
     def excerpts(self, glances: Collection[Glance]) -> list[str]:
-        """The response to each of these, in their order; empty where there is none."""
+        """The response to each of these as it is read, in their order; empty where there is none."""
+        from dspy_proact.report import particulars_of
+
         if not self._index:
-            return [outcome.response or "" for outcome in self.outcomes(glances)]
+            outcomes = self.outcomes(glances)
+            return [particulars_of(self.benchmark).answer(each.response) if each.response else "" for each in outcomes]
         part = self._index.part({glance.key for glance in glances})
         for _ in part.cases():
             pass  # read for their marks alone: what a list says of a case is true of it
         answers = {
             (event.key.case, event.key.epoch): event.text for event in part.events() if event.key.stage == "response"
         }
-        return [answers.get((glance.key, glance.epoch)) or "" for glance in glances]
+        told = [answers.get((glance.key, glance.epoch)) for glance in glances]
+        return [particulars_of(self.benchmark).answer(each) if each else "" for each in told]
 
     def holding(self, glances: Iterable[Glance]) -> list[Glance]:
         """Those with the text in key or group, in what was said, in the response, or in what a verdict says of it."""

@@ -33,6 +33,18 @@ def sections(view: View) -> Iterator[Section]:
     yield Section("gold", "terms", tuple(_gold(gold)))
 
 
+def answer(kept: str) -> str:
+    """What an agent names, found and does, a paragraph each."""
+    told = json.loads(kept)
+    filled = [f"{name}: {_value(value)}" for name, value in told["parameters"].items()]
+    parts = (
+        told["bottleneck"] or "(no bottleneck)",
+        "\n".join([told["action"] or "(no action)", *filled]),
+        f"evidence: {', '.join(told['evidence']) or '(none)'}",
+    )
+    return "\n\n".join(parts)
+
+
 def grounds(verdict: GivenVerdict) -> Grounds:
     """What was found by counting and what the judges said of an answer."""
     grade = ProbeGrade.model_validate(verdict.detail)
@@ -72,7 +84,11 @@ def _gold(gold: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name, gold["facets"][name] or "does not apply"
     yield "action", gold["action"]
     for name, value in gold["parameters"].items():
-        yield name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        yield name, _value(value)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _points(grade: ProbeGrade) -> Iterator[tuple[str, str]]:
@@ -132,6 +148,7 @@ PARTICULARS = Particulars(
         _of_grade("faults", lambda grade: " ".join(grade.faults)),
         _of_grade("failure_modes", lambda grade: " ".join(modes_of(grade))),
     ),
+    answer=answer,
     sections=sections,
     grounds=grounds,
 )
