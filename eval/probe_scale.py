@@ -19,20 +19,19 @@ from pathlib import Path
 from dspy_proact import Gate, ModelSpec, RunFolder
 from dspy_proact.benchmarks.probe import ProbeEvaluation, Size, write_synthetic
 from dspy_proact.corpus.probe import load_tasks
+from dspy_proact.corpus.probe.grade import FacetGrades
 from dspy_proact.runs import Event, Observer
 
 NAME, WIDTH = "openai/gpt-4o", 8
-SOLUTION = {"reasoning": "so", "evidence": ["item_0"], "bottleneck": "Work waits for an answer. " * 8}
 TAKEN = {"action": "act_1", "parameters": {"to": "somebody"}}
-FACETS = ("who_blocked", "who_blocker", "what_task", "why_root_cause")
-FURTHER = ("when_deadline", "where_system", "how_mechanism", "impact_scope")
-VERDICT = {"reasoning": "so", **dict.fromkeys((*FACETS, *FURTHER), "missing"), "judgment": "INCORRECT"}
+SOLUTION = {"reasoning": "so", "evidence": ["item_0"], "bottleneck": "Work waits for an answer. " * 8, **TAKEN}
+VERDICT = {"reasoning": "so", **dict.fromkeys(FacetGrades.model_fields, "missing"), "judgment": "INCORRECT"}
 
 
 async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while head := await reader.readuntil(b"\r\n\r\n"):
         await reader.readexactly(int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]))
-        said = VERDICT if b"/judge/" in head[:40] else SOLUTION | TAKEN
+        said = VERDICT if b"/judge/" in head[:40] else SOLUTION
         message = {"role": "assistant", "content": json.dumps(said)}
         whole = {"choices": [{"index": 0, "finish_reason": "stop", "message": message}], "id": "x", "model": "any"}
         body = json.dumps(whole | {"usage": {"prompt_tokens": 108_000, "completion_tokens": 230}}).encode()
@@ -59,8 +58,8 @@ class Quarters(Observer):
 
     def ended(self, event: Event, last: bool) -> None:  # noqa: ARG002 - the observer's
         self.done += last
-        if last and self.done * 4 % self.tasks == 0:
-            quarter = self.tasks // 4
+        quarter = self.tasks // 4
+        if last and self.done % quarter == 0:
             told(f"answered {self.done - quarter + 1} to {self.done}", quarter, self.began)
             self.began = time.perf_counter()
 
@@ -69,26 +68,22 @@ def measure(folder: Path, port: str, tasks: int) -> None:
     began = time.perf_counter()
     corpus = load_tasks(str(folder))
     told(f"{len(corpus)} tasks of {len(corpus.persons)} people read", tasks, began)
-    agent, judge = (
-        ModelSpec(name=NAME, api_base=f"http://127.0.0.1:{port}/{role}/v1") for role in ("assistant", "judge")
-    )
+    at = f"http://127.0.0.1:{port}"
+    agent, judge = (ModelSpec(name=NAME, api_base=f"{at}/{role}/v1") for role in ("assistant", "judge"))
     evaluation = ProbeEvaluation(corpus, agent, judge, gate=Gate(concurrency=WIDTH, retries=0))
     began = time.perf_counter()
     forecast = evaluation.forecast(folder / "run")
-    usd = forecast.assistant.usd
-    tokens = f"{forecast.assistant.prompt_tokens / tasks:,.0f} tokens a task"
-    told(f"planned ({tokens}{'' if usd is None else f', at most USD {usd[1]:,.2f}'})", tasks, began)
+    tokens, usd = forecast.assistant.prompt_tokens / tasks, (forecast.assistant.usd or (0, 0))[1]
+    told(f"planned ({tokens:,.0f} tokens a task, at most USD {usd:,.2f})", tasks, began)
     evaluation.run(folder / "run", observer=Quarters(tasks))
-    graded = sum(event.grade is not None for event in RunFolder(folder / "run").events())
-    print(f"{graded} of {tasks} graded")
+    print(f"{sum(event.grade is not None for event in RunFolder(folder / 'run').events())} of {tasks} graded")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="8 small tasks")
     parser.add_argument("--serve", action="store_true", help="be the server")
-    asked = parser.parse_args()
-    if asked.serve:
+    if (asked := parser.parse_args()).serve:
         asyncio.run(serve())
     tasks, size = (8, Size(items=10, words=30, actions=4)) if asked.quick else (1000, Size())
     with tempfile.TemporaryDirectory() as name:
@@ -96,11 +91,9 @@ def main() -> None:
         write_synthetic(folder, 0, tasks, size, zipped=True)
         command = [sys.executable, __file__, "--serve"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
-            try:
-                assert server.stdout
-                measure(folder, server.stdout.readline().strip(), tasks)
-            finally:
-                server.kill()
+            assert server.stdout
+            measure(folder, server.stdout.readline().strip(), tasks)
+            server.kill()
 
 
 if __name__ == "__main__":
