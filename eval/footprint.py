@@ -2,12 +2,13 @@
 
     python eval/footprint.py --triggers 100000
 
-The sample, copied, is read and run on the embedded models; printed is the most that the process ever had.
+The sample, copied, is read and run on the embedded models; printed is the most that the process ever had, by
+Linux's own count of this program alone (getrusage would count who started it, too).
 """
 
 import argparse
 import json
-import resource
+import re
 import tempfile
 from pathlib import Path
 
@@ -34,7 +35,8 @@ def main() -> None:
         corpus = load_corpus(str(Path(name, "corpus.jsonl")))
         Evaluation(corpus).run(Path(name, "run"))
         graded = sum(event.grade is not None for event in RunFolder(Path(name, "run")).events())
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    most = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
     print(f"{corpus.trigger_count} triggers, {graded} verdicts: at most {most:,.0f} MiB")
 
 

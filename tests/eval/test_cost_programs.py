@@ -16,5 +16,5 @@ def test_throughput_tells_a_run_beside_httpx(tmp_path):
 def test_footprint_tells_the_memory_of_a_whole_run(tmp_path):
     done = run(ROOT / "eval" / "footprint.py", "--triggers", "60", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    triggers, verdicts = map(int, re.findall(r"(\d+) triggers, (\d+) verdicts: at most \d+ MiB\n", done.stdout)[0])
+    triggers, verdicts = map(int, re.findall(r"(\d+) triggers, (\d+) verdicts: at most [\d,]+ MiB\n", done.stdout)[0])
     assert 60 <= triggers == verdicts < 70
