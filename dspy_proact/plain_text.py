@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
     So no terminal obeys them, and nothing is drawn over other lines.
     """
-    return _NOT_PLAIN.sub(lambda found: _escaped(found.group()), text)  # ASCII is long in most texts, and needs no look
+    return _NOT_PLAIN.sub(lambda found: _escaped(found.group()), text)  # most is plain, and stays
 
 
 def _escaped(text: str) -> str:

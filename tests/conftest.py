@@ -19,7 +19,7 @@ settings.load_profile("house")
 
 
 def pytest_collection_finish():
-    """What is imported and collected by now stays to the end: it is looked through for garbage no more, the rest less."""
+    """What is there by now stays to the end: it is looked through for garbage no more, and the rest less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 10, 10)
