@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -381,11 +382,14 @@ def test_hostile_names_of_judges_are_printed_as_they_are_and_do_nothing(tmp_path
 def test_a_jury_of_long_names_over_several_epochs_fits_on_80_columns():
     judges = tuple(f"openrouter/{'some-vendor' * 3}/a-model-with-a-long-name-{number}" for number in (1, 2))
     outcomes = tuple(
-        _graded(
-            f"{stratum}{trigger}",
-            {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
-            stratum,
-            epoch=epoch,
+        replace(
+            _graded(
+                f"{stratum}{trigger}",
+                {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
+                stratum,
+                epoch=epoch,
+            ),
+            group=f"cave {trigger % 25}",
         )
         for epoch in (1, 2, 3)
         for stratum in ("RHYME", "NUMBER")
