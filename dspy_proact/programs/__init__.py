@@ -39,6 +39,7 @@ from dspy_proact.programs.card import (
 )
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
+from dspy_proact.programs.indented_text import IndentedText
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.judge_card import Gain, JudgeCard, PhaseCard
@@ -73,6 +74,7 @@ __all__ = [
     "FencedJSON",
     "Gain",
     "GradeResponse",
+    "IndentedText",
     "Judge",
     "JudgeArtefact",
     "JudgeCard",
