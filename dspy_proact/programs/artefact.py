@@ -7,12 +7,11 @@ strict model with exact keys, the hash of the declared signature, and no model b
 import hashlib
 import json
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 
 import dspy
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
+from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, first_fault, place_of, require_finite, write_whole
@@ -94,6 +93,8 @@ class Envelope(Filed):
 
     @model_validator(mode="after")
     def _demos_are_plain(self) -> Self:
+        if self.signature != signature_hash(self.declares):
+            return self  # another signature's, which is refused as a whole where it is read
         for demo in self.state.demos:
             if strange := sorted(demo.keys() - _demo_fields(self.declares)):
                 raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
@@ -155,7 +156,6 @@ _USED = {
     "agent": "an agent is used by --program on its own benchmark",
     "judges": "judges are used by --judge-program on their own benchmark",
 }
-_DECLARED: dict[str, type[dspy.Signature]] = {"judge": GradeResponse, "assistant": Reply}
 _FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
 
 
@@ -200,35 +200,15 @@ def read_artefact(path: str | Path) -> Artefact:
                 f"{path}: a compiled program of format {other.group(1).decode()}, made by another version of "
                 f"dspy-proact; this one reads format {FORMAT}. Compile it again, or use it with that version"
             ) from error
-        _require_signature(path, _outline(content))
         raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
-    if not isinstance(artefact, SeveralArtefact):
-        _require_signature(path, artefact)
-    return artefact
-
-
-class _Outline(BaseModel):
-    """What an artefact says of itself, whatever its demos hold."""
-
-    program: Literal["judge", "assistant"]
-    signature: str = Field(pattern="^[0-9a-f]{64}$")
-
-
-def _outline(content: bytes) -> _Outline | None:
-    with suppress(ValidationError):
-        return _Outline.model_validate_json(content)
-    return None
-
-
-def _require_signature(path: Path, artefact: JudgeArtefact | AssistantArtefact | _Outline | None) -> None:
-    """Raise a `UsageError` where an artefact is of another signature than its program has now."""
-    if artefact and artefact.signature != signature_hash(_DECLARED[artefact.program]):
+    if not isinstance(artefact, SeveralArtefact) and artefact.signature != signature_hash(artefact.declares):
         raise UsageError(
             f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
             "of its fields have changed since); compile it again"
         )
+    return artefact
 
 
 def _file_of(path: Path) -> Path:

@@ -1,8 +1,8 @@
 """The judge: a program that grades one response by its rubric and quotes what shows it.
 
-Names, order, types and descriptions of the fields are prompt text and a file format: they are part of a compiled
-program's hash, and a test freezes them. The instruction stands in `judge.txt`, and what holds in one phase alone in
-`judge_emergent.txt` and its like, which stands with the rubric.
+Names, order and types of the fields, and the descriptions of inputs, which are their headings, are prompt text and a
+file format: they are part of a compiled program's hash, and a test freezes them. The instruction stands in `judge.txt`.
+What holds in one phase alone, in `judge_emergent.txt` and its like, stands with the rubric.
 """
 
 from collections.abc import Mapping
@@ -37,9 +37,9 @@ class GradeResponse(dspy.Signature):
     conversation: list[Turn] = dspy.InputField(desc="Conversation")
     rubric: Rubric = dspy.InputField(desc="Rubric")
     response: str = dspy.InputField(desc="Response to grade")
-    reasoning: str = dspy.OutputField(desc="how the criteria are met or missed")
-    evidence: list[str] = dspy.OutputField(desc="quotes from the response, word for word")
-    grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.OutputField(desc="by the rubric")
+    reasoning: str = dspy.OutputField()
+    evidence: list[str] = dspy.OutputField()
+    grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.OutputField()
 
 
 class QuoteEvidence(dspy.Signature):
@@ -52,7 +52,7 @@ class QuoteEvidence(dspy.Signature):
     response: str = dspy.InputField(desc="Response that was graded")
     grade: Literal["PASS", "PARTIAL", "FAIL"] = dspy.InputField(desc="Grade")
     reasoning: str = dspy.InputField(desc="Reason")
-    evidence: list[str] = dspy.OutputField(desc="one or more quotes from the response")
+    evidence: list[str] = dspy.OutputField()
 
 
 class Judge(dspy.Module):

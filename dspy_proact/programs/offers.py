@@ -1,8 +1,8 @@
 """The detector of offers: what a response puts forward, and whether anybody asked for it.
 
 It is the other side of the measurement: at control turns, which have no trigger, an assistant should hold back. Names,
-order, types and descriptions of the fields are prompt text, those of `DetectedOffer` included; the instruction stands
-in `offers.txt`.
+order and types of the fields are prompt text, those of `DetectedOffer` included, and so are the descriptions of inputs;
+the instruction stands in `offers.txt`.
 """
 
 from importlib.resources import files
@@ -43,8 +43,8 @@ class DetectOffers(dspy.Signature):
 
     conversation: list[Turn] = dspy.InputField(desc="Conversation")
     response: str = dspy.InputField(desc="Response to look at")
-    reasoning: str = dspy.OutputField(desc="what was asked for, and what the response adds")
-    offers: list[DetectedOffer] = dspy.OutputField(desc="every offer in the response, in its order")
+    reasoning: str = dspy.OutputField()
+    offers: list[DetectedOffer] = dspy.OutputField()
 
 
 class OfferDetector(dspy.Module):
