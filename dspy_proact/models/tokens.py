@@ -20,7 +20,7 @@ def count_tokens(model: str, messages: list[dict[str, Any]]) -> int:
 
 def o200k_tokens(text: str) -> int:
     """Tokens of a text in the encoding of OpenAI's models from GPT-4o on."""
-    import_litellm().token_counter(model="gpt-4o", text="")  # from then on tiktoken reads litellm's copy of the encoding
+    import_litellm().token_counter(model="gpt-4o", text="")  # after which tiktoken reads litellm's copy
     import tiktoken
 
     return len(tiktoken.get_encoding("o200k_base").encode(text, disallowed_special=()))
