@@ -1,12 +1,13 @@
 """A training set of the judge: rated items, and what people said of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import dspy
 
 from dspy_proact.compile.judge.case_guard import CaseGuard
+from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.training import Proposal, Training
@@ -47,7 +48,7 @@ class JudgeTraining(Training[Judge]):
     """By its labels."""
     answers: Sequence[dspy.Example]
     """The examples to learn from, as a judge that agrees with people would have answered them."""
-    cuts: Mapping[Phase, Cuts]
+    cuts: Mapping[Phase, Cuts] = field(default_factory=lambda: PLAIN)
     """Of the start."""
     guard: CaseGuard | None = None
 
