@@ -9,7 +9,7 @@
 Each line of a text stands behind four blanks, empty ones apart, and no line of ours does. So nothing that a text holds
 can end it or pass for a line of ours, whatever it is; a table or a list keeps its form. A field's description is its
 heading. The system message is the instruction alone, and the shape of the answer is said once: by a schema where the
-model takes one, by a last line where it does not.
+model takes one, by a last line where it does not, or where its answer could not be used.
 """
 
 import json
@@ -38,7 +38,8 @@ class IndentedText(FencedJSON):
         note: A last line of the request, such as what was wrong with the answer before.
 
     Attributes:
-        has_schema: Whether a schema of the answer is sent beside the messages, which then say nothing of its shape.
+        has_schema: Whether a schema of the answer is sent beside the messages, which then say nothing of its shape
+            unless there is a note.
     """
 
     def __init__(self, rules: Mapping[Phase, str] | None = None, note: str = ""):
@@ -48,7 +49,8 @@ class IndentedText(FencedJSON):
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call."""
-        last = [*([] if self.has_schema else [shape_of(cast("Any", signature))]), *([self.note] if self.note else [])]
+        told = not self.has_schema or self.note  # a provider may take a schema and pay no heed to it
+        last = [*([shape_of(cast("Any", signature))] if told else []), *([self.note] if self.note else [])]
         return [
             {"role": "system", "content": signature.instructions},
             *(message for demo in demos for message in _exchange(signature, demo)),

@@ -132,6 +132,14 @@ def test_beside_a_schema_nothing_is_said_of_the_shape():
     assert "JSON" not in adapter.format(GradeResponse, [], inputs())[-1]["content"]
 
 
+def test_who_paid_no_heed_to_a_schema_is_told_the_shape_when_asked_again():
+    adapter = IndentedText(note="Once more.")
+    adapter.has_schema = True
+    *_, shape, note = adapter.format(GradeResponse, [], inputs())[-1]["content"].split("\n\n")
+    assert shape.startswith("Answer with one JSON object: {")
+    assert note == "Once more."
+
+
 def test_a_demo_is_an_exchange_without_rule_and_shape():
     demo = inputs(response="one\ntwo") | {"reasoning": "r", "evidence": ["one"], "grade": "PARTIAL"}
     _, shown, answered, _ = IndentedText(RULES).format(GradeResponse, [demo], inputs())

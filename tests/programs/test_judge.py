@@ -12,7 +12,7 @@ from server import Answer, error, verdict
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import JUDGE, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.programs import JUDGE, Direct, GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.judge import RULES
 from dspy_proact.types import Grade, Phase, Quote, Rubric, Turn
 from dspy_proact.views import JudgeView
@@ -120,7 +120,6 @@ def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server,
         schema = sent.body["response_format"]["json_schema"]["schema"]
         assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
         assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
-        assert "Answer with one JSON object: " not in sent.messages[-1]["content"]
 
 
 @ROUTES
@@ -391,3 +390,35 @@ def test_a_description_is_part_of_the_fingerprint():
     judge = Judge()
     judge.grade.signature = GradeResponse.with_updated_fields("response", desc="Answer")
     assert judge.fingerprint() != Judge().fingerprint()
+
+
+SCHEMAS = [
+    ("openai/gpt-4o", {}, True),
+    ("openai/gpt-4o", {"response_format": None}, False),
+    ("hosted_vllm/any", {}, False),
+    ("openai/any", {}, False),
+]
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize(("name", "params", "takes"), SCHEMAS)
+def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(server, name, params, takes, backend):
+    """By way of DSPy and straight to the gate, at the first call and at those that follow."""
+    model = open_model(
+        ModelSpec(name=name, api_base=server.judge, params=params), JUDGE, Gate(retries=0, backend=backend)
+    )
+
+    async def graded():
+        for asking in (None, direct, direct):
+            with dspy.context(lm=model.lm):
+                await Judge().judge(VIEW, RESPONSE, asking)
+
+    direct = Direct(model.lm)
+    answers(server, *[verdict("FAIL")] * 3)
+    with collect_calls():
+        asyncio.run(awaited(model, graded()))
+    assert len(server.sent) == 3
+    for sent in server.sent:
+        form = (sent.body.get("response_format") or {}).get("type")
+        assert (form == "json_schema") is takes
+        assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes
