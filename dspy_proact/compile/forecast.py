@@ -11,6 +11,8 @@ from dspy_proact.programs import Optimizer, Recipe
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
+_FURTHER = 3
+"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 _PROPOSED = (3000, 500)
 """Tokens of a question to a proposer and of its answer, about."""
 
@@ -110,6 +112,11 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
+
+
+def guarded_at_most(recipe: Recipe, count: int) -> int:
+    """Answers that guards ask for on one training set, with so many to a program: its start and every candidate."""
+    return count * (recipe.trials + _FURTHER + 1)
 
 
 def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:

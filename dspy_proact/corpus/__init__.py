@@ -8,6 +8,7 @@ must not see, `Results` for reports, and `Ratings`, what people thought of respo
 from dspy_proact.corpus.controls import CONTROL_RULE, control_turns
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
+from dspy_proact.corpus.judge_cases import JudgeCase, judge_cases
 from dspy_proact.corpus.published import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
@@ -46,6 +47,7 @@ __all__ = [
     "Counts",
     "Coverage",
     "GitHub",
+    "JudgeCase",
     "PublishedModel",
     "RatedItem",
     "Ratings",
@@ -57,6 +59,7 @@ __all__ = [
     "TokenUsage",
     "UnscoredReason",
     "control_turns",
+    "judge_cases",
     "load_corpus",
     "load_ratings",
     "parse_transcript",

@@ -10,7 +10,7 @@ from dspy_proact.models.record import Answered, Record
 from dspy_proact.models.role import Role, StandIn
 from dspy_proact.models.route import Backend
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
-from dspy_proact.models.tokens import count_tokens, tokenizer_name
+from dspy_proact.models.tokens import count_tokens, o200k_tokens, tokenizer_name
 
 __all__ = [
     "EMBEDDED",
@@ -30,6 +30,7 @@ __all__ = [
     "StandIn",
     "count_tokens",
     "decoding",
+    "o200k_tokens",
     "open_embedder",
     "open_model",
     "tokenizer_name",

@@ -35,6 +35,18 @@ class PhaseCard(Gain):
     bias_after: CardNumber
 
 
+class CasesRight(Frozen):
+    """Worked cases of the judge's rules under a guard, by the program in the file."""
+
+    before: int
+    """That the start gets right."""
+    after: int
+    """That the program gets right, those of the start among them."""
+    of: int
+    dropped: int
+    """Candidates that lost one, and were left out for it, of those that were looked at."""
+
+
 class JudgeCard(Card):
     """What a compile of the judge showed; the statement says what to have rated next."""
 
@@ -47,6 +59,8 @@ class JudgeCard(Card):
     evidence_before: tuple[int, int]
     """Verdicts with a quote that stands in the response, and verdicts that had to quote."""
     evidence_after: tuple[int, int]
+    cases: CasesRight | None = None
+    """None without the guard."""
     overlap: float
     """Share in [0, 1] of the compiled instruction's runs of eight words that stand in an item."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
 from dspy_proact.compile import advice
-from dspy_proact.programs import CardNumber, JudgeArtefact, JudgeCard
+from dspy_proact.programs import CardNumber, CasesRight, JudgeArtefact, JudgeCard
 from dspy_proact.report import Table, coefficient, counted, probability, share, table
 
 _PLAIN = (0.5, 1.5)
@@ -54,8 +54,18 @@ def _said(card: JudgeCard) -> Iterator[str]:
             f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
             f"{after[1]} after."
         )
+    if card.cases:
+        yield _cases(card.cases)
     if not card.shown:
         yield f"{advice({phase: gain.labels for phase, gain in card.phases.items()})}."
+
+
+def _cases(cases: CasesRight) -> str:
+    lost = f"; {counted(cases.dropped, 'candidate')} that lost one could not win" if cases.dropped else ""
+    return (
+        f"worked cases of the judge's rules: {cases.before} of {cases.of} right before, {cases.after} after, none lost"
+        f"{lost}."
+    )
 
 
 def _notes(artefact: JudgeArtefact) -> list[str]:

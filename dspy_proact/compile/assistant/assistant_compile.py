@@ -13,7 +13,7 @@ from dspy_proact.compile.assistant.task import AssistantTask, folds_of
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
@@ -42,8 +42,6 @@ from dspy_proact.views import AssistantView, JudgeView
 
 ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(name for name in OPTIMIZERS if name != "labeled")
 """Labelled few-shot is none of them: nobody has written the responses that it would show."""
-_GUARDED = 3
-"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
 
 class AssistantCompile(Compile[AssistantArtefact]):
@@ -189,7 +187,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         looked_at = {"offers": controls, "length": len(chosen), "tokens": len(chosen), "phases": others}
         if "length" in self.margins:
             looked_at["tokens"] = 0  # they look at the same
-        guarded = sum(looked_at[guard] for guard in self.margins) * (self.recipe.trials + _GUARDED + 1)
+        guarded = guarded_at_most(self.recipe, sum(looked_at[guard] for guard in self.margins))
         # A search looks at control turns in every trial, and asks a teacher beside the student.
         searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0
         return answers_at_most(self.recipe, learn, compare) + searched + guarded

@@ -50,6 +50,7 @@ def make_card(
         usage_before=CardUsage.of(compiled.before.calls, votes * len(items), price),
         usage_after=CardUsage.of(compiled.after.calls, votes * len(items), price),
         fold_scores=compiled.fold_scores,
+        cases=compiled.tuned.cases,
         overlap=overlap(compiled.tuned.judge.instruction, (text for item in items for text in _texts(item))),
         provenance=provenance,
     )

@@ -56,10 +56,9 @@ class Labelled:
         return dspy.Example(
             key=self.key,
             conversation=tamed(self.view.conversation),
-            turn=self.view.turn,
             rubric=self.view.rubric,
             response=tame(self.response),
-        ).with_inputs("conversation", "turn", "rubric", "response")
+        ).with_inputs("conversation", "rubric", "response")
 
     def worked(self, before: Verdict | None = None) -> dspy.Example:
         """The example with what a judge that agrees with people would have answered.
