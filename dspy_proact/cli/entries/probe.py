@@ -8,10 +8,11 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Responses
-    from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging, ProbeSettings
+    from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging
     from dspy_proact.compile import AgentCompile, JudgesCompile
     from dspy_proact.corpus.probe import TaskCorpus
     from dspy_proact.runs import Settings
+    from dspy_proact.settings import ProbeSettings
 
 
 class ProbeEntry(Entry):
@@ -40,7 +41,7 @@ class ProbeEntry(Entry):
 
     def settings(self) -> "type[ProbeSettings]":
         """Agents and their bounds, oracles, baselines, the published rule."""
-        from dspy_proact.benchmarks.probe import ProbeSettings
+        from dspy_proact.settings import ProbeSettings
 
         return ProbeSettings
 
@@ -142,7 +143,7 @@ class ProbeEntry(Entry):
 
 
 def _of_probe(settings: "Settings") -> "ProbeSettings":
-    from dspy_proact.benchmarks.probe import ProbeSettings
+    from dspy_proact.settings import ProbeSettings
 
     assert isinstance(settings, ProbeSettings), "a verb reads the settings of the benchmark that it is about"
     return settings
