@@ -13,7 +13,7 @@ from dspy_proact.report.controls import Controls
 from dspy_proact.report.ended import Ended
 from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import is_share, measured
-from dspy_proact.report.numbers import percent
+from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
@@ -112,6 +112,15 @@ class Summary(Outcomes):
         from dspy_proact.report.dataframe import data_frame
 
         return data_frame(self, backend)
+
+    @property
+    def left_out(self) -> list[str]:
+        """Why some rows of the corpus are no cases, with how many of all; empty where none is left out."""
+        corpus = self.manifest and self.manifest.corpus
+        if corpus is None:
+            return []
+        rows = counted(corpus.rows, self.nouns.row, self.nouns.rows)
+        return [f"{count:,} of {rows} left out: {reason}" for reason, count in corpus.left_out.items()]
 
     @property
     def judge(self) -> str:

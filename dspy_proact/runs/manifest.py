@@ -76,6 +76,8 @@ class CorpusRecord(Frozen):
     cases: int
     """Control cases not counted."""
     ignored_fields: dict[str, int]
+    left_out: dict[str, int] = Field(default_factory=dict[str, int])
+    """Rows that are no cases, by the reason."""
 
 
 class Manifest(Claimed[Identity]):

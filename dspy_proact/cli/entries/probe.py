@@ -158,4 +158,7 @@ def _read(named: str, revision: str | None, settings: "ProbeSettings") -> "TaskC
     tasks = load_tasks(named, revision, sanitize=settings.sanitize, seed=settings.seed)
     if tasks.ignored_fields:
         say(f"{named}: fields that the format does not know are left out: {listed(list(tasks.ignored_fields))}")
+    if left_out := len(tasks.left_out):
+        of = f"{left_out:,} of {left_out + len(tasks):,} tasks"
+        say(f"{named}: {of} {'is' if left_out == 1 else 'are'} left out, such as {tasks.left_out[0]}.")
     return tasks
