@@ -1,5 +1,7 @@
 """PROBE on the command line."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders, JudgeTuning
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging
     from dspy_proact.compile import AgentCompile, JudgesCompile
     from dspy_proact.corpus.probe import TaskCorpus
+    from dspy_proact.programs import PredictorState, SeveralArtefact
     from dspy_proact.runs import Settings
     from dspy_proact.settings import ProbeSettings
 
@@ -134,6 +137,14 @@ class ProbeEntry(Entry):
             start=tuning.start,
             gate=tuning.gate,
         )
+
+    def begun_with(self, artefact: "SeveralArtefact", start: Path | None) -> "tuple[Mapping[str, PredictorState], str]":
+        """Of agents and of judges."""
+        from dspy_proact.benchmarks.probe.compiled import start_of, states_of
+        from dspy_proact.programs import AgentArtefact
+
+        program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
+        return states_of(program), program.fingerprint()
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""

@@ -1,6 +1,7 @@
 """PROBE's agents are compiled: what comes of it, what no request holds, and what is refused."""
 
 import json
+from pathlib import Path
 
 import pytest
 from probe_player import SECRET, planted, played, token
@@ -11,7 +12,7 @@ from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progres
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import Recipe, read_agent
+from dspy_proact.programs import Recipe, read_agent, write_artefact
 from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
@@ -58,7 +59,41 @@ def test_a_card_is_shown_and_says_what_it_rests_on(proact):
     shown = proact("optimize", "show", "made", "--explain")[1]
     assert "stages of probe on embedded" in shown
     assert "6 tasks of 3 people, 3 folds" in shown
-    assert "asks several questions" in proact("optimize", "show", "made", "--as-prompt")[2]
+
+
+def reworded(path: Path) -> None:
+    """Give the second question of a compiled agent another instruction."""
+    artefact = read_agent(path)
+    identify = artefact.states["identify"]
+    signature = identify.signature.model_copy(update={"instructions": "Name it."})
+    states = artefact.states | {"identify": identify.model_copy(update={"signature": signature})}
+    write_artefact(path, artefact.model_copy(update={"states": states}))
+
+
+def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(proact):
+    proact(*COMPILE, "--out", "made")
+    reworded(Path("made/agent.json"))
+    status, out, err = proact("optimize", "show", "made", "--diff")
+    assert (status, err) == (0, "")
+    assert " # identify" in out.splitlines()
+    assert "+Name it." in out.splitlines()
+    assert "-Say what the bottleneck is." in out.splitlines()
+    whole = json.loads(proact("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == ["search", "identify", "resolve"]
+    assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
+    assert (
+        "an agent has one instruction for each"
+        in proact("optimize", "show", "made", "--diff", "--system-prompt", "")[2]
+    )
+
+
+def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(proact):
+    proact(*COMPILE, "--out", "made")
+    reworded(Path("made/agent.json"))
+    status, out, err = proact("optimize", "show", "made", "--as-prompt")
+    assert (status, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
+    assert "# identify\nName it.\n" in out
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])

@@ -61,6 +61,13 @@ def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):
             assert not any(unseen in sent.text for sent in server.of("proposer"))
 
 
+def test_compiled_judges_are_compared_with_ours(proact):
+    proact(*COMPILE, "--out", "made")
+    whole = json.loads(proact("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert "no system prompt" in proact("optimize", "show", "made", "--as-prompt")[2]
+
+
 def test_what_cannot_be_done_is_refused(proact):
     assert "one verdict on an answer" in proact(*COMPILE, "--votes", 3)[2]
     assert "works by worked examples" in proact(*COMPILE, "--optimizer", "labeled")[2]
