@@ -15,7 +15,7 @@ from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
 from dspy_proact.compile.probe.card import make_card
 from dspy_proact.compile.probe.grader import Grader
-from dspy_proact.compile.probe.task import AgentTask, folds_of, items_of
+from dspy_proact.compile.probe.task import SHOWN, AgentTask, folds_of, items_of
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import PROPOSER, AgentArtefact, DataSource, Optimizer, Provenance, Recipe
@@ -24,6 +24,8 @@ AGENT_OPTIMIZERS: tuple[Optimizer, ...] = ("search", "gepa")
 """Those that work by instructions alone: a worked example would be a whole mailbox."""
 TUNED = ("single", "stages")
 """Agents whose calls are known beforehand."""
+_SHOWN_TOKENS = SHOWN / 3
+"""Of the inputs of a task, as a proposer is shown them: assumed."""
 _FIXED: Mapping[str, Any] = {"oracle": "none", "baseline": "none", "embedder": None}
 
 
@@ -135,7 +137,9 @@ class AgentCompile(Compile[AgentArtefact]):
             "assistant": RoleForecast(questions * (tuning + reporting), prompt, SOLUTION_TOKENS[1], agent.price),
             "judge": graded(self.models["judge"], tuning),
             "report_judge": graded(self.models["report_judge"], reporting),
-            "proposer": RoleForecast.of_proposer(proposer, self.recipe, questions),
+            "proposer": RoleForecast.of_proposer(
+                proposer, self.recipe, questions, lambda: min(prompt(), _SHOWN_TOKENS)
+            ),
         }
         people = len({item.unit for item in self.items})
         return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")

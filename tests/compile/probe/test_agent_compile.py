@@ -9,6 +9,8 @@ from server import Server
 
 from dspy_proact.benchmarks.probe import ProbeSettings
 from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progress
+from dspy_proact.compile.excerpts import CUT
+from dspy_proact.compile.probe import task
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
@@ -121,6 +123,16 @@ def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, opti
     assert server.of("proposer")
     assert any(SECRET in sent.text for sent in server.of("judge"))
     assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
+    server.script = played
+    monkeypatch.setattr(task, "SHOWN", 500)
+    made = compile_at(server, "gepa").run(tmp_path / "made")
+    (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
+    assert "longer than 500 characters" in told
+    assert CUT in "".join(sent.text for sent in server.of("proposer"))
+    assert "It is mended. " * 20 not in "".join(sent.text for sent in server.of("proposer"))
 
 
 @pytest.mark.parametrize(
