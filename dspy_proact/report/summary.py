@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 SMALL = 10
 """Cases below which a group of a breakdown is marked."""
-_UNPRICED = Price(reason="a run records the prices of assistant and judges")
-"""Of any other role."""
+_UNPRICED = Price(reason="its price is not recorded")
 
 
 @dataclass(frozen=True)
@@ -286,7 +285,8 @@ def summarize(folder: RunFolder) -> Summary:
     judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    further = {role: ended.usage(role, _UNPRICED) for role in ended.roles if role not in {"assistant", "judge"}}
+    others = [role for role in ended.roles if role not in {"assistant", "judge"}]
+    further = {role: ended.usage(role, manifest.further_prices.get(role, _UNPRICED)) for role in others}
     outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(

@@ -47,6 +47,10 @@ class ProbeSettings(Bounds, Settings):
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be."""
     embedder: str | None = None
     """A litellm name of a model that embeds for search; BM25 without one."""
+    embedder_api_base: str | None = None
+    """Its endpoint, such as http://localhost:8000/v1; its provider's own without one."""
+    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
+    """US dollars per million tokens of it, where litellm knows none; no part of the identity."""
     oracle: OracleName = "none"
     """What is given away, and so scores full: evidence, the right items alone; bottleneck, also what is the matter."""
     baseline: BaselineName = "none"

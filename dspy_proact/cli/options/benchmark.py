@@ -79,11 +79,11 @@ class Chosen:
         Raises:
             UsageError: It cannot be set so, or what is set decides answers.
         """
-        from dspy_proact.cli.options.settings import read_settings
+        from dspy_proact.cli.options.settings import plain, read_settings
 
-        settings = read_settings(entry.settings(), self.given, entry.name, before)
+        settings, usual = read_settings(entry.settings(), self.given, entry.name, before), entry.settings()()
         for name, _ in self.given:
-            if name not in entry.of_grading and settings.model_dump(mode="json")[name] != before.get(name):
+            if name not in entry.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f", but {', '.join(sorted(entry.of_grading))} may change" if entry.of_grading else ""
                 raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
         return settings

@@ -26,7 +26,13 @@ TUNED = ("single", "stages")
 """Agents whose calls are known beforehand."""
 _SHOWN_TOKENS = SHOWN / 3
 """Of the inputs of a task, as a proposer is shown them: assumed."""
-_FIXED: Mapping[str, Any] = {"oracle": "none", "baseline": "none", "embedder": None}
+_FIXED: Mapping[str, Any] = {
+    "oracle": "none",
+    "baseline": "none",
+    "embedder": None,
+    "embedder_api_base": None,
+    "embedder_price": None,
+}
 
 
 class AgentCompile(Compile[AgentArtefact]):

@@ -178,6 +178,20 @@ def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"embedder": "openai/any"}, "agent=single is shown every item and searches for none"),
+        ({"agent": "react", "embedder_api_base": "http://localhost:1/v1"}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder_price": 1}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, "a user or password"),
+    ],
+)
+def test_an_embedder_that_is_half_named_or_not_asked_is_refused(given, told):
+    with pytest.raises(UsageError, match=told):
+        ProbeEvaluation(CORPUS, settings=ProbeSettings(**given))
+
+
 def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
     ProbeEvaluation(CORPUS, settings=ProbeSettings(baseline="everything")).run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
