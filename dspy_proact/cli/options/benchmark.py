@@ -110,7 +110,12 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
 _NAMED = "A benchmark, as `dspy-proact benchmarks` lists them. Default: that of a RUN, else proactbench."
 _OPTIONS = (
     click.Option(["--benchmark"], metavar="NAME", help=_NAMED, shell_complete=_names),
-    click.Option(["--set", "given"], type=SettingText(), multiple=True, help="A setting of it; repeatable."),
+    click.Option(
+        ["--set", "given"],
+        type=SettingText(),
+        multiple=True,
+        help="A setting of it, as that list has them; repeatable.",
+    ),
 )
 BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
 
