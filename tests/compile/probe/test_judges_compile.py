@@ -70,6 +70,7 @@ def test_compiled_judges_are_compared_with_ours(proact):
 
 def test_what_cannot_be_done_is_refused(proact):
     assert "one verdict on an answer" in proact(*COMPILE, "--votes", 3)[2]
+    assert "--set agent: decides nothing" in proact(*COMPILE, "--set", "agent=react")[2]
     assert "works by worked examples" in proact(*COMPILE, "--optimizer", "labeled")[2]
     proact(*COMPILE, "--out", "made")
     status, _, err = proact("eval", "--judge-program", "made")
