@@ -204,6 +204,7 @@ class Execution:
             corpus=benchmark.case_set.corpus,
             assistant_price=answering.price,
             judge_prices={judge.model.name: judge.price for judge in judges},
+            further_prices=dict(self._assistant.further_prices) if self._assistant else {},
             overrides={
                 "assistant": answering.overridden,
                 "judge": tuple(sorted({name for judge in judges for name in judge.overridden})),

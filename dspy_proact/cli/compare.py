@@ -15,9 +15,10 @@ from dspy_proact.cli.options.output import explained
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 def compare(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
-    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
+    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
 
-    Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen.
+    Differences are paired by case and clustered by what cases share (of ProactBench triggers and scenarios, of PROBE
+    tasks and people), beside the smallest that could have been seen.
     """
     from rich.console import Console
 

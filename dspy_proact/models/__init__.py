@@ -2,7 +2,7 @@
 
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.decoding import PRESETS, Preset, decoding
-from dspy_proact.models.embedder import Embedder, open_embedder
+from dspy_proact.models.embedder import EMBEDDER, Embedder, open_embedder
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.identity import ModelIdentity
 from dspy_proact.models.model import Model, open_model
@@ -14,6 +14,7 @@ from dspy_proact.models.tokens import count_tokens, o200k_tokens, tokenizer_name
 
 __all__ = [
     "EMBEDDED",
+    "EMBEDDER",
     "PRESETS",
     "Answered",
     "Backend",

@@ -246,7 +246,8 @@ def _read(path: str | Path, form: type[A], wanted: str) -> A:
     artefact = read_artefact(path)
     if not isinstance(artefact, form):
         used = _USED[artefact.program]
-        raise UsageError(f"{path}: a compiled {artefact.program}, where {wanted} is asked for; {used}")
+        article = "" if artefact.program == "judges" else "a "
+        raise UsageError(f"{path}: {article}compiled {artefact.program}, where {wanted} is asked for; {used}")
     return artefact
 
 

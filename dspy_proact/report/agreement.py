@@ -97,10 +97,11 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
     flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
     quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence]
+    asked = any(each.checked for each in agreement.evidence)
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
         f"quadratic kappa {coefficient(agreement.kappa)}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points(agreement.shift)} points.",
-        f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",
+        *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if asked else []),
     ]

@@ -91,6 +91,7 @@ def _corpus(manifest: Manifest) -> dict[str, Any]:
         nouns.rows: read.rows,
         nouns.cases: read.cases,
         "ignored_fields": read.ignored_fields,
+        "left_out": read.left_out,
         "sha256": manifest.identity.corpus,
     }
 

@@ -107,6 +107,7 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
         yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
+    yield from (f"{each}." for each in summary.left_out)
     yield from (*_warnings(summary, explain), *_controls(summary), *_several(summary))
     yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
 

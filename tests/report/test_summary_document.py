@@ -147,6 +147,7 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
                 "dialogues": 1,
                 "triggers": 4,
                 "ignored_fields": {"colour": 2},
+                "left_out": {},
                 "sha256": "cc",
             },
             "versions": {"python": "3"},

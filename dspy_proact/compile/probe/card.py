@@ -30,11 +30,12 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
     adjusted = holm([change.p for change in stages.values()])
     usages = [CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after)]
     models = provenance.models
+    same_judge = SAME_JUDGE if models["judge"].model == models["report_judge"].model else None
     chosen = compiled.chosen
     return AgentCard(
         statement=statement_of(target),
         shown=target.shown,
-        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        warnings=tuple(filter(None, (same_judge, task.shown.told))),
         aim="overall",
         target=change_of(target, count, target.p),
         case=Probe.nouns.case,

@@ -25,6 +25,7 @@ from dspy_proact.corpus.probe import (
     sample_graded_descriptions,
     sample_graded_parameters,
 )
+from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
     PROPOSER,
@@ -70,6 +71,8 @@ class JudgesCompile(Compile[JudgesArtefact]):
     ):
         self.probe, recipe = settings or ProbeSettings(), recipe or Recipe()
         require_instructed(recipe)
+        for name in self.probe.model_fields_set - {"sanitize", "seed"}:
+            raise UsageError(f"--set {name}: decides nothing of what judges are tuned to; leave it out")
         tasks = load_tasks("sample", sanitize=self.probe.sanitize, seed=self.probe.seed)
         read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
         graded = [*sample_graded_descriptions(), *sample_graded_parameters()]

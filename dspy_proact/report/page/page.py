@@ -20,10 +20,12 @@ from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block
+from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.terminal import each_reason
+from dspy_proact.runs import Measure
 
 _LONGEST_NAME = 120
 _COLOURS = ScatterColours(
@@ -70,13 +72,13 @@ def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str,
     """What a page's numbers point into.
 
     `runs` has the document of `report --json` of each with its breakdowns, `comparisons` that of
-    `compare --json` of the first and each other, and `ranking` what the benchmark ranks runs by, or null.
+    `compare --json` of the first and each other, and `ranking` that of `leaderboard --json`, or null.
     """
     first, *others = summaries
     return {
         "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
         "comparisons": [comparison_document(compare(first, each)) for each in others],
-        "ranking": first.particulars.ranking(summaries),
+        "ranking": ranking.document if (ranking := first.particulars.ranking(summaries)) else None,
     }
 
 
@@ -214,17 +216,25 @@ class _Page:
         rows = ((row.name, self.cited.at(*row.path, "weighted")) for row in self.compared(number))
         return list(each_reason((name, told.get("p_reason") or told.get("reason")) for name, told in rows))
 
-    @property
-    def ranked(self) -> bool:
-        """Whether a ranking is shown: there are several runs, or one stands in it."""
-        ranking = self.cited.at("ranking")
-        return bool(ranking) and (
-            self.several or any(not each["published"] and each["rank_lenient"] for each in ranking["models"])
-        )
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """The table that is shown; of one run only where it stands in it."""
+        ranking = self.first.particulars.ranking(self.summaries)
+        return ranking if ranking and (self.several or ranking.stands) else None
 
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""
         return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
+
+    def foremost(self, measure: Measure) -> bool:
+        """Whether a measure is one that every report shows."""
+        foremost = self.first.particulars.foremost
+        return foremost is None or measure.name in foremost
+
+    def measures_compared(self, number: int, row: _Row) -> tuple[Place, ...]:
+        """Where those of a row stand in a comparison; `row` is one of a run's."""
+        _, _, *within = self.measures(row)
+        return ("comparisons", number, *within)
 
     def usage(self, run: int) -> list[str]:
         """Roles that used something."""

@@ -12,10 +12,12 @@ from server import Server
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe import ProbeSettings
 from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progress
+from dspy_proact.compile.excerpts import CUT
+from dspy_proact.compile.probe import task
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import Recipe, read_agent
+from dspy_proact.programs import Recipe, read_agent, write_artefact
 from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
@@ -76,7 +78,38 @@ def test_a_card_is_shown_and_says_what_it_rests_on(made):
     shown = made("optimize", "show", "made", "--explain")[1]
     assert "stages of probe on embedded" in shown
     assert "6 tasks of 3 people, 3 folds" in shown
-    assert "asks several questions" in made("optimize", "show", "made", "--as-prompt")[2]
+
+
+def reworded(path: Path) -> None:
+    """Give the second question of a compiled agent another instruction."""
+    artefact = read_agent(path)
+    identify = artefact.states["identify"]
+    signature = identify.signature.model_copy(update={"instructions": "Name it."})
+    states = artefact.states | {"identify": identify.model_copy(update={"signature": signature})}
+    write_artefact(path, artefact.model_copy(update={"states": states}))
+
+
+def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
+    reworded(Path("made/agent.json"))
+    status, out, err = made("optimize", "show", "made", "--diff")
+    assert (status, err) == (0, "")
+    assert " # identify" in out.splitlines()
+    assert "+Name it." in out.splitlines()
+    assert "-Say what the bottleneck is." in out.splitlines()
+    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == ["search", "identify", "resolve"]
+    assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
+    assert (
+        "an agent has one instruction for each" in made("optimize", "show", "made", "--diff", "--system-prompt", "")[2]
+    )
+
+
+def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
+    reworded(Path("made/agent.json"))
+    status, out, err = made("optimize", "show", "made", "--as-prompt")
+    assert (status, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
+    assert "# identify\nName it.\n" in out
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
@@ -104,6 +137,16 @@ def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, opti
     assert server.of("proposer")
     assert any(SECRET in sent.text for sent in server.of("judge"))
     assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
+    server.script = played
+    monkeypatch.setattr(task, "SHOWN", 500)
+    made = compile_at(server, "gepa").run(tmp_path / "made")
+    (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
+    assert "longer than 500 characters" in told
+    assert CUT in "".join(sent.text for sent in server.of("proposer"))
+    assert "It is mended. " * 20 not in "".join(sent.text for sent in server.of("proposer"))
 
 
 @pytest.mark.parametrize(

@@ -80,8 +80,15 @@ def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):
             assert not any(unseen in sent.text for sent in server.of("proposer"))
 
 
+def test_compiled_judges_are_compared_with_ours(made):
+    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert "no system prompt" in made("optimize", "show", "made", "--as-prompt")[2]
+
+
 def test_what_cannot_be_done_is_refused(made):
     assert "one verdict on an answer" in made(*COMPILE, "--votes", 3)[2]
+    assert "--set agent: decides nothing" in made(*COMPILE, "--set", "agent=react")[2]
     assert "works by worked examples" in made(*COMPILE, "--optimizer", "labeled")[2]
     status, _, err = made("eval", "--judge-program", "made")
     assert (status, "where a judge is asked for; judges are used by --judge-program on their own" in err) == (2, True)

@@ -264,6 +264,15 @@ def test_a_bad_input_is_told_with_file_and_field(tmp_path: Path, case: str):
     assert "\n" not in str(told)
 
 
+def test_a_task_whose_right_parameters_are_of_another_action_is_left_out_and_told_of(tmp_path: Path):
+    strange = files(outputs=executed(correct_parameters={"part": "seal", "whom": "Bo"}), key="strange")
+    tasks = load_tasks(in_folder(tmp_path, {**files(), **strange}))
+    (told,) = tasks.left_out
+    assert [each.key for each in tasks.entries] == [KEY]
+    assert "strange_output.json" in told
+    assert told.endswith("the action 'order' has no parameter 'whom'; it has 'part'")
+
+
 @pytest.mark.parametrize("case", IN_THE_OUTPUT)
 def test_a_bad_output_is_told_with_file_and_field(tmp_path: Path, case: str):
     outputs, field, problem = IN_THE_OUTPUT[case]
