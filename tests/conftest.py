@@ -17,12 +17,7 @@ from server import Server
 settings.register_profile("house", max_examples=20, deadline=None)
 settings.load_profile("house")
 
-
-def pytest_collection_finish():
-    """What is there by now stays to the end: it is looked through for garbage no more, and the rest less often."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 10)
+gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
 
 
 @pytest.fixture
