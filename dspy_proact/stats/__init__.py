@@ -23,7 +23,7 @@ from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.kappa import kappa, kappa_estimate
-from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
@@ -43,6 +43,7 @@ from dspy_proact.stats.units import jackknife
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "ENOUGH_TO_TELL",
     "Advantage",
     "AlphaMetric",
     "AltTest",
