@@ -5,7 +5,7 @@ from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown
+from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
 from dspy_proact.stats.classification import (
     Classification,
     classification,
@@ -109,6 +109,7 @@ __all__ = [
     "simulate_compile",
     "simulate_pair",
     "simulate_run",
+    "smallest_gain",
     "soft_kappa",
     "soft_kappa_estimate",
     "soft_labels",

@@ -42,10 +42,10 @@ class SimulatedJudges:
 
     @cached_property
     def gain(self) -> float:
-        """Kappa of the better candidate with soft labels, less that of the start, by 200,000 items; else 0."""
+        """Kappa of the better candidate with soft labels, less that of the start, by 100,000 items; else 0."""
         if self.better is None:
             return 0.0
-        rng, items = np.random.default_rng(0), 200_000
+        rng, items = np.random.default_rng(0), 100_000
         latent = rng.standard_normal(items)
         soft, levels = _soft(rng, self, latent), _levels(rng, self, latent)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
