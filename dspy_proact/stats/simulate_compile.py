@@ -87,7 +87,8 @@ def simulate_compile(
     group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=shares)])
     latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
     soft, levels = _soft(rng, judges, latent), _levels(rng, judges, latent)
-    names = [STRATA[number] for number in rng.integers(len(STRATA), size=items)]
+    places: list[int] = rng.integers(len(STRATA), size=items).tolist()
+    names = [STRATA[place] for place in places]
     after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
     errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
     after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
