@@ -18,7 +18,7 @@ def compare(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_jso
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
 
     Differences are paired by case and clustered by what cases share (of ProactBench triggers and scenarios, of PROBE
-    tasks and people), beside the smallest that could have been seen.
+    tasks and people), beside those that would have been seen.
     """
     from rich.console import Console
 

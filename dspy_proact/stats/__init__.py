@@ -5,7 +5,7 @@ from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement
+from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
 from dspy_proact.stats.classification import (
     Classification,
     classification,
@@ -23,11 +23,12 @@ from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.kappa import kappa, kappa_estimate
-from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
+from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -43,6 +44,7 @@ from dspy_proact.stats.units import jackknife
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "ENOUGH_TO_TELL",
     "Advantage",
     "AlphaMetric",
     "AltTest",
@@ -60,6 +62,8 @@ __all__ = [
     "Paired",
     "Repeats",
     "ScoreChange",
+    "SimulatedCompile",
+    "SimulatedJudges",
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
@@ -85,6 +89,7 @@ __all__ = [
     "holm",
     "human_reference",
     "improvement",
+    "improvement_shown",
     "jackknife",
     "kappa",
     "kappa_estimate",
@@ -101,8 +106,10 @@ __all__ = [
     "recall",
     "repeats",
     "score_change",
+    "simulate_compile",
     "simulate_pair",
     "simulate_run",
+    "smallest_gain",
     "soft_kappa",
     "soft_kappa_estimate",
     "soft_labels",

@@ -5,8 +5,11 @@ improvement is said of the procedure that chose each fold's program; the program
 labels, has no score of its own.
 """
 
+import math
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,8 +20,10 @@ from dspy_proact.stats.kappa import BOTH
 from dspy_proact.stats.soft_kappa import soft_tables
 from dspy_proact.stats.soft_labels import checked_soft
 from dspy_proact.stats.strata import Strata
+from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.swap import swap_p
 from dspy_proact.stats.units import Units, gain
+from dspy_proact.stats.unread import Levels, levels_at_worst, levels_of
 
 ENOUGH_LABELS = 60
 """With fewer labels nothing is claimed."""
@@ -29,6 +34,9 @@ LEVEL = 0.05
 SHOWN = "improvement shown"
 NOT_SHOWN = "no improvement shown"
 ALIKE = f"{NOT_SHOWN}: both grade alike"
+_SPREAD = 0.9
+"""Standard error of a gain in kappa, times the root of the number of labels, at most."""
+_ALL_ALIKE = "all items graded alike"
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,13 @@ class Improvement:
     """Groups of these items."""
     shown: bool
     """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 items in at least
-    10 groups; of a stratum also an adjusted p of at most 5 %."""
+    10 groups, and does so with the unread at their worst; of a stratum also an adjusted p of at most 5 %."""
     reason: str
     """What may be said, as a sentence without its full stop."""
+    unread: int = 0
+    """Further items, in no number above, of which a verdict could not be read before or after."""
+    low98_unread: float | None = None
+    """Lower end of the 98 % interval with the unread at their worst, which must lie above 0 too; None without any."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +83,8 @@ class Improvements:
 
 
 def improvement(
-    before: ArrayLike,
-    after: ArrayLike,
+    before: Levels,
+    after: Levels,
     soft: ArrayLike,
     strata: Sequence[Hashable],
     groups: Sequence[Hashable],
@@ -85,10 +97,11 @@ def improvement(
     Intervals leave out one group at a time where there are at least ten, else one item. The p value swaps
     before and after in whole groups and takes both kappas anew. Silence and ties are decided as follows. No
     labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade: not part of the
-    average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown.
+    average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown. An item that was not
+    read both before and after: in no number, but a claim must hold with it at its worst (`levels_at_worst`) too.
 
     Args:
-        before: Level of each item as the first judge graded it, 0, 1 or 2: shape (n,).
+        before: Level of each item as the first judge graded it, 0, 1 or 2, None where it is unread: shape (n,).
         after: Level of each item as the second judge graded it, aligned with `before`.
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
         strata: Stratum of each item.
@@ -101,62 +114,140 @@ def improvement(
         ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
             does not name every stratum once.
     """
-    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, groups)
-    if len(groups) != len(items.soft):
-        raise ValueError(f"one group an item: {len(groups)} and {len(items.soft)} differ")
+    items = _Items.of(before, after, soft, strata, groups)
+    unread = items.unread
+    read = _improvements(items.where(~unread), order, seed)
+    if not unread.any():
+        return read
+    counts = Counter(compress(strata, unread))
+    return _both_ways(read, _improvements(items.at_worst(), order, seed), [counts[stratum] for stratum in order])
+
+
+def improvement_shown(
+    before: Levels,
+    after: Levels,
+    soft: ArrayLike,
+    strata: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    *,
+    order: Sequence[Hashable],
+) -> bool:
+    """Whether `improvement` says overall that one is shown; without its p values, which take long and do not decide.
+
+    Arguments and errors are as there.
+    """
+    items = _Items.of(before, after, soft, strata, groups)
+    ways = [items.where(~items.unread), *([items.at_worst()] if items.unread.any() else [])]
+    shown = _too_few(len(ways[0].soft), len(set(ways[0].groups))) is None
+    return shown and all((_Gain.of(way, order).low98 or 0) > 0 for way in ways)
+
+
+def _improvements(items: "_Items", order: Sequence[Hashable], seed: int) -> Improvements:
     overall = _improvement(items, order, seed)
-    single = [_improvement(items.of(stratum), [stratum], seed) for stratum in order]
+    single = [
+        _improvement(items.where(np.array([name == stratum for name in items.strata], dtype=bool)), [stratum], seed)
+        for stratum in order
+    ]
     adjusted = holm([one.p for one in single])
     return Improvements(overall, tuple(_adjusted(one, p) for one, p in zip(single, adjusted, strict=True)))
 
 
 @dataclass(frozen=True)
 class _Items:
-    """The labelled items with both judges' tables."""
+    """The labelled items with both judges' levels."""
 
     soft: NDArray[np.float64]
     """Shape (n, 3)."""
     before: NDArray[np.float64]
-    """Shape (n, 3, 3)."""
+    """Shape (n,), nan where it is unread."""
     after: NDArray[np.float64]
-    """Shape (n, 3, 3)."""
+    """Likewise."""
     strata: Sequence[Hashable]
     groups: Sequence[Hashable]
 
-    def of(self, stratum: Hashable) -> "_Items":
-        """Those of one stratum."""
-        at = [place for place, name in enumerate(self.strata) if name == stratum]
-        strata, groups = ([keys[place] for place in at] for keys in (self.strata, self.groups))
-        return _Items(self.soft[at], self.before[at], self.after[at], strata, groups)
+    @classmethod
+    def of(
+        cls, before: Levels, after: Levels, soft: ArrayLike, strata: Sequence[Hashable], groups: Sequence[Hashable]
+    ) -> "_Items":
+        """As `improvement` gets them."""
+        labels, first, second = checked_soft(soft), levels_of(before), levels_of(after)
+        lengths = [len(each) for each in (first, second, labels, strata, groups)]
+        if len(set(lengths)) > 1:
+            raise ValueError(f"one level each, soft label, stratum and group an item: {lengths!r} differ")
+        return cls(labels, first, second, strata, groups)
+
+    @property
+    def unread(self) -> NDArray[np.bool_]:
+        """Where a verdict is missing, before or after: shape (n,)."""
+        return np.isnan(self.before) | np.isnan(self.after)
+
+    def at_worst(self) -> "_Items":
+        """All of them, the unread in disfavour of the second judge."""
+        before, after = levels_at_worst(self.before, self.after, self.soft, self.strata)
+        return replace(self, before=before, after=after)
+
+    def where(self, kept: NDArray[np.bool_]) -> "_Items":
+        """Some of them: shape (n,)."""
+        strata, groups = (list(compress(keys, kept)) for keys in (self.strata, self.groups))
+        return _Items(self.soft[kept], self.before[kept], self.after[kept], strata, groups)
+
+
+@dataclass(frozen=True)
+class _Gain:
+    """Both judges' agreement on items of which all are read, and what decides of a claim."""
+
+    strata: Strata
+    units: Units
+    before: NDArray[np.float64]
+    """Tables in the places of their strata: shape (n, P, 3, 3)."""
+    after: NDArray[np.float64]
+    """Likewise."""
+    low98: float | None
+    high98: float | None
+
+    @classmethod
+    def of(cls, items: _Items, order: Sequence[Hashable]) -> "_Gain":
+        """That of items in strata that `order` names."""
+        strata, units = Strata.of(items.soft, items.strata, order), Units.of(items.groups)
+        before, after = (strata.tables(soft_tables(levels, items.soft)) for levels in (items.before, items.after))
+        bounds = (None, None)
+        if len(strata.weights):
+            both = np.stack([before, after], axis=1)
+            bounds = units.claim_bounds(both, gain(strata.average), bounds=BOTH)
+        return cls(strata, units, before, after, *bounds)
+
+    @property
+    def difference(self) -> Estimate:
+        """After minus before."""
+        both = np.stack([self.before, self.after], axis=1)
+        return self.units.estimate(both, gain(self.strata.average), undefined=_ALL_ALIKE, bounds=BOTH)
+
+    def estimate(self, tables: NDArray[np.float64]) -> Estimate:
+        """The kappa of one of the two."""
+        return self.units.estimate(tables, self.strata.average, undefined=_ALL_ALIKE)
 
 
 def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
-    strata = Strata.of(items.soft, items.strata, order)
-    labels, groups = len(items.soft), len(set(items.groups))
-    if not len(strata.weights):
-        why = "all items graded alike" if labels else "no items"
+    found, labels, groups = _Gain.of(items, order), len(items.soft), len(set(items.groups))
+    if not len(found.strata.weights):
+        why = _ALL_ALIKE if labels else "no items"
         nothing = Estimate(None, reason=why)
         return Improvement(nothing, nothing, nothing, None, None, None, None, labels, groups, False, f"no claim: {why}")
-    units = Units.of(items.groups)
-    before, after = strata.tables(items.before), strata.tables(items.after)
-    both, gained = np.stack([before, after], axis=1), gain(strata.average)
-    difference = units.estimate(both, gained, undefined="all items graded alike", bounds=BOTH)
-    low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
-    alike = np.array_equal(before, after)
-    claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, low98))
-    p = swap_p(before, after, items.groups, strata.averages, seed)
+    difference, alike = found.difference, np.array_equal(found.before, found.after)
+    claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, found.low98))
+    p = swap_p(found.before, found.after, items.groups, found.strata.averages, seed)
     return Improvement(
-        before=units.estimate(before, strata.average, undefined="all items graded alike"),
-        after=units.estimate(after, strata.average, undefined="all items graded alike"),
+        before=found.estimate(found.before),
+        after=found.estimate(found.after),
         difference=difference,
-        low98=low98,
-        high98=high98,
+        low98=found.low98,
+        high98=found.high98,
         p=p,
         adjusted=p,
         labels=labels,
         groups=groups,
         shown=claim == SHOWN,
-        reason="; ".join(filter(None, [claim, strata.warning])),
+        reason="; ".join(filter(None, [claim, found.strata.warning])),
     )
 
 
@@ -178,3 +269,29 @@ def _adjusted(one: Improvement, p: float | None) -> Improvement:
     if one.shown and (p is None or p > LEVEL):
         return replace(one, adjusted=p, shown=False, reason=f"{NOT_SHOWN} once the strata are read together")
     return replace(one, adjusted=p)
+
+
+def _both_ways(read: Improvements, worst: Improvements, unread: Sequence[int]) -> Improvements:
+    """What was read, claimed only as far as it holds with the unread of each stratum at their worst."""
+    strata = (_held(*each) for each in zip(read.strata, worst.strata, unread, strict=True))
+    return Improvements(_held(read.overall, worst.overall, sum(unread)), tuple(strata))
+
+
+def _held(read: Improvement, worst: Improvement, unread: int) -> Improvement:
+    if not unread:
+        return read
+    told = replace(read, unread=unread, low98_unread=worst.low98)
+    if not read.shown or (worst.low98 or 0) > 0:
+        return told
+    return replace(told, shown=False, reason=f"{NOT_SHOWN}: not with the {unread} unread at their worst")
+
+
+def smallest_gain(labels: int, groups: int) -> float | None:
+    """The gain in kappa that so many labels show in at least four compiles of five; None where none may be claimed.
+
+    .9 (t_.99 + t_.80) / sqrt(labels), t with groups - 1 degrees of freedom. The factor is that of the judge of which a
+    gain is hardest to show by simulation: one that hardly agrees with raters who agree well (eval/README.md).
+    """
+    if _too_few(labels, groups):
+        return None
+    return _SPREAD * (t_quantile(0.99, groups - 1) + t_quantile(0.80, groups - 1)) / math.sqrt(labels)
