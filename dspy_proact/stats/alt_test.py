@@ -20,7 +20,7 @@ from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.slates import Slate, slates
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.tally import tally
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, ratio
 
 ENOUGH_ITEMS = 30
 """With fewer items that others rated too, a person is not tested."""
@@ -78,8 +78,8 @@ def alt_test(
     """Test the judge against each person who shares at least 30 items with others.
 
     Fewer than three such people: no test, with the reason; the advantage is given all the same, with a jackknife
-    interval that leaves out one group at a time where there are at least ten, else one item. Nobody with five
-    shared items: no advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
+    interval that leaves out one group at a time. Nobody with five shared items: no advantage. Where a person's wins
+    do not vary, the judge wins if they are below epsilon.
 
     Args:
         ratings: The labels that people gave each item.
@@ -187,6 +187,6 @@ def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable]) 
     return units.estimate(parts[used], _mean_of_shares, undefined="no items", bounds=(0, 1))
 
 
-def _mean_of_shares(sums: NDArray[np.float64]) -> float | None:
-    """From each person's sum and count: shape (raters, 2)."""
-    return float(np.mean(sums[:, 0] / sums[:, 1])) if sums[:, 1].all() else None
+def _mean_of_shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From each person's sum and count: shape (B, raters, 2)."""
+    return ratio(sums).mean(axis=-1)

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.kappa import BOTH
+from dspy_proact.stats.panel import Changes, Panel, shares
+from dspy_proact.stats.raters import ENOUGH_RATERS
 from dspy_proact.stats.soft_kappa import soft_tables
 from dspy_proact.stats.soft_labels import checked_soft
 from dspy_proact.stats.strata import Strata
@@ -79,11 +81,13 @@ def improvement(
     *,
     order: Sequence[Hashable],
     seed: int = 0,
+    panel: Panel | None = None,
 ) -> Improvements:
     """Compare two judges on the same labels.
 
-    Intervals leave out one group at a time where there are at least ten, else one item. The p value swaps
-    before and after in whole groups and takes both kappas anew. Silence and ties are decided as follows. No
+    Intervals leave out one group at a time, and where it is known who gave the labels, speak of other raters like
+    them from four on, else of these alone, as does then the claim. The p value swaps before and after in whole groups
+    and takes both kappas anew. Silence and ties are decided as follows. No
     labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade: not part of the
     average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown.
 
@@ -96,14 +100,17 @@ def improvement(
         order: The strata to tell about, each once.
         seed: Seed of the random swaps. Same levels and seed give the same p, in whatever order the items come,
             whatever the groups are called, and with before and after exchanged.
+        panel: The ratings that the soft labels are the shares of, one list an item; None where raters are not known.
 
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
             does not name every stratum once.
     """
-    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, groups)
+    items = _Items(checked_soft(soft), soft_tables(before, soft), soft_tables(after, soft), strata, groups, panel)
     if len(groups) != len(items.soft):
         raise ValueError(f"one group an item: {len(groups)} and {len(items.soft)} differ")
+    if panel is not None and not np.allclose(shares(panel.counts), items.soft):
+        raise ValueError("soft labels are the shares of the panel's ratings")
     overall = _improvement(items, order, seed)
     single = [_improvement(items.of(stratum), [stratum], seed) for stratum in order]
     adjusted = holm([one.p for one in single])
@@ -122,12 +129,28 @@ class _Items:
     """Shape (n, 3, 3)."""
     strata: Sequence[Hashable]
     groups: Sequence[Hashable]
+    panel: Panel | None
+    """Who gave the labels."""
 
     def of(self, stratum: Hashable) -> "_Items":
         """Those of one stratum."""
         at = [place for place, name in enumerate(self.strata) if name == stratum]
         strata, groups = ([keys[place] for place in at] for keys in (self.strata, self.groups))
-        return _Items(self.soft[at], self.before[at], self.after[at], strata, groups)
+        panel = self.panel and self.panel.where(np.array([name == stratum for name in self.strata], dtype=bool))
+        return _Items(self.soft[at], self.before[at], self.after[at], strata, groups, panel)
+
+    def changes(self, strata: Strata) -> Changes | None:
+        """What leaving out single ratings does to the sum of both judges' tables by stratum; None without raters."""
+        if self.panel is None:
+            return None
+        # A label stands in the column of the judge's level, so that its share of the item's table is 1 there.
+        columns = np.stack([self.before, self.after], axis=1).sum(axis=2)
+
+        def tables(counts: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
+            judged = shares(counts)[:, None, :, None] * columns[at][:, :, None, :]
+            return strata.member[at][:, None, :, None, None] * judged[:, :, None]
+
+        return self.panel.parts(tables)[1]
 
 
 def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
@@ -139,15 +162,24 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         return Improvement(nothing, nothing, nothing, None, None, None, None, labels, groups, False, f"no claim: {why}")
     units = Units.of(items.groups)
     before, after = strata.tables(items.before), strata.tables(items.after)
-    both, gained = np.stack([before, after], axis=1), gain(strata.average)
-    difference = units.estimate(both, gained, undefined="all items graded alike", bounds=BOTH)
-    low98, high98 = units.claim_bounds(both, gained, bounds=BOTH)
+    both, gained, changes = np.stack([before, after], axis=1), gain(strata.averages), items.changes(strata)
+    difference = units.estimate(both, gained, undefined="all items graded alike", bounds=BOTH, changes=changes)
+    low98, high98 = units.claim_bounds(both, gained, bounds=BOTH, changes=changes)
     alike = np.array_equal(before, after)
     claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, low98))
     p = swap_p(before, after, items.groups, strata.averages, seed)
+
+    def told(which: int) -> Estimate:
+        return units.estimate(
+            both,
+            lambda sums: strata.averages(sums[:, which]),
+            undefined="all items graded alike",
+            changes=changes,
+        )
+
     return Improvement(
-        before=units.estimate(before, strata.average, undefined="all items graded alike"),
-        after=units.estimate(after, strata.average, undefined="all items graded alike"),
+        before=told(0),
+        after=told(1),
         difference=difference,
         low98=low98,
         high98=high98,
@@ -156,8 +188,16 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         labels=labels,
         groups=groups,
         shown=claim == SHOWN,
-        reason="; ".join(filter(None, [claim, strata.warning])),
+        reason="; ".join(filter(None, [_of_these(claim, items.panel), strata.warning])),
     )
+
+
+def _of_these(claim: str, panel: Panel | None) -> str:
+    """What is claimed, of the raters alone where they are too few to speak of others."""
+    raters = None if panel is None else panel.people
+    if claim != SHOWN or raters is None or raters >= ENOUGH_RATERS:
+        return claim
+    return f"{claim} with {'this rater' if raters == 1 else f'these {raters} raters'}"
 
 
 def _too_few(labels: int, groups: int) -> str | None:

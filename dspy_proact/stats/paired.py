@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom, standard_error
+from dspy_proact.stats.cluster import ROUNDING, UPPER, spread_of
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.swap import TIE, permutation_p, swaps_of
@@ -124,13 +124,12 @@ def _difference(table: Table, differ: bool) -> tuple[Estimate, float | None]:
     mean = float(table.means.mean())
     if table.lonely:
         return Estimate(mean, reason=table.lonely), None
-    error = standard_error(table.influence, table.shares)
-    if error < ROUNDING:
+    spread = spread_of(table)
+    if spread.error < ROUNDING:
         return Estimate(mean, reason="all groups shift alike" if differ else "no pair differs"), None
-    df = degrees_of_freedom(table.shares)
-    reach = t_quantile(UPPER, df) * error
+    reach = t_quantile(UPPER, spread.df) * spread.error
     estimate = Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), table.warning)
-    return estimate, reach + t_quantile(POWER, df) * error
+    return estimate, reach + t_quantile(POWER, spread.df) * spread.error
 
 
 def _flip_p(table: Table, seed: int) -> float:

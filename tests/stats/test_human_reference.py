@@ -1,4 +1,3 @@
-import math
 from dataclasses import astuple
 from pathlib import Path
 
@@ -7,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, study
 
-from dspy_proact.stats import Estimate, HumanReference, Weight, human_reference
+from dspy_proact.stats import Estimate, HumanReference, Weight, attainable_kappa, human_reference
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
@@ -41,7 +40,7 @@ def test_three_items_by_hand():
     assert (one.items, one.ratings) == (3, 7)
     assert one.one_human.value == pytest.approx(8 / 71)
     assert one.judge.value == pytest.approx(32 / 53)
-    assert one.best_attainable.value == pytest.approx(math.sqrt(8 / 71))
+    assert one.best_attainable.value == attainable_kappa(8 / 71, (3 / 7, 1 / 7, 3 / 7))
     assert one.exact_one_human.value == pytest.approx((1 + 0 + 1 / 3) / 3)
     assert one.exact_judge.value == pytest.approx((1 + 1 / 2 + 2 / 3) / 3)
     # Without FF: H 1 - (7/3) / (13/9) = -8/13, J 1 - (7/6) / (7/6) = 0: 8/13. Without FP: H 1 - (1/3) / (29/18) =
@@ -51,6 +50,7 @@ def test_three_items_by_hand():
     assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
     assert one.one_human.low == -1
     assert numbers(one.best_attainable)[1:] == [0, 1]
+    assert one.difference.reason == "too few groups: very wide; fewer than 30 items: lower end too high"
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_three_items_by_hand():
 def test_other_weights_by_hand(weight: Weight, human: float, judge: float):
     one = reference(THREE, weight)
     assert [one.one_human.value, one.judge.value] == pytest.approx([human, judge])
-    assert one.best_attainable == Estimate(None, reason="known for quadratic weights only")
+    assert one.best_attainable == Estimate(None, reason="known for quadratic weights and three labels only")
 
 
 # Columns: items, one human, judge, difference with bounds, best attainable, exact.
 PUBLISHED = {
-    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.34, (0.50, 0.58)),
-    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.42, (0.56, 0.54)),
-    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.46, (0.46, 0.56)),
-    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.56, (0.50, 0.56)),
+    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.31, (0.50, 0.58)),
+    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.38, (0.56, 0.54)),
+    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.42, (0.46, 0.56)),
+    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.52, (0.50, 0.56)),
 }
 
 
@@ -117,9 +117,9 @@ def test_a_judge_that_differs_has_a_kappa_where_people_are_all_equal():
 def test_one_item_has_no_bounds():
     one = reference([(["PASS", "FAIL"], "PASS", 0)])
     # H: 1 (1) of 2 / 4: -1. J: 1/2 of 1/2: 0.
-    assert one.one_human == Estimate(-1, reason="rests on one item")
-    assert one.difference == Estimate(1, reason="rests on one item")
-    assert one.best_attainable == Estimate(0, reason="rests on one item")
+    assert one.one_human == Estimate(-1, reason="rests on one group")
+    assert one.difference == Estimate(1, reason="rests on one group")
+    assert one.best_attainable == Estimate(None, reason="people agree no more than by chance")
 
 
 def test_ratings_judge_and_scenarios_must_align():
@@ -165,6 +165,6 @@ def test_all_numbers_are_in_their_ranges(table: Rows, weight: Weight):
     ranges = [(-1, 1), (-1, 1), (-2, 2), (0, 1), (0, 1), (0, 1)]
     for part, (low, high) in zip(estimates(one), ranges, strict=True):
         assert all(low <= number <= high for number in numbers(part) if number is not None)
-    assert len(astuple(one)) == 8
+    assert len(astuple(one)) == 10
     if one.difference.value is not None:
         assert one.difference.value == pytest.approx((one.judge.value or 0) - (one.one_human.value or 0), abs=1e-9)
