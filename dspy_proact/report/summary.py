@@ -159,6 +159,11 @@ class Summary(Outcomes):
         """Groups among them."""
         return len({outcome.group for outcome in self.outcomes})
 
+    @cached_property
+    def groups_reached(self) -> int:
+        """Groups of which a case was tried: fewer than all where a run stopped early."""
+        return len({outcome.group for outcome in self.outcomes if outcome.state != "pending"})
+
     @property
     def truncated(self) -> int:
         """Responses that were cut at the token limit; they are judged."""

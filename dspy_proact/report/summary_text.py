@@ -102,7 +102,8 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
         yield f"unscored {unscored}: {reasons}. Strict scores count them 0."
     if pending:
-        yield f"pending {pending}: the run is not complete."
+        groups = counted(summary.group_count, nouns.group, nouns.groups)
+        yield f"pending {pending}: the run is not complete; it reached {summary.groups_reached:,} of {groups}."
     if summary.truncated:
         yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if evidence.checked:

@@ -6,7 +6,7 @@ from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement
+from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown
 from dspy_proact.stats.classification import (
     Classification,
     classification,
@@ -25,13 +25,14 @@ from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
-from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
+from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -47,6 +48,7 @@ __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
     "ENOUGH_RATERS",
+    "ENOUGH_TO_TELL",
     "Advantage",
     "AlphaMetric",
     "AltTest",
@@ -67,6 +69,8 @@ __all__ = [
     "Panel",
     "Repeats",
     "ScoreChange",
+    "SimulatedCompile",
+    "SimulatedJudges",
     "SimulatedPair",
     "SimulatedRun",
     "Spread",
@@ -94,6 +98,7 @@ __all__ = [
     "holm",
     "human_reference",
     "improvement",
+    "improvement_shown",
     "kappa",
     "kappa_estimate",
     "keep_cuts",
@@ -110,6 +115,7 @@ __all__ = [
     "recall",
     "repeats",
     "score_change",
+    "simulate_compile",
     "simulate_pair",
     "simulate_run",
     "soft_kappa",

@@ -197,11 +197,17 @@ class _Page:
         """Likewise of a comparison."""
         return _grouped(self.cited, ("comparisons", number), None)
 
-    def compared(self, number: int) -> list[_Row]:
-        """The rows of a comparison."""
-        strata = [_Row(name, ("comparisons", number, self.nouns.strata, name)) for name in self.first.strata]
-        overall = [_Row(name, ("comparisons", number, "overall", name)) for name in ("micro", "macro")]
-        return [*strata, *overall]
+    def compared(self, number: int, *inner: str) -> list[_Row]:
+        """The rows of a comparison, or what stands in each under further keys."""
+        strata = [(name, (self.nouns.strata, name)) for name in self.first.strata]
+        overall = [(name, ("overall", name)) for name in ("micro", "macro")]
+        return [_Row(name, ("comparisons", number, *path, *inner)) for name, path in [*strata, *overall]]
+
+    def tables(self, comparison: Comparison) -> list[tuple[str, tuple[str, ...], str]]:
+        """Score, further keys and title of each table of a comparison; strict ones where something is unscored."""
+        scores = (("weighted", "Mean score"), ("pass_rate", "Pass rate"))
+        kinds = [((), ""), *([(("strict",), ", strict")] if any(comparison.unscored) else [])]
+        return [(score, inner, f"{title}{strict}") for score, title in scores for inner, strict in kinds]
 
     def warnings(self, run: int) -> list[str]:
         """What is to be said of a run's estimates."""
