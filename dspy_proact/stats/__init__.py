@@ -22,6 +22,7 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
+from dspy_proact.stats.human_reference import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
@@ -49,6 +50,7 @@ __all__ = [
     "CLAIM_LABELS",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
+    "PAIRED_ITEMS",
     "Advantage",
     "AlphaMetric",
     "AltTest",

@@ -38,6 +38,8 @@ class HumanReference:
     """Items with at least two ratings; the others say nothing about one person against another."""
     ratings: int
     """Ratings of these items."""
+    raters: int | None
+    """Who gave them; None where that is not known."""
     one_human: Estimate
     """Kappa of one person against another, in [-1, 1]."""
     judge: Estimate
@@ -94,7 +96,7 @@ def human_reference(
     shared = panel.counts.sum(axis=1) >= 2
     keys = [key for key, shares in zip(groups, shared, strict=True) if shares]
     if not keys:
-        return HumanReference(0, 0, NOTHING, NOTHING, NOTHING, None, None, NOTHING, NOTHING, NOTHING)
+        return HumanReference(0, 0, None, NOTHING, NOTHING, NOTHING, None, None, NOTHING, NOTHING, NOTHING)
     panel, grades, units = panel.where(shared), grades[shared], Units.of(keys)
     tables, changes = panel.parts(lambda counts, at: _tables(counts, grades[at]))
     of_table = partial(kappas, weight=weight)
@@ -114,6 +116,7 @@ def human_reference(
     return HumanReference(
         items=len(keys),
         ratings=int(panel.counts.sum()),
+        raters=panel.people,
         one_human=one_human,
         judge=told(1),
         difference=_marked(difference, len(keys)),

@@ -165,6 +165,6 @@ def test_all_numbers_are_in_their_ranges(table: Rows, weight: Weight):
     ranges = [(-1, 1), (-1, 1), (-2, 2), (0, 1), (0, 1), (0, 1)]
     for part, (low, high) in zip(estimates(one), ranges, strict=True):
         assert all(low <= number <= high for number in numbers(part) if number is not None)
-    assert len(astuple(one)) == 10
+    assert len(astuple(one)) == 11
     if one.difference.value is not None:
         assert one.difference.value == pytest.approx((one.judge.value or 0) - (one.one_human.value or 0), abs=1e-9)

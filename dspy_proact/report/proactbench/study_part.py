@@ -79,6 +79,11 @@ class Part:
         """Of all items of the part."""
         return sum(len(each.ratings) for each in self.rated)
 
+    @property
+    def paired(self) -> int:
+        """Ratings of items that have two or more, which alone say how far people agree."""
+        return sum(len(each.ratings) for each in self.rated if len(each.ratings) > 1)
+
     @cached_property
     def enough(self) -> list[Rated]:
         """Items with enough ratings."""
