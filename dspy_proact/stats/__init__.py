@@ -34,6 +34,7 @@ from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
+from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -69,11 +70,13 @@ __all__ = [
     "LengthChange",
     "Paired",
     "Panel",
+    "PanelDesign",
     "Repeats",
     "ScoreChange",
     "SimulatedCompile",
     "SimulatedJudges",
     "SimulatedPair",
+    "SimulatedPanel",
     "SimulatedRun",
     "Spread",
     "Standing",
@@ -119,6 +122,7 @@ __all__ = [
     "score_change",
     "simulate_compile",
     "simulate_pair",
+    "simulate_panel",
     "simulate_run",
     "soft_kappa",
     "soft_kappa_estimate",

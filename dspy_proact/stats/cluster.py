@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.raters import Drawn, Spread
+from dspy_proact.stats.raters import ONE_RATER, Drawn, Spread
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.table import Table, checked_scores, tabulate
 
@@ -97,7 +97,10 @@ def _mean(
     spread = spread_of(table)
     if spread.error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
-    return Estimate(theta, *_logit_bounds(theta, drawn.widened(spread) if drawn else spread), warning)
+    widened = drawn.widened(spread) if drawn else spread
+    if widened is None:
+        return Estimate(theta, reason=ONE_RATER)
+    return Estimate(theta, *_logit_bounds(theta, widened), warning)
 
 
 def part_mean(
@@ -132,8 +135,10 @@ def part_mean(
     spread = spread_of(table)
     if spread.error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
         return Estimate(mean, reason="groups do not differ")
-    spread = drawn.widened(spread) if drawn else spread
-    reach = t_quantile(UPPER, spread.df) * spread.error
+    widened = drawn.widened(spread) if drawn else spread
+    if widened is None:
+        return Estimate(mean, reason=ONE_RATER)
+    reach = t_quantile(UPPER, widened.df) * widened.error
     warning = "; ".join(filter(None, [table.warning, drawn and drawn.warning])) or None
     return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), warning)
 

@@ -24,6 +24,11 @@ class Changes:
     raters: NDArray[np.intp]
     """Its rater, counted from 0: shape (q,)."""
 
+    def where(self, chosen: NDArray[np.bool_]) -> "Changes":
+        """Those of the chosen items, shape (n,), alone."""
+        kept = chosen[self.items]
+        return Changes(self.parts[kept], (np.cumsum(chosen) - 1)[self.items[kept]], self.raters[kept])
+
 
 @dataclass(frozen=True)
 class Panel:

@@ -59,12 +59,17 @@ class Spread:
         return Spread(whole, 2 / (1 / trusting + 1 / min(self.df, raters - 1)))
 
 
+ONE_RATER = "rests on one rater"
+"""Why there are no bounds where without one rater there is no estimate."""
+
+
 @dataclass(frozen=True)
 class Drawn:
     """What the raters of a study add to the variance of an estimate."""
 
-    variance: float
-    """In the square of the estimate's unit, at least 0; 0 of fewer than four raters, of whom it is not taken."""
+    variance: float | None
+    """In the square of the estimate's unit, at least 0; 0 of fewer than four raters, of whom it is not taken; None
+    where without one of them there is no estimate."""
     raters: int
     """Number of raters."""
 
@@ -75,9 +80,11 @@ class Drawn:
             return None
         return "of this rater alone" if self.raters == 1 else f"of these {self.raters} raters alone"
 
-    def widened(self, spread: Spread) -> Spread:
-        """The spread with the raters', where they are enough for it to speak of others."""
-        return spread if self.warning else spread.with_raters(self.variance, self.raters)
+    def widened(self, spread: Spread) -> Spread | None:
+        """The spread with the raters', where they are enough for it to speak of others; None as the variance."""
+        if self.warning:
+            return spread
+        return None if self.variance is None else spread.with_raters(self.variance, self.raters)
 
 
 def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequence[Hashable]) -> float:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.panel import Changes
-from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, jackknifed_rater_term
+from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, Drawn, Spread, jackknifed_rater_term
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.table import ENOUGH_GROUPS, VERY_WIDE, added_up, numbered
 
@@ -90,8 +90,8 @@ class Units:
         found = self._found(parts, statistic, changes).bounded(bounds, CLAIM, "undefined")
         return (None, None) if found.low is None or found.high is None else (found.low, found.high)
 
-    def drawn(self, sums: NDArray[np.float64], statistic: Statistic, changes: Changes) -> Drawn | None:
-        """What the raters add to the variance of a statistic; None where it is undefined without one of them.
+    def drawn(self, sums: NDArray[np.float64], statistic: Statistic, changes: Changes) -> Drawn:
+        """What the raters add to the variance of a statistic.
 
         Args:
             sums: Sum of the parts of all items.
@@ -105,7 +105,7 @@ class Units:
         cells = np.unique(self.place[changes.items] * count + raters, return_inverse=True)[1]
         left_out = [statistic(_exact(sums + added_up(changes.parts, place))) for place in (raters, cells)]
         if not all(np.isfinite(values).all() for values in left_out):
-            return None
+            return Drawn(None, count)
         return Drawn(jackknifed_rater_term(*left_out), count)
 
     def _found(self, parts: NDArray[np.float64], statistic: Statistic, changes: Changes | None) -> "_Found":
@@ -122,9 +122,10 @@ class Units:
         if changes is None:
             return _Found(value, spread, few)
         drawn = self.drawn(sums.sum(axis=0), statistic, changes)
-        if drawn is None:
-            return _Found(value, None, "rests on one rater")
-        return _Found(value, drawn.widened(spread), "; ".join(filter(None, [few, drawn.warning])) or None)
+        widened = drawn.widened(spread)
+        if widened is None:
+            return _Found(value, None, ONE_RATER)
+        return _Found(value, widened, "; ".join(filter(None, [few, drawn.warning])) or None)
 
 
 @dataclass(frozen=True)
