@@ -104,7 +104,7 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence]
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
-        f"quadratic kappa {coefficient(agreement.kappa)}.",
+        f"quadratic kappa {coefficient(agreement.kappa)}{f' ({why})' if (why := agreement.kappa.reason) else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points(agreement.shift)} points.",
         f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, study
 
-from dspy_proact.stats import Estimate, HumanReference, Weight, attainable_kappa, human_reference
+from dspy_proact.stats import Estimate, HumanReference, Weight, attainable_kappa, human_reference, t_quantile
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
@@ -88,6 +88,49 @@ def test_the_published_study(stratum: str | None, data: Path):
     )
     assert numbers(one.difference) == pytest.approx(difference, abs=0.005)
     assert (one.exact_one_human.value, one.exact_judge.value) == pytest.approx(exact, abs=0.005)
+
+
+def test_other_raters_move_no_value_and_widen_the_published_intervals(data: Path):
+    items = study(data).of("CRITICAL")
+    these = human_reference(items.ratings, items.judge, LABELS, items.groups)
+    others = human_reference(items.ratings, items.judge, LABELS, items.groups, raters=items.raters)
+    for one, other in zip(estimates(these), estimates(others), strict=True):
+        assert other.value == one.value
+        assert other.low is not None
+        assert one.low is not None
+        assert other.low <= one.low + 1e-12
+    assert others.judge.low is not None
+    assert others.judge.low < (these.judge.low or 0) - 0.01
+
+
+def varied(items: int) -> Rows:
+    """Every other item divides its raters; the judge fails every third."""
+    given = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "PASS"], ["FAIL", "FAIL"]]
+    return [(given[place % 4], "PASS" if place % 3 else "FAIL", place) for place in range(items)]
+
+
+def test_better_is_claimed_by_98_percent():
+    one = reference(varied(40))
+    assert one.difference.low is not None
+    assert one.difference.high is not None
+    assert one.low98 is not None
+    assert one.high98 is not None
+    wider = (one.high98 - one.low98) / (one.difference.high - one.difference.low)
+    assert wider == pytest.approx(t_quantile(0.99, 39) / t_quantile(0.975, 39))
+
+
+@pytest.mark.parametrize(("items", "reason"), [(29, "fewer than 30 items: lower end too high"), (30, None)])
+def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
+    one = reference(varied(items))
+    assert one.difference.reason == reason
+
+
+@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "of these 3 raters alone")])
+def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
+    ratings = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "FAIL"]] * 10
+    people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]
+    one = human_reference(ratings, ["PASS", "FAIL"] * 15, LABELS, range(30), raters=people)
+    assert [one.one_human.reason, one.judge.reason, one.exact_judge.reason] == [told] * 3
 
 
 # Silence and ties.
