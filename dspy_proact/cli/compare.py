@@ -17,7 +17,7 @@ from dspy_proact.cli.options.output import explained
 def compare(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
 
-    Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen.
+    Differences are paired by trigger and clustered by scenario, beside those that would have been seen.
     """
     from rich.console import Console
 

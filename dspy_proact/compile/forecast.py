@@ -65,7 +65,8 @@ class Forecast:
     scenarios: int
     """Of these."""
     smallest_gain: float | None = None
-    """Smallest gain that these items show in four compiles of five, about; None where that is not known."""
+    """The gain that these items show in at least four compiles of five; None where none may be claimed, or that is not
+    known."""
     groups: str = "scenarios"
     """What groups of items are called."""
 

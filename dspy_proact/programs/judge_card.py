@@ -17,6 +17,8 @@ class Gain(Frozen):
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
     p: float | None
     """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+    low98_unread: float | None = None
+    """`low98` over all items, the unread at their worst, which a claim needs above 0 too; None where all were read."""
 
 
 class PhaseCard(Gain):

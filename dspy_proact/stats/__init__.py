@@ -6,7 +6,7 @@ from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown
+from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
 from dspy_proact.stats.classification import (
     Classification,
     classification,
@@ -124,6 +124,7 @@ __all__ = [
     "simulate_pair",
     "simulate_panel",
     "simulate_run",
+    "smallest_gain",
     "soft_kappa",
     "soft_kappa_estimate",
     "soft_labels",

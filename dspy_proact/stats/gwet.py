@@ -39,9 +39,9 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
 
 def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
     """AC1 or AC2 of each of many tables, shape (..., k, k) to (...); nan where it is undefined."""
-    labels, total = tables.shape[-1], tables.sum(axis=(-1, -2))
+    labels, total = tables.shape[-1], np.sum(tables, axis=(-1, -2))
     if labels < 2:
-        return np.full(total.shape, np.nan)
+        return np.full(tables.shape[:-2], np.nan)
     whole = np.where(total > 0, total, np.nan)
     weights = 1 - disagreement(labels, weight)
     shares = (tables.sum(axis=-1) + tables.sum(axis=-2)) / (2 * whole[..., None])

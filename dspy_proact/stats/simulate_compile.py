@@ -42,10 +42,10 @@ class SimulatedJudges:
 
     @cached_property
     def gain(self) -> float:
-        """Kappa of the better candidate with soft labels, less that of the start, by 200,000 items; else 0."""
+        """Kappa of the better candidate with soft labels, less that of the start, by 100,000 items; else 0."""
         if self.better is None:
             return 0.0
-        rng, items = np.random.default_rng(0), 200_000
+        rng, items = np.random.default_rng(0), 100_000
         latent = rng.standard_normal(items)
         soft, levels = _soft(rng, self, latent), _levels(rng, self, latent)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
@@ -87,7 +87,8 @@ def simulate_compile(
     group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=shares)])
     latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
     soft, levels = _soft(rng, judges, latent), _levels(rng, judges, latent)
-    names = [STRATA[number] for number in rng.integers(len(STRATA), size=items)]
+    places: list[int] = rng.integers(len(STRATA), size=items).tolist()
+    names = [STRATA[place] for place in places]
     after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
     errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
     after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan

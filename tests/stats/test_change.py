@@ -205,3 +205,35 @@ def test_lengths_neither_see_names_nor_order_and_their_ratio_turns_over(table, r
         assert one.ratio.value * turned.ratio.value == pytest.approx(1)
     for estimate in (one.before, one.after, one.ratio):
         assert estimate.low is None or estimate.low >= 0
+
+
+# The unread
+
+
+def unread(rows: Sequence[tuple[float | None, float | None, int]]) -> ScoreChange:
+    return score_change(*([row[place] for row in rows] for place in range(3)))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_score_that_could_not_be_read_is_in_no_number_and_its_bounds_stand_beside():
+    one = unread([(0, 1, 0), (0, None, 0), (None, 1, 1), (1, 1, 1)])
+    assert (one.count, one.unread, one.difference.value) == (2, 2, 0.5)
+    # 0 and 1 of those read; the second at least 0 and at most 1, the third 1 before at worst and 0 at best.
+    assert (one.least.value, one.most.value) == ((1 + 0 + 0 + 0) / 4, (1 + 1 + 1 + 0) / 4)
+
+
+def test_a_rise_must_hold_with_the_unread_at_their_worst():
+    read = rising([3, 4] * 6)
+    few, many = (unread([*read, *((0.0, None, group % 12) for group in range(count))]) for count in (2, 60))
+    assert few.low98_unread is not None
+    assert few.low98 is not None
+    assert (few.shown, many.shown) == (True, True)
+    assert 0 < few.low98_unread < few.low98
+    lost = unread([*read, *((None, None, group % 12) for group in range(60))])
+    assert lost.low98 == few.low98
+    assert (lost.shown, lost.unread) == (False, 60)
+    assert lost.reason == "the 98 % interval does not lie above 0 with the 60 unread at their worst"
+
+
+def test_where_all_is_read_nothing_stands_beside():
+    one = change(rising([2, 4] * 5))
+    assert (one.unread, one.low98_unread, one.least, one.most) == (0, one.low98, one.difference, one.difference)

@@ -23,16 +23,16 @@ def make_card(
     items: Sequence[Labelled], votes: int, compiled: CompiledJudge, provenance: Provenance, price: Price
 ) -> JudgeCard:
     """The card of a compile on these items, so many verdicts on each, at the judge's price; numbers are out of fold."""
-    read, before, after = compiled.both(items, _level)
+    before, after = compiled.numbers(items, _level)
     gains = improvement(
         before,
         after,
-        [item.soft for item in read],
-        [item.phase for item in read],
-        [item.scenario for item in read],
+        [item.soft for item in items],
+        [item.phase for item in items],
+        [item.scenario for item in items],
         order=list(Phase),
         seed=provenance.recipe.seed,
-        panel=_panel(read),
+        panel=_panel(items),
     )
     phases = dict(zip(Phase, gains.strata, strict=True))
     return JudgeCard(
@@ -45,7 +45,7 @@ def make_card(
         },
         scenarios=gains.overall.groups,
         raters=len({rating.annotator for item in items for rating in item.ratings}),
-        unread=len(items) - len(read),
+        unread=gains.overall.unread,
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
         usage_before=CardUsage.of(compiled.before.calls, votes * len(items), price),

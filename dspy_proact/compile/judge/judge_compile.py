@@ -1,7 +1,6 @@
 """`dspy-proact optimize judge`, as a value."""
 
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +30,7 @@ from dspy_proact.programs import (
     read_judge,
     signature_hash,
 )
-
-_POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
-"""Items, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
+from dspy_proact.stats import smallest_gain
 
 
 class JudgeCompile(Compile[JudgeArtefact]):
@@ -115,7 +112,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe),
         }
         scenarios = len({item.scenario for item in self.items})
-        gain = smallest_gain(len(self.items))
+        gain = smallest_gain(len(self.items), scenarios)
         return Forecast(roles, self._gate.concurrency, len(self.items), scenarios, gain)
 
     def artefact(self, task: JudgeTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgeArtefact:
@@ -141,13 +138,3 @@ class JudgeCompile(Compile[JudgeArtefact]):
         if self._artefact is None:
             return CutJudge(Judge(ask_quote_again=False))
         return CutJudge(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
-
-
-def smallest_gain(items: int) -> float | None:
-    """The gain that so many items show in four compiles of five, between the simulated numbers by a straight line."""
-    if items < _POWER[0][0]:
-        return None
-    for (fewer, larger), (more, smaller) in pairwise(_POWER):
-        if items <= more:
-            return larger + (smaller - larger) * (items - fewer) / (more - fewer)
-    return _POWER[-1][1]
