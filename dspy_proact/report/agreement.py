@@ -105,7 +105,7 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     asked = any(each.checked for each in agreement.evidence)
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
-        f"quadratic kappa {coefficient(agreement.kappa)}.",
+        f"quadratic kappa {coefficient(agreement.kappa)}{f' ({why})' if (why := agreement.kappa.reason) else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points(agreement.shift)} points.",
         *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if asked else []),

@@ -36,7 +36,7 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
     if not explain:
         return
     groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
-    show(console, _passes(comparison), *(_groups(key, rows) for key, rows in groups.items()))
+    show(console, _passes(comparison), *(told for key, rows in groups.items() for told in _groups(key, rows)))
     show(console, *_where(comparison), *_rules(comparison))
     if comparison.system_prompts:
         show(console, *_prompts(*comparison.system_prompts))
@@ -81,10 +81,12 @@ def _passes(comparison: Comparison) -> Table:
     return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), told)
 
 
-def _groups(key: str, groups: Mapping[str, Difference]) -> Table:
+def _groups(key: str, groups: Mapping[str, Difference]) -> list[Table | str]:
+    """The rows of a breakdown, and why some have no interval or a poor one."""
     marked = {f"{group}{'*' if row.pairs < SMALL else ''}": row for group, row in groups.items()}
     told = ([name, *_means(row), points(row.weighted)] for name, row in marked.items())
-    return table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
+    shown = table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
+    return [shown, *each_reason((name, row.weighted.difference.reason) for name, row in groups.items())]
 
 
 def _measures(comparison: Comparison, explain: bool) -> Table:
@@ -135,7 +137,8 @@ def _said(comparison: Comparison) -> Iterator[str]:
         yield f"strict: over what both have tried, the unscored counting 0: {a} of a, {b} of b."
     yield "In points of 100; above 0, b is better. 4 in 5, half: how often true differences of so many points are seen."
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
-    yield from each_reason((name, row.weighted.reason or row.weighted.difference.reason) for name, row in rows)
+    told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
+    yield from each_reason(told)
     if comparison.agreement:
         yield from agreement_lines(comparison.agreement)
 

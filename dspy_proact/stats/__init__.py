@@ -2,6 +2,7 @@
 
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
+from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
@@ -21,14 +22,19 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
+from dspy_proact.stats.human_reference import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.human_reference import HumanReference, human_reference
+from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
+from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -39,33 +45,40 @@ from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labe
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.tally import cross_tables, tally
-from dspy_proact.stats.units import jackknife
 
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
+    "PAIRED_ITEMS",
     "Advantage",
     "AlphaMetric",
     "AltTest",
     "Classification",
     "Counted",
     "Discordant",
+    "Drawn",
     "Effects",
     "Estimate",
     "Figure",
     "HumanReference",
     "Improvement",
     "Improvements",
+    "Judged",
     "KeptCuts",
     "LengthChange",
     "Paired",
+    "Panel",
+    "PanelDesign",
     "Repeats",
     "ScoreChange",
     "SimulatedCompile",
     "SimulatedJudges",
     "SimulatedPair",
+    "SimulatedPanel",
     "SimulatedRun",
+    "Spread",
     "Standing",
     "Thresholds",
     "Weight",
@@ -75,6 +88,7 @@ __all__ = [
     "alpha_estimate",
     "alt_test",
     "apply_cuts",
+    "attainable_kappa",
     "classification",
     "classification_difference",
     "classification_estimate",
@@ -90,7 +104,6 @@ __all__ = [
     "human_reference",
     "improvement",
     "improvement_shown",
-    "jackknife",
     "kappa",
     "kappa_estimate",
     "keep_cuts",
@@ -103,11 +116,13 @@ __all__ = [
     "part_mean",
     "pearson",
     "rank_ranges",
+    "rater_term",
     "recall",
     "repeats",
     "score_change",
     "simulate_compile",
     "simulate_pair",
+    "simulate_panel",
     "simulate_run",
     "smallest_gain",
     "soft_kappa",

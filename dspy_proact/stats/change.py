@@ -63,8 +63,8 @@ def score_change(
 ) -> ScoreChange:
     """Compare two programs on the same cases.
 
-    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife, over groups
-    where there are at least ten; where it cannot be given nothing is claimed.
+    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife over groups;
+    where it cannot be given nothing is claimed.
 
     Args:
         before: Scores of the first program in [0, 1], None where one could not be read: shape (n,).

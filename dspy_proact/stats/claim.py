@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.kappa import BOTH
-from dspy_proact.stats.soft_kappa import soft_tables
-from dspy_proact.stats.soft_labels import checked_soft
+from dspy_proact.stats.panel import Changes, Panel, shares
+from dspy_proact.stats.raters import ENOUGH_RATERS
+from dspy_proact.stats.soft_labels import LEVELS, checked_soft
 from dspy_proact.stats.strata import Strata
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.swap import swap_p
@@ -91,14 +92,16 @@ def improvement(
     *,
     order: Sequence[Hashable],
     seed: int = 0,
+    panel: Panel | None = None,
 ) -> Improvements:
     """Compare two judges on the same labels.
 
-    Intervals leave out one group at a time where there are at least ten, else one item. The p value swaps
-    before and after in whole groups and takes both kappas anew. Silence and ties are decided as follows. No
-    labels, or all of one grade: no value and no p. A stratum whose labels are all of one grade: not part of the
-    average, and named. Both judges alike: difference 0 without bounds, p = 1, nothing shown. An item that was not
-    read both before and after: in no number, but a claim must hold with it at its worst (`levels_at_worst`) too.
+    Intervals leave out one group at a time, and where it is known who gave the labels, speak of other raters like
+    them from four on, else of these alone, as does then the claim. The p value swaps before and after in whole groups
+    and takes both kappas anew. Silence and ties are decided as follows. No labels, or all of one grade: no value and
+    no p. A stratum whose labels are all of one grade: not part of the average, and named. Both judges alike:
+    difference 0 without bounds, p = 1, nothing shown. An item that was not read both before and after: in no number,
+    but a claim must hold with it at its worst (`levels_at_worst`) too.
 
     Args:
         before: Level of each item as the first judge graded it, 0, 1 or 2, None where it is unread: shape (n,).
@@ -109,12 +112,15 @@ def improvement(
         order: The strata to tell about, each once.
         seed: Seed of the random swaps. Same levels and seed give the same p, in whatever order the items come,
             whatever the groups are called, and with before and after exchanged.
+        panel: The ratings of the items that the soft labels are the shares of; None where raters are not known.
 
     Raises:
         ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
             does not name every stratum once.
     """
-    items = _Items.of(before, after, soft, strata, groups)
+    items = replace(_Items.of(before, after, soft, strata, groups), panel=panel)
+    if panel is not None and not np.array_equal(shares(panel.counts).round(9), items.soft.round(9)):
+        raise ValueError("soft labels are the shares of the panel's ratings")
     unread = items.unread
     read = _improvements(items.where(~unread), order, seed)
     if not unread.any():
@@ -164,6 +170,8 @@ class _Items:
     """Likewise."""
     strata: Sequence[Hashable]
     groups: Sequence[Hashable]
+    panel: Panel | None = None
+    """Who gave the labels."""
 
     @classmethod
     def of(
@@ -189,7 +197,19 @@ class _Items:
     def where(self, kept: NDArray[np.bool_]) -> "_Items":
         """Some of them: shape (n,)."""
         strata, groups = (list(compress(keys, kept)) for keys in (self.strata, self.groups))
-        return _Items(self.soft[kept], self.before[kept], self.after[kept], strata, groups)
+        panel = self.panel and self.panel.where(kept)
+        return _Items(self.soft[kept], self.before[kept], self.after[kept], strata, groups, panel)
+
+    def tables(self, strata: Strata) -> tuple[NDArray[np.float64], Changes | None]:
+        """Both judges' tables in the places of their strata, shape (n, 2, P, 3, 3), and what ratings change in them."""
+        judged = np.eye(LEVELS)[np.stack([self.before, self.after], axis=1).astype(np.intp)]
+
+        def placed(labels: NDArray[np.float64], at: NDArray[np.intp]) -> NDArray[np.float64]:
+            tables = labels[:, None, :, None] * judged[at][:, :, None, :]
+            return strata.member[at][:, None, :, None, None] * tables[:, :, None]
+
+        changes = self.panel and self.panel.parts(lambda counts, at: placed(shares(counts), at))[1]
+        return placed(self.soft, np.arange(len(self.soft))), changes
 
 
 @dataclass(frozen=True)
@@ -198,10 +218,10 @@ class _Gain:
 
     strata: Strata
     units: Units
-    before: NDArray[np.float64]
-    """Tables in the places of their strata: shape (n, P, 3, 3)."""
-    after: NDArray[np.float64]
-    """Likewise."""
+    both: NDArray[np.float64]
+    """Tables before and after, in the places of their strata: shape (n, 2, P, 3, 3)."""
+    changes: Changes | None
+    """What ratings change in them; None without raters."""
     low98: float | None
     high98: float | None
 
@@ -209,22 +229,25 @@ class _Gain:
     def of(cls, items: _Items, order: Sequence[Hashable]) -> "_Gain":
         """That of items in strata that `order` names."""
         strata, units = Strata.of(items.soft, items.strata, order), Units.of(items.groups)
-        before, after = (strata.tables(soft_tables(levels, items.soft)) for levels in (items.before, items.after))
+        both, changes = items.tables(strata)
         bounds = (None, None)
         if len(strata.weights):
-            both = np.stack([before, after], axis=1)
-            bounds = units.claim_bounds(both, gain(strata.average), bounds=BOTH)
-        return cls(strata, units, before, after, *bounds)
+            bounds = units.claim_bounds(both, gain(strata.averages), bounds=BOTH, changes=changes)
+        return cls(strata, units, both, changes, *bounds)
 
     @property
     def difference(self) -> Estimate:
         """After minus before."""
-        both = np.stack([self.before, self.after], axis=1)
-        return self.units.estimate(both, gain(self.strata.average), undefined=_ALL_ALIKE, bounds=BOTH)
+        statistic = gain(self.strata.averages)
+        return self.units.estimate(self.both, statistic, undefined=_ALL_ALIKE, bounds=BOTH, changes=self.changes)
 
-    def estimate(self, tables: NDArray[np.float64]) -> Estimate:
-        """The kappa of one of the two."""
-        return self.units.estimate(tables, self.strata.average, undefined=_ALL_ALIKE)
+    def estimate(self, which: int) -> Estimate:
+        """The kappa of the first or the second."""
+
+        def kappa(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+            return self.strata.averages(sums[:, which])
+
+        return self.units.estimate(self.both, kappa, undefined=_ALL_ALIKE, changes=self.changes)
 
 
 def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improvement:
@@ -233,12 +256,12 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         why = _ALL_ALIKE if labels else "no items"
         nothing = Estimate(None, reason=why)
         return Improvement(nothing, nothing, nothing, None, None, None, None, labels, groups, False, f"no claim: {why}")
-    difference, alike = found.difference, np.array_equal(found.before, found.after)
+    difference, alike = found.difference, np.array_equal(items.before, items.after)
     claim = _too_few(labels, groups) or (ALIKE if alike else _claim(difference, found.low98))
-    p = swap_p(found.before, found.after, items.groups, found.strata.averages, seed)
+    p = swap_p(found.both[:, 0], found.both[:, 1], items.groups, found.strata.averages, seed)
     return Improvement(
-        before=found.estimate(found.before),
-        after=found.estimate(found.after),
+        before=found.estimate(0),
+        after=found.estimate(1),
         difference=difference,
         low98=found.low98,
         high98=found.high98,
@@ -247,8 +270,16 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         labels=labels,
         groups=groups,
         shown=claim == SHOWN,
-        reason="; ".join(filter(None, [claim, found.strata.warning])),
+        reason="; ".join(filter(None, [_of_these(claim, items.panel), found.strata.warning])),
     )
+
+
+def _of_these(claim: str, panel: Panel | None) -> str:
+    """What is claimed, of the raters alone where they are too few to speak of others."""
+    raters = None if panel is None else panel.people
+    if claim != SHOWN or raters is None or raters >= ENOUGH_RATERS:
+        return claim
+    return f"{claim} with {'this rater' if raters == 1 else f'these {raters} raters'}"
 
 
 def _too_few(labels: int, groups: int) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom, standard_error
+from dspy_proact.stats.cluster import ROUNDING, UPPER, spread_of
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.swap import TIE, permutation_p, swaps_of
@@ -136,10 +136,10 @@ def _difference(table: Table, differ: bool) -> Estimate:
     mean = float(table.means.mean())
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
-    error = standard_error(table.influence, table.shares)
-    if error < ROUNDING:
+    spread = spread_of(table)
+    if spread.error < ROUNDING:
         return Estimate(mean, reason="all groups shift alike" if differ else "no pair differs")
-    reach = t_quantile(UPPER, degrees_of_freedom(table.shares)) * error
+    reach = t_quantile(UPPER, spread.df) * spread.error
     return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), table.warning)
 
 
@@ -147,9 +147,8 @@ def _detectable(table: Table, power: float, tests: int) -> float | None:
     """The smallest true difference that is significant with this power: of Holm's levels the strictest, by t."""
     if table.groups < ENOUGH_TO_TELL:
         return None
-    df = degrees_of_freedom(table.shares)
-    quantiles = t_quantile(1 - LEVEL / (2 * tests), df) + t_quantile(power, df)
-    return quantiles * standard_error(table.influence, table.shares)
+    spread = spread_of(table)
+    return (t_quantile(1 - LEVEL / (2 * tests), spread.df) + t_quantile(power, spread.df)) * spread.error
 
 
 def _flip_p(table: Table, seed: int) -> float:

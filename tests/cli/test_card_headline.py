@@ -40,9 +40,15 @@ def target(count=120, **changes):
 
 
 def test_a_judge_that_agrees_better_is_said_to(first):
-    said = first(tuning.artefact(), shown=True, **gain(low98=0.02))
+    said = first(tuning.artefact(), shown=True, raters=4, **gain(low98=0.02))
     told = "(+0.20 in kappa, 95 % +0.05 to +0.35), on 147 rated items that it had not seen"
     assert said == f"Improvement shown: the judge agrees better with people {told}"
+
+
+@pytest.mark.parametrize(("raters", "whom"), [(1, "this rater"), (3, "these 3 raters")])
+def test_a_judge_that_agrees_better_with_few_raters_is_said_to_with_these(first, raters, whom):
+    said = first(tuning.artefact(), shown=True, raters=raters, **gain(low98=0.02))
+    assert said.startswith(f"Improvement shown with {whom}: the judge agrees better with {whom} (+0.20 in kappa")
 
 
 def test_a_judge_of_which_nothing_is_shown_has_the_gain_that_so_many_labels_show(first):

@@ -8,6 +8,7 @@ from dspy_proact.stats import improvement_shown
 
 COVERAGE = ROOT / "eval" / "interval_coverage.py"
 CLAIMS = ROOT / "eval" / "compile_claims.py"
+RATERS = ROOT / "eval" / "rater_coverage.py"
 CORRELATION = ROOT / "eval" / "benchmark_correlation.py"
 
 
@@ -131,3 +132,21 @@ def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, 
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
+
+
+def test_intervals_of_agreement_hold_where_raters_are_drawn_in_a_small_part(tmp_path):
+    done = run(RATERS, "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wide, three_scenarios, one_rater = rows(done.stdout)[2:]
+    assert "-" not in wide
+    # Nothing without a mark, but for the agreement of two people, of whom there are none.
+    assert set(three_scenarios[4:]) == set(one_rater[4:]) == {"-"}
+
+
+def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
+    with loaded(RATERS) as program:
+        assert program.judged([True] * 940 + [False] * 60) == "94.0"
+        # Two standard errors of 1,000 are 1.4 points.
+        assert program.judged([True] * 910 + [False] * 90) == "91.0 OUT"
+        assert program.judged([True] * 999 + [False]) == "99.9 OUT"
+        assert program.judged([True, None, None]) == "-"

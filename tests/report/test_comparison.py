@@ -318,6 +318,12 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert f": cannot be significant with {scenarios} scenarios." in text
 
 
+def test_at_four_scenarios_an_interval_bears_its_mark(tmp_path):
+    text = told(compared(tmp_path, spread(4), ["FAIL"] * 12, ["PASS", "FAIL", "PARTIAL", "FAIL"] * 3))
+    assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: cannot be significant with 4 scenarios." in text
+    assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: too few scenarios: very wide." in text
+
+
 @pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
 def test_where_nothing_can_be_significant_no_difference_is_said_to_be_seen(tmp_path, scenarios):
     gains = ["PASS", "FAIL", "PARTIAL", "FAIL", "PASS"][:scenarios] * 3
@@ -493,6 +499,7 @@ def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):
     }
     assert list(document["turn"]) == ["2", "10"]  # in the order of turns, not of letters
     assert "* fewer than 10 triggers." in told(comparison)
+    assert "travel: one scenario." in told(comparison)
 
 
 # Judges.

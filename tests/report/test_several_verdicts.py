@@ -362,6 +362,8 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     assert "SOLVED -> CLOSE 1, LOST -> SOLVED 1." in flips
     assert "the second minus the first: +10.0 [" in flips
     assert any(line.startswith("worth paying for: epochs unknown (no repeated responses)") for line in lines)
+    # Both say the same of two responses, and lie .6 and 1 apart at the others: (.36 / 2 + 1 / 2) / 4.
+    assert "variance of the score between verdicts on one response 0.170." in lines
 
 
 def test_what_was_asked_once_is_not_called_several(tmp_path: Path):

@@ -47,9 +47,7 @@ def test_two_scenarios_by_hand():
     assert numbers(one.difference) == [0.75, -1, 1]
     # Of four flips, the data's own and its mirror are as far.
     assert one.p == 2 / 4
-    # The jackknife of single turns: means without each are 2/3, 1, 2/3, 2/3, the error is
-    # sqrt(3/4 (3 (1/12)^2 + (1/4)^2)) = 1/4; t of 99 % with 3 degrees of freedom is 4.5407.
-    assert one.low98 == pytest.approx(0.75 - 4.5407 / 4, abs=1e-4)
+    assert one.low98 == -1
     assert not one.shown
     assert one.reason == "4 cases in 2 groups are too few for a claim, which takes 60 in 10"
 
@@ -75,13 +73,13 @@ def test_lengths_by_hand():
     assert one.ratio.high == pytest.approx(4 / 3 + 12.706 * (5 / 18) ** 0.5, abs=1e-3)
 
 
-def test_from_ten_scenarios_on_a_jackknife_of_lengths_leaves_whole_scenarios_out():
+def test_a_jackknife_of_lengths_leaves_whole_scenarios_out():
     before, after, groups = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
     whole = length_change(before, after, groups)
     # Every scenario doubles, whatever its turns do.
     assert numbers(whole.ratio) == [2, None, None]
     assert whole.ratio.reason == "the same whichever group is left out"
-    single = length_change(before, after, [place % 9 for place in range(20)])
+    single = length_change(before, after, range(20))
     assert single.ratio.low is not None
     assert single.ratio.low < 2
 
@@ -154,7 +152,7 @@ def test_nothing_said_before_leaves_no_ratio():
 def test_a_ratio_that_rests_on_one_turn_has_no_interval():
     one = length_change([0, 5], [3, 5], ["S0", "S1"])
     assert numbers(one.ratio) == [8 / 5, None, None]
-    assert one.ratio.reason == "rests on one item"
+    assert one.ratio.reason == "rests on one group"
 
 
 def test_what_does_not_align_is_refused():

@@ -77,11 +77,12 @@ def test_unequal_scenarios_by_hand():
 
 def test_macro_by_hand():
     # X: A 1, B 0; Y: A 0, B .5, C .5. d_X = 1/2, d_Y = 1/3, mean 5/12.
-    # z_A = ((1 - .5) / 2 + (0 - 1/3) / 3) / 2 = 5/72; z_B = (-.25 + 1/18) / 2 = -7/72; z_C = 1/36 = 2/72.
-    # w = .4, .4, .2: SE^2 = (25/.6 + 49/.6 + 4/.8) / 72^2 = 128.333 / 5184 = .024756, SE = .157340.
+    # h = 1/2 in X, 1/3 in Y. A: (.5/2) / 2 = 1/8 by sqrt(1/2), less (1/3 / 3) / 2 = 1/18 by sqrt(2/3): .108735;
+    # B: -1/8 and 1/36: -.142756; C: 1/36: .034021. SE^2 = .011823 + .020379 + .001157 = .033360, SE = .182647.
     paired = macro_paired_difference([0] * 5, [1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
-    # q = .26667, .26667, .05: 1/df = .36 + .34028 - .14472 = .555556, df = 1.8, t = 4.794881.
-    assert numbers(paired)[:3] == pytest.approx([5 / 12, 5 / 12 - 4.794881 * 0.157340, 1], abs=1e-4)
+    # Moments: A and B 1/8 + 1/24 - 1/16 - 1/72 = .090278 each, C 1/24 - 1/72 = .027778; A with B -1/16 - 1/72, with C
+    # and B with C -1/72. df = .208333^2 / (2 (.090278^2 + .076389^2) + .027778^2 + 4 / 72^2) = 1.470588, t = 6.188116.
+    assert numbers(paired)[:3] == pytest.approx([5 / 12, 5 / 12 - 6.188116 * 0.182647, 1], abs=1e-4)
 
 
 @pytest.mark.parametrize(("tests", "t"), [(1, 2.200985), (3, 2.820034)], ids=["alone", "after Holm over three"])

@@ -3,7 +3,7 @@
 from dspy_proact.compile import Costs
 from dspy_proact.programs import AgentCard, AssistantCard, JudgeCard
 from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, smallest_gain
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, smallest_gain
 
 
 def card_headline(card: JudgeCard | AssistantCard | AgentCard) -> str:
@@ -23,7 +23,10 @@ def _judge(card: JudgeCard) -> str:
     change = gain.difference.estimate
     told = "" if change.value is None else f" ({change.value:+.2f} in kappa, {bounds(change, lambda v: f'{v:+.2f}')})"
     if card.shown:
-        return f"Improvement shown: the judge agrees better with people{told}, on {labels} that it had not seen"
+        few = card.raters < ENOUGH_RATERS
+        these = "this rater" if card.raters == 1 else f"these {card.raters} raters"
+        begin, whom = (f"Improvement shown with {these}", these) if few else ("Improvement shown", "people")
+        return f"{begin}: the judge agrees better with {whom}{told}, on {labels} that it had not seen"
     if gain.labels < CLAIM_LABELS or card.scenarios < CLAIM_GROUPS:
         few = f"{labels} in {counted(card.scenarios, 'scenario')} are too few for a claim"
         return f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}"

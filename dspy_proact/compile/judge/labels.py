@@ -15,6 +15,8 @@ from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 """Grades in rising order; a level is a place in it."""
+TIES = (Grade.PARTIAL, Grade.PASS, Grade.FAIL)
+"""Which grade is an item's commonest where several are, by the published rule."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ class Labelled:
 
     @property
     def consensus(self) -> Grade:
-        """The commonest grade; ties by the published rule, PARTIAL before PASS before FAIL."""
+        """The commonest grade."""
         counts = Counter(rating.grade for rating in self.ratings)
-        return max((Grade.PARTIAL, Grade.PASS, Grade.FAIL), key=lambda grade: counts[grade])
+        return max(TIES, key=lambda grade: counts[grade])
 
     @property
     def example(self) -> dspy.Example:

@@ -214,13 +214,17 @@ class _Page:
     def warnings(self, run: int) -> list[str]:
         """What is to be said of a run's estimates."""
         rows = [*self.rows(run), _Row("macro", ("runs", run, "overall", "macro"))]
-        told = ((row.name, self.cited.at(*row.path, "weighted").get("reason")) for row in rows)
-        return list(each_reason(told))
+        return self.reasons(rows, "weighted")
 
     def cautions(self, number: int) -> list[str]:
         """Likewise of a comparison's."""
         rows = ((row.name, self.cited.at(*row.path, "weighted")) for row in self.compared(number))
-        return list(each_reason((name, told.get("p_reason") or told.get("reason")) for name, told in rows))
+        told = ((name, told.get(why)) for name, told in rows for why in ("p_reason", "reason"))
+        return list(each_reason(told))
+
+    def reasons(self, rows: Sequence[_Row], *inner: str) -> list[str]:
+        """Why rows have no interval or a poor one; further keys lead to the estimate."""
+        return list(each_reason((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
 
     @cached_property
     def ranking(self) -> Ranking | None:
