@@ -1,7 +1,6 @@
 """`dspy-proact optimize judge`, as a value."""
 
 from collections.abc import Collection, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
