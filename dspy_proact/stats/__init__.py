@@ -2,6 +2,7 @@
 
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
+from dspy_proact.stats.balanced import balanced_counts, balanced_order
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
@@ -13,6 +14,8 @@ from dspy_proact.stats.classification import (
     classification_estimate,
 )
 from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
+from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
+from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
 from dspy_proact.stats.disagreement import Weight
@@ -25,9 +28,11 @@ from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
+from dspy_proact.stats.simulate_rated import RatedWorld, Study, simulate_rated, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -47,6 +52,8 @@ __all__ = [
     "AlphaMetric",
     "AltTest",
     "Classification",
+    "CorrectedMean",
+    "Correction",
     "Counted",
     "Discordant",
     "Effects",
@@ -58,11 +65,14 @@ __all__ = [
     "KeptCuts",
     "LengthChange",
     "Paired",
+    "RatedCases",
+    "RatedWorld",
     "Repeats",
     "ScoreChange",
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
+    "Study",
     "Thresholds",
     "Weight",
     "ac",
@@ -71,12 +81,17 @@ __all__ = [
     "alpha_estimate",
     "alt_test",
     "apply_cuts",
+    "balanced_counts",
+    "balanced_order",
     "classification",
     "classification_difference",
     "classification_estimate",
     "cluster_mean",
     "coincidences",
     "competition_ranks",
+    "corrected_difference",
+    "corrected_mean",
+    "correction",
     "correlation_p",
     "cross_tables",
     "disagreements",
@@ -102,6 +117,7 @@ __all__ = [
     "repeats",
     "score_change",
     "simulate_pair",
+    "simulate_rated",
     "simulate_run",
     "soft_kappa",
     "soft_kappa_estimate",
@@ -110,6 +126,7 @@ __all__ = [
     "standings",
     "t_quantile",
     "tally",
+    "unlabelled",
     "whole_points",
     "within_strata_kappa",
     "within_strata_kappa_estimate",

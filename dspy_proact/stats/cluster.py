@@ -82,11 +82,11 @@ def macro_mean(
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
         reason = "; ".join(filter(None, ["all grades equal", table.warning]))
-        return Estimate(theta, *_trial_bounds(theta, table.groups), reason)
+        return Estimate(theta, *trial_bounds(theta, table.groups), reason)
     error = standard_error(table.influence, table.shares)
     if error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
-    return Estimate(theta, *_logit_bounds(theta, error, degrees_of_freedom(table.shares)), table.warning)
+    return Estimate(theta, *logit_bounds(theta, error, degrees_of_freedom(table.shares)), table.warning)
 
 
 def part_mean(
@@ -139,13 +139,13 @@ def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
     return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
 
 
-def _trial_bounds(theta: float, groups: int) -> tuple[float, float]:
+def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
     """Exact binomial (Clopper-Pearson) bounds of one trial a group, all of them 0 or all 1."""
     reach = 1 - (1 - UPPER) ** (1 / groups)
     return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
 
 
-def _logit_bounds(theta: float, error: float, df: float) -> tuple[float, float]:
+def logit_bounds(theta: float, error: float, df: float) -> tuple[float, float]:
     """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
     logit = math.log(theta / (1 - theta))
     reach = t_quantile(UPPER, df) * error / (theta * (1 - theta))
