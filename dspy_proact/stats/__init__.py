@@ -27,12 +27,24 @@ from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.plan import (
+    PILOT,
+    SCATTER,
+    Components,
+    Frame,
+    Plan,
+    best_plan,
+    components,
+    frame_of,
+    planned_half_width,
+    plans,
+)
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
-from dspy_proact.stats.simulate_rated import RatedWorld, Study, simulate_rated, unlabelled
+from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -48,10 +60,13 @@ from dspy_proact.stats.units import jackknife
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "PILOT",
+    "SCATTER",
     "Advantage",
     "AlphaMetric",
     "AltTest",
     "Classification",
+    "Components",
     "CorrectedMean",
     "Correction",
     "Counted",
@@ -59,20 +74,22 @@ __all__ = [
     "Effects",
     "Estimate",
     "Figure",
+    "Frame",
     "HumanReference",
     "Improvement",
     "Improvements",
     "KeptCuts",
     "LengthChange",
     "Paired",
+    "Plan",
     "RatedCases",
+    "RatedStudy",
     "RatedWorld",
     "Repeats",
     "ScoreChange",
     "SimulatedPair",
     "SimulatedRun",
     "Standing",
-    "Study",
     "Thresholds",
     "Weight",
     "ac",
@@ -83,12 +100,14 @@ __all__ = [
     "apply_cuts",
     "balanced_counts",
     "balanced_order",
+    "best_plan",
     "classification",
     "classification_difference",
     "classification_estimate",
     "cluster_mean",
     "coincidences",
     "competition_ranks",
+    "components",
     "corrected_difference",
     "corrected_mean",
     "correction",
@@ -97,6 +116,7 @@ __all__ = [
     "disagreements",
     "discordant",
     "fit_cuts",
+    "frame_of",
     "holm",
     "human_reference",
     "improvement",
@@ -112,6 +132,8 @@ __all__ = [
     "paired_difference",
     "part_mean",
     "pearson",
+    "planned_half_width",
+    "plans",
     "rank_ranges",
     "recall",
     "repeats",

@@ -19,6 +19,7 @@ in which a cell with one rated case counts as one with two.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class Correction:
     rated: Mapping[Hashable, int]
     """Rated cases of each group that has any."""
 
-    @property
+    @cached_property
     def spread(self) -> Spread:
         """Variance and degrees of freedom over groups and raters; over groups alone where there is one rater.
 

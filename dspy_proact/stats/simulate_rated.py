@@ -5,6 +5,7 @@ it with noise, and so does each rater, who besides is more or less lenient than 
 1 of what they see. Over a population of groups and raters the mean rating is that of the cuts, exactly.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,46 +38,82 @@ class RatedWorld:
 
 
 @dataclass(frozen=True)
-class Study:
+class RatedStudy:
     """How many cases are judged and rated, and by whom."""
 
     groups: int
     rated: int
-    """Cases."""
+    """Cases of each stratum."""
     raters: int
     each: int
     """Ratings of each of these cases, at most as many as there are raters."""
 
 
-def simulate_rated(rng: np.random.Generator, world: RatedWorld, study: Study, *, by_label: bool = True) -> RatedCases:
-    """Judge new cases, of one stratum, and have a part of them rated.
+def simulate_rated(
+    rng: np.random.Generator, worlds: Sequence[RatedWorld], study: RatedStudy, *, by_label: bool = True
+) -> RatedCases:
+    """Judge new cases, and have a part of them rated.
 
     Args:
         rng: Where chance comes from.
-        world: What there is to see.
-        study: How much of it is rated.
+        worlds: What there is to see, one a stratum; strata are counted from 0, and share groups and raters.
+        study: How much of each stratum is rated.
         by_label: Whether the rated are drawn in equal numbers by the judge's label, or evenly from all.
     """
-    sizes = np.maximum(1, rng.binomial(SUBGROUPS, CHANCE, study.groups))
-    group = np.repeat(np.arange(study.groups), sizes)
-    share = world.likeness
-    latent = np.sqrt(share) * rng.standard_normal(study.groups)[group]
-    latent += np.sqrt(1 - share) * rng.standard_normal(len(group))
-    seen = world.sight * latent + np.sqrt(1 - world.sight**2) * rng.standard_normal(len(group))
-    scores = Thresholds.of_mean(world.mean + world.lift).scores(seen)
-    kinds = scores if by_label else np.zeros_like(scores)
-    rated = _drawn(rng, kinds, study.rated)
-    of = np.repeat(rated, study.each)
-    raters = rng.permuted(np.tile(np.arange(study.raters), (len(rated), 1)), axis=1)[:, : study.each].ravel()
-    looked = np.sqrt(world.clarity) * latent[of] + np.sqrt(1 - world.clarity) * rng.standard_normal(len(of))
-    looked += world.leniency * rng.standard_normal(study.raters)[raters]
-    ratings = Thresholds.of_mean(world.mean).scores(looked / np.sqrt(1 + world.leniency**2))
-    return RatedCases(scores.tolist(), scores, group.tolist(), [""] * len(group), of, raters.tolist(), ratings)
+    of_groups, of_raters = rng.standard_normal(study.groups), rng.standard_normal(study.raters)
+    parts = [_stratum(rng, world, study, of_groups, of_raters, by_label=by_label) for world in worlds]
+    starts = np.cumsum([0, *(len(part.scores) for part in parts)])
+    scores = np.concatenate([part.scores for part in parts])
+    return RatedCases(
+        labels=scores.tolist(),
+        scores=scores,
+        groups=np.concatenate([part.groups for part in parts]).tolist(),
+        strata=np.repeat(np.arange(len(parts)), np.diff(starts)).tolist(),
+        of=np.concatenate([start + part.of for start, part in zip(starts, parts, strict=False)]),
+        raters=np.concatenate([part.raters for part in parts]).tolist(),
+        ratings=np.concatenate([part.ratings for part in parts]),
+    )
 
 
 def unlabelled(cases: RatedCases) -> RatedCases:
     """The same without what the judge said, so that a correction of them is a plain mean of the ratings."""
     return replace(cases, labels=[None] * len(cases.labels), scores=np.zeros(len(cases.labels)))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One stratum: score and group of each case, and case, rater and score of each rating."""
+
+    scores: NDArray[np.float64]
+    groups: NDArray[np.intp]
+    of: NDArray[np.intp]
+    raters: NDArray[np.intp]
+    ratings: NDArray[np.float64]
+
+
+def _stratum(
+    rng: np.random.Generator,
+    world: RatedWorld,
+    study: RatedStudy,
+    of_groups: NDArray[np.float64],
+    of_raters: NDArray[np.float64],
+    *,
+    by_label: bool,
+) -> _Part:
+    """Cases of one stratum, by standard normal effects of groups and raters."""
+    sizes = np.maximum(1, rng.binomial(SUBGROUPS, CHANCE, study.groups))
+    group = np.repeat(np.arange(study.groups), sizes)
+    share = world.likeness
+    latent = np.sqrt(share) * of_groups[group] + np.sqrt(1 - share) * rng.standard_normal(len(group))
+    seen = world.sight * latent + np.sqrt(1 - world.sight**2) * rng.standard_normal(len(group))
+    scores = Thresholds.of_mean(world.mean + world.lift).scores(seen)
+    rated = _drawn(rng, scores if by_label else np.zeros_like(scores), study.rated)
+    of = np.repeat(rated, study.each)
+    raters = rng.permuted(np.tile(np.arange(study.raters), (len(rated), 1)), axis=1)[:, : study.each].ravel()
+    looked = np.sqrt(world.clarity) * latent[of] + np.sqrt(1 - world.clarity) * rng.standard_normal(len(of))
+    looked += world.leniency * of_raters[raters]
+    ratings = Thresholds.of_mean(world.mean).scores(looked / np.sqrt(1 + world.leniency**2))
+    return _Part(scores, group, of, raters, ratings)
 
 
 def _drawn(rng: np.random.Generator, kinds: NDArray[np.float64], count: int) -> NDArray[np.intp]:

@@ -5,8 +5,8 @@ import pytest
 
 from dspy_proact.stats import (
     RatedCases,
+    RatedStudy,
     RatedWorld,
-    Study,
     cluster_mean,
     corrected_difference,
     corrected_mean,
@@ -144,7 +144,7 @@ def test_no_case_that_is_scored_is_no_score():
 
 
 def test_raters_who_differ_in_leniency_widen_the_interval():
-    apart = simulate_rated(np.random.default_rng(1), RatedWorld(0.33, 0.5, leniency=2.0), Study(25, 100, 6, 4))
+    apart = simulate_rated(np.random.default_rng(1), [RatedWorld(0.33, 0.5, leniency=2.0)], RatedStudy(25, 100, 6, 4))
     spread = correction(apart).spread
     everyone = RatedCases(
         apart.labels, apart.scores, apart.groups, apart.strata, apart.of, [*map(str, apart.place)], apart.ratings
@@ -165,7 +165,7 @@ def test_the_difference_of_two_runs_is_of_their_corrected_scores():
 def test_what_two_runs_share_cancels_in_their_difference():
     """The same raters, as lenient with both: no wider than with raters of its own each."""
     rng = np.random.default_rng(2)
-    a = simulate_rated(rng, RatedWorld(0.33, 0.5, leniency=2.0), Study(25, 100, 6, 6))
+    a = simulate_rated(rng, [RatedWorld(0.33, 0.5, leniency=2.0)], RatedStudy(25, 100, 6, 6))
     others = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, [r + 6 for r in a.raters], 1 - a.given)
     same = RatedCases(a.labels, a.scores, a.groups, a.strata, a.of, a.raters, np.minimum(1, a.given + 0.5))
     widths = [found.high - found.low for found in (corrected_difference(a, same), corrected_difference(a, others))]
