@@ -28,10 +28,13 @@ from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.plan import (
+    MOST_EACH,
     PILOT,
+    RATERS,
     SCATTER,
     Components,
     Frame,
+    Kind,
     Plan,
     best_plan,
     components,
@@ -60,7 +63,9 @@ from dspy_proact.stats.units import jackknife
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "MOST_EACH",
     "PILOT",
+    "RATERS",
     "SCATTER",
     "Advantage",
     "AlphaMetric",
@@ -79,6 +84,7 @@ __all__ = [
     "Improvement",
     "Improvements",
     "KeptCuts",
+    "Kind",
     "LengthChange",
     "Paired",
     "Plan",

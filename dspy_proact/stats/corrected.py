@@ -17,7 +17,7 @@ from dspy_proact.stats.student import t_quantile
 FEWEST_RATED = 12
 """Rated cases of a stratum, below which the intervals were 33 to 61 points wide."""
 ENOUGH_RATED = 30
-"""Rated cases of a stratum, below which bounds are marked."""
+"""Rated cases, in all, below which bounds are marked."""
 FEWEST_GROUPS = 5
 """Groups with rated cases, in a stratum."""
 THICK = 0.10
@@ -52,7 +52,7 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
 
     Silence is decided as follows. No value: fewer than 12 rated cases or 5 groups of them in a stratum, a label of more
     than a tenth of a stratum with fewer than 2 of them, or 2 or 3 raters. A value without bounds: one rater, or groups
-    that do not differ. Bounds with a warning: fewer than 30 rated cases in a stratum, or 8 raters. Only 0 or only 1
+    that do not differ. Bounds with a warning: fewer than 30 rated cases, or 8 raters. Only 0 or only 1
     given: as in `cluster_mean`, by the groups of the rated cases.
 
     Args:
@@ -85,6 +85,8 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     """
     if [*a.groups] != [*b.groups] or [*a.strata] != [*b.strata]:
         raise ValueError("two runs on the same cases are compared, in one order")
+    if not len(a.labels):
+        return Estimate(None, reason="no pairs")
     if refused := "; ".join(dict.fromkeys([*refusals(a), *refusals(b)])):
         return Estimate(None, reason=refused)
     found = correction(b).minus(correction(a))
@@ -107,10 +109,8 @@ def refusals(cases: RatedCases) -> Iterator[str]:
 
 def warnings(cases: RatedCases) -> Iterator[str]:
     """What is wrong with bounds that can be given."""
-    thin = [str(stratum) for stratum in cases.order if cases.of_stratum(stratum).rated.sum() < ENOUGH_RATED]
-    if thin:
-        where = f" in {', '.join(thin)}" if len(cases.order) > 1 else ""
-        yield f"fewer than {ENOUGH_RATED} rated{where}"
+    if cases.rated.sum() < ENOUGH_RATED:
+        yield f"fewer than {ENOUGH_RATED} rated"
     if cases.rater_count < ENOUGH_RATERS:
         yield f"fewer than {ENOUGH_RATERS} raters"
 

@@ -136,7 +136,8 @@ def test_all_strata_together_are_refused_where_one_of_them_is():
     together = joined(cases(), cases((4, 4, 3), stratum="R"))
     assert corrected_mean(together.of_stratum("E")).corrected.low is not None
     assert corrected_mean(together).corrected.reason == "11 of 60 cases rated in R, and 12 are the fewest"
-    assert corrected_mean(joined(cases(), cases((5, 5, 5), stratum="R"))).corrected.reason == "fewer than 30 rated in R"
+    assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 6), stratum="R"))).corrected.reason is None
+    assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 5), stratum="R"))).corrected.reason is not None
 
 
 def test_no_case_that_is_scored_is_no_score():
