@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.raters import Spread
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.table import checked_scores, tabulate
 
@@ -86,7 +87,8 @@ def macro_mean(
     error = standard_error(table.influence, table.shares)
     if error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
-    return Estimate(theta, *logit_bounds(theta, error, degrees_of_freedom(table.shares)), table.warning)
+    spread = Spread(error**2, degrees_of_freedom(table.shares))
+    return Estimate(theta, *logit_bounds(theta, spread), table.warning)
 
 
 def part_mean(
@@ -145,10 +147,10 @@ def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
     return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
 
 
-def logit_bounds(theta: float, error: float, df: float) -> tuple[float, float]:
+def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
     """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
     logit = math.log(theta / (1 - theta))
-    reach = t_quantile(UPPER, df) * error / (theta * (1 - theta))
+    reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))
     return _expit(logit - reach), _expit(logit + reach)
 
 

@@ -151,7 +151,7 @@ def _bounded(found: Correction, warning: str) -> Estimate:
         return Estimate(value, *trial_bounds(value, len(found.rated)), reason)
     if found.spread.error < ROUNDING:
         return Estimate(value, reason="groups do not differ")
-    return Estimate(value, *logit_bounds(value, found.spread.error, found.spread.df), warning or None)
+    return Estimate(value, *logit_bounds(value, found.spread), warning or None)
 
 
 def _groups(cases: RatedCases) -> int:

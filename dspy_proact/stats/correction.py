@@ -51,6 +51,8 @@ class Correction:
     def spread(self) -> Spread:
         """Variance and degrees of freedom over groups and raters; over groups alone where there is one rater.
 
+        The degrees of freedom are the fewer of those of groups and raters, which are few as a rule.
+
         Raises:
             ValueError: Cases of fewer than two groups are rated.
         """
@@ -59,11 +61,11 @@ class Correction:
         apart = np.array(list(self.without.values())) - self.value
         counts = np.array(list(self.rated.values()), dtype=np.float64)
         of_groups = (len(apart) - 1) / len(apart) * float(np.sum(apart**2))
-        spread = Spread(of_groups, degrees_of_freedom(counts / counts.sum()))
-        raters = len(set(self.raters))
+        df, raters = degrees_of_freedom(counts / counts.sum()), len(set(self.raters))
         if raters < 2:
-            return spread
-        return spread.with_raters(rater_term(self.influence, self.raters, self.groups), raters)
+            return Spread(of_groups, df)
+        of_raters = rater_term(self.influence, self.raters, self.groups)
+        return Spread(of_groups + of_raters, min(df, raters - 1))
 
     def minus(self, other: "Correction") -> "Correction":
         """This estimate less another one; groups and raters of one key are the same in both."""

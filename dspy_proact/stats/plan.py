@@ -10,7 +10,6 @@ A study's own width scatters about what is planned: 80 % of simulated ones were 
 median 1.1 times, which is allowed for.
 """
 
-import math
 from bisect import bisect_left
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from dspy_proact.stats.cluster import degrees_of_freedom, logit_bounds, standard
 from dspy_proact.stats.corrected import ENOUGH_RATERS, FEWEST_RATED
 from dspy_proact.stats.correction import Cells, Correction, cells_of, correction
 from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.raters import rater_term
+from dspy_proact.stats.raters import Spread, rater_term
 from dspy_proact.stats.table import tabulate
 
 PILOT = 60
@@ -183,8 +182,8 @@ def planned_half_width(frame: Frame, of: Components, rated: int, raters: int, ea
     sizes = np.array(list(frame.sizes.values()))
     counts = np.maximum(1, balanced_counts(sizes.tolist(), rated))
     drawn = float(np.sum((sizes / sizes.sum()) ** 2 / counts)) * (of.between + of.within / each)
-    error = math.sqrt(frame.fixed + drawn + of.leniency / raters)
-    low, high = logit_bounds(frame.mean, error, min(frame.df, raters - 1))
+    variance = frame.fixed + drawn + of.leniency / raters
+    low, high = logit_bounds(frame.mean, Spread(variance, min(frame.df, raters - 1)))
     return ALLOWANCE * (high - low) / 2
 
 
