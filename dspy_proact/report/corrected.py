@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.draw import ratable
+from dspy_proact.report.front import front_html
+from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
@@ -33,12 +36,22 @@ class PeoplesRatings:
     """Who the raters are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corrected:
     """A run corrected by ratings of a part of its answers."""
 
     summary: Summary
     ratings: PeoplesRatings
+
+    def __repr__(self) -> str:
+        score = self.whole.corrected
+        told = score.reason if score.value is None else f"{percent(score)} %"
+        return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {told})"
+
+    def _repr_html_(self) -> str:
+        from dspy_proact.report.corrected_text import print_corrected
+
+        return front_html(partial(print_corrected, self))
 
     @property
     def nouns(self) -> Nouns:
@@ -97,7 +110,8 @@ class CorrectedComparison:
         return {name: worded(self._row(name, *sides), self.comparison.a.nouns) for name, sides in rows.items()}
 
     def _row(self, name: str, a: RatedCases, b: RatedCases) -> CorrectedDifference:
-        unfair = "; ".join(dict.fromkeys(filter(None, (refused_for(each, name) for each in self.ratings))))
+        told = zip("ab", self.ratings, strict=True)
+        unfair = "; ".join(f"{side}: {why}" for side, each in told if (why := refused_for(each, name)))
         difference = Estimate(None, reason=unfair) if unfair else corrected_difference(a, b)
         return CorrectedDifference(len(a.labels), corrected_mean(a), corrected_mean(b), difference)
 

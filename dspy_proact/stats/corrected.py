@@ -87,7 +87,7 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
         raise ValueError("two runs on the same cases are compared, in one order")
     if not len(a.labels):
         return Estimate(None, reason="no pairs")
-    if refused := "; ".join(dict.fromkeys([*refusals(a), *refusals(b)])):
+    if refused := "; ".join(f"{name}: {why}" for name, side in (("a", a), ("b", b)) for why in refusals(side)):
         return Estimate(None, reason=refused)
     found = correction(b).minus(correction(a))
     if min(a.rater_count, b.rater_count) == 1:

@@ -11,12 +11,12 @@ from results_rows import result_row
 from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench import Evaluation
-from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, read_results
+from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
 from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.ratings.rating import GivenRating
 from dspy_proact.errors import UsageError
-from dspy_proact.report import Corrected, PeoplesRatings, summarize
-from dspy_proact.report.proactbench import draw_of, peoples_ratings, summarize_results
+from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
+from dspy_proact.report.proactbench import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.runs import RunFolder
 from dspy_proact.types import Grade, Rating
 
@@ -257,6 +257,18 @@ def test_a_grade_of_which_too_little_is_rated_is_refused(run):
     found = Corrected(summary, PeoplesRatings("x", {key: {f"r{n % 8}": 1.0} for n, key in enumerate(rated)}))
     why = "0 of 5 triggers with PASS rated in EMERGENT, and 2 are the fewest; "
     assert (found.whole.corrected.reason or "").startswith(why)
+
+
+def test_a_notebook_shows_it_in_a_line_and_as_a_table(run, sheet, tmp_path):
+    summary = summarize(RunFolder(run))
+    ratings = load_ratings(str(filled(tmp_path / "ratings.csv", sheet)), items_of(summary))
+    found = Corrected(summary, peoples_ratings(ratings, summary))
+    score = found.whole.corrected
+    assert repr(found).startswith("Corrected(Summary(openai/m judged by openai/j, 60/60 scored, pass rate 25.0 ")
+    assert repr(found).endswith(f" by {tmp_path / 'ratings.csv'}: {percent(score)} %)")
+    html = found._repr_html_()
+    assert "mean of the rated" in html
+    assert percent(score) in html
 
 
 def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):

@@ -174,10 +174,9 @@ def test_what_two_runs_share_cancels_in_their_difference():
 
 
 def test_a_difference_is_refused_where_either_side_is():
-    assert (
-        corrected_difference(cases(), cases(raters=3)).reason
-        == "3 raters are too few to stand for others, 4 the fewest"
-    )
+    why = "3 raters are too few to stand for others, 4 the fewest"
+    assert corrected_difference(cases(), cases(raters=3)).reason == f"b: {why}"
+    assert corrected_difference(cases(raters=3), cases(raters=3)).reason == f"a: {why}; b: {why}"
     assert corrected_difference(cases(), cases()).reason == "groups do not differ"
     assert corrected_difference(cases(), cases(raters=1)).low is None
     with pytest.raises(ValueError, match="on the same cases"):

@@ -44,8 +44,8 @@ LABELLING = Bundle(
                 number_option(
                     "--plan",
                     Positive(most=_MOST_POINTS),
-                    "Say how many people must rate how much for a corrected score within as many points.",
-                    metavar="POINTS",
+                    "Say how many people must rate how much for a corrected score within WIDTH points.",
+                    metavar="WIDTH",
                 ),
                 number_option(
                     "--draw",
