@@ -25,7 +25,8 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
     nouns = compared.comparison.a.nouns
     show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
-    show(console, "In points of 100; intervals are not adjusted for there being several.", *_of_each(compared.ratings))
+    told = "a, b: corrected scores, in points of 100; intervals are not adjusted for there being several."
+    show(console, told, *_of_each(compared.ratings))
     show(console, *(_rests_on(nouns) if explain else ()))
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
@@ -30,18 +30,17 @@ def grades_mark(summary: Summary) -> str:
     return hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()[:8]
 
 
-def unfair(summary: Summary, rated: set[str], count: int | None, seed: int) -> Mapping[str, str]:
+def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
     """Why the rated cases of a stratum do not stand for all of it; nothing where they do, or where all are rated.
 
     Args:
         summary: Of the run.
         rated: Keys of the cases with a rating.
-        count: How many were drawn; None where they were not drawn from this run as it is.
-        seed: Of the draw.
+        drawn: Keys of those that were drawn, in the order of the draw; or why it is not known that they were.
     """
     nouns = summary.nouns
     told: dict[str, str] = {}
-    order = drawn_keys(summary, seed)[:count] if count is not None else []
+    order = [] if isinstance(drawn, str) else list(drawn)
     last = max((place for place, key in enumerate(order) if key in rated), default=-1)
     asked = set(order[: last + 1])
     for stratum in summary.strata:
@@ -49,8 +48,8 @@ def unfair(summary: Summary, rated: set[str], count: int | None, seed: int) -> M
         own, due = keys & rated, keys & asked
         if own == keys or not own:
             continue
-        if count is None:
-            told[stratum] = f"nothing shows that the rated {nouns.cases} were drawn by the judge's grades in this run"
+        if isinstance(drawn, str):
+            told[stratum] = drawn
         elif others := len(own - due):
             told[stratum] = f"rated {nouns.cases} that were not drawn: {others}"
         elif len(due - own) > GAPS * len(due):

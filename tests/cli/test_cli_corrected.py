@@ -179,7 +179,7 @@ def test_the_lines_may_be_in_files_of_one_folder(corrected, sheet, tmp_path):
     assert whole["corrected"]["low"] is not None
 
 
-NOT_DRAWN = "nothing shows that the rated triggers were drawn by the judge's grades in this run"
+NOT_DRAWN = "nothing shows that the rated triggers were drawn by the judge's grades"
 
 
 def without_draw(rows):
@@ -197,9 +197,20 @@ def test_ratings_of_a_part_that_nobody_knows_how_it_was_chosen_are_refused(sheet
 def test_a_draw_by_the_grades_of_another_judge_is_refused(proact, run, sheet, corrected, tmp_path):
     other = judged(tmp_path / "other", shift=1)
     rows = list(csv.DictReader(StringIO(proact("agree", "--run", other, "--draw", 48)[1])))
-    assert reasons(corrected(filled(tmp_path / "ratings.csv", rows))) == [NOT_DRAWN] * 4
+    found = reasons(corrected(filled(tmp_path / "ratings.csv", rows)))
+    assert found == ["the rated triggers were drawn by other grades than this run has"] * 4
+
+
+def test_draws_with_several_seeds_are_refused(sheet, corrected, tmp_path):
     seeds = [*sheet[:24], *({**row, "draw": row["draw"].replace("-0-", "-1-")} for row in sheet[24:])]
-    assert reasons(corrected(filled(tmp_path / "ratings.csv", seeds))) == [NOT_DRAWN] * 4
+    found = reasons(corrected(filled(tmp_path / "ratings.csv", seeds)))
+    assert found == ["the rated triggers are of several draws with seeds of their own"] * 4
+
+
+def test_a_draw_that_was_widened_is_one_draw(proact, run, sheet, corrected, tmp_path):
+    longer = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", 54)[1])))
+    whole = corrected(filled(tmp_path / "ratings.csv", [*sheet, *longer[48:]]))["overall"]["micro"]
+    assert (whole["rated"], whole["corrected"]["low"] is not None) == (54, True)
 
 
 def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, corrected, tmp_path):

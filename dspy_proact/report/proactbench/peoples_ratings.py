@@ -36,8 +36,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary) -> PeoplesRatings:
         for key in own
         if key in scored and key in rated
     }
-    draw = _draw(ratings, summary)
-    fault = unfair(summary, set(given), draw.count if draw else None, draw.seed if draw else 0)
+    fault = unfair(summary, set(given), _drawn(ratings, summary))
     people = "these raters" if ratings.name == SAMPLE else "people"
     return PeoplesRatings(ratings.name, given, fault, tuple(_notes(ratings, rated, own, scored, summary)), people)
 
@@ -58,12 +57,16 @@ def draw_of(summary: Summary, count: int, seed: int) -> tuple[Draw, list[RatedIt
     return Draw(count=count, seed=seed, of=grades_mark(summary)), [items[key] for key in order[:count]]
 
 
-def _draw(ratings: Ratings, summary: Summary) -> Draw | None:
-    """The longest of the draws, where all are of one seed and of the grades of the run."""
-    mark, seeds = grades_mark(summary), {draw.seed for draw in ratings.draws}
-    if len(seeds) != 1 or any(draw.of != mark for draw in ratings.draws):
-        return None
-    return max(ratings.draws, key=lambda draw: draw.count)
+def _drawn(ratings: Ratings, summary: Summary) -> list[str] | str:
+    """Keys of the longest of the draws, of which the others are the beginnings; or why they are not known."""
+    if not ratings.draws:
+        return "nothing shows that the rated triggers were drawn by the judge's grades"
+    mark, draws = grades_mark(summary), sorted(ratings.draws, key=lambda draw: draw.count)
+    if any(draw.of != mark for draw in draws):
+        return "the rated triggers were drawn by other grades than this run has"
+    if len({draw.seed for draw in draws}) > 1:
+        return "the rated triggers are of several draws with seeds of their own"
+    return drawn_keys(summary, draws[-1].seed)[: draws[-1].count]
 
 
 def _require_response(ratings: Ratings, rated: RatedItem, own: RatedItem, summary: Summary) -> None:
