@@ -1,5 +1,6 @@
 """`dspy-proact` and `python -m dspy_proact`: Ctrl-C ends them with its own status, also while they import."""
 
+import gc
 import sys
 
 
@@ -11,6 +12,8 @@ def main() -> None:
         main()
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        gc.freeze()  # the process ends: looking through what it holds for garbage takes a tenth of a second
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ _PAGE = b"<!doctype html"
 @click.option("--by", multiple=True, metavar="KEY", help="Break down by life_domain, turn, style, ...; repeatable.")
 @click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="What a results file answers.")
 @click.option(
-    "--html", metavar="FILE", type=click.Path(path_type=Path), help="Write a page to look at; of several RUNs too."
+    "--html",
+    metavar="FILE|-",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Write a page to look at, - for standard output; of several RUNs too.",
 )
 @click.option("--ratings", metavar=RATINGS, help="Of a part of the responses: what people would have given to all.")
 @benchmark_option
@@ -88,6 +91,9 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.kept import require_apart, write_whole
     from dspy_proact.report.page import page
 
+    if html == Path("-"):
+        click.echo(page([summary_of(run) for run in runs], by).encode())
+        return
     require_apart(html, *runs)
     if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
         raise UsageError(f"{html}: is there already and no page; name another file")

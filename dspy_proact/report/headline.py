@@ -131,10 +131,15 @@ def _names(comparison: Comparison, first: str, second: str) -> tuple[str, str]:
     """What a and b are called: by their models too, or by their judges where only these differ."""
     a, b = comparison.a, comparison.b
     if a.model_name != b.model_name:
-        return f"{first} ({a.model_name})", f"{second} ({b.model_name})"
+        return _called(first, a.model_name), _called(second, b.model_name)
     if a.judge_name != b.judge_name:
-        return f"{first} ({a.graded_by.strip()})", f"{second} ({b.graded_by.strip()})"
+        return _called(first, a.graded_by.strip()), _called(second, b.graded_by.strip())
     return first, second
+
+
+def _called(name: str, what: str) -> str:
+    """A name with what it is in brackets, of which there is one pair: `b (model, prompt 8fc37674)`."""
+    return f"{name} ({what.removesuffix(')').replace(' (', ', ') if what.endswith(')') else what})"
 
 
 def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:

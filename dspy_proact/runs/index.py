@@ -23,6 +23,8 @@ from dspy_proact.runs.ledger import Grading
 
 _BLOCK = 1 << 20
 _NOTHING = msgspec.Raw(b"null")
+_VIEW = b',"view":'
+"""Where the texts of a case begin; no text has these bytes in it, for a quote inside of one is escaped."""
 _ESCAPED = rb"\u", rb"\/"
 """In a line of which the texts are not what they look like."""
 Place = tuple[int, int]
@@ -43,6 +45,10 @@ class _Key(msgspec.Struct, gc=False):
     stage: Stage
     judge: str | None = None
     judge_epoch: int = 1
+
+    @property
+    def kind(self) -> _Kind:
+        return self.stage, self.epoch, self.judge, self.judge_epoch
 
 
 class _Grade(msgspec.Struct, gc=False):
@@ -114,22 +120,24 @@ class RunIndex:
 
     def _read(self) -> None:
         # Events first: a case is kept before its events, and a run may be growing.
+        cases, ended = self._events, self._ended
         for start, line, event in _decoded(self._path / "events.jsonl", _Event):
-            key, reason = event.key, event.failure and event.failure.reason
-            case, kind = key.case, (key.stage, key.epoch, key.judge, key.judge_epoch)
-            self._events.append(case)
+            case, grade = event.key.case, event.grade
+            cases.append(case)
             self._event_starts.append(start)
             # As the full reading has it: a verdict with a grade is none that failed, a response with a failure is.
-            done = event.grade if key.stage == "verdict" else None
-            self._ended[kind][case] = done or reason or (event.answer != _NOTHING or None)
+            done = grade if event.key.stage == "verdict" else None
+            if done is None:
+                done = event.failure.reason if event.failure else event.answer != _NOTHING or None
+            ended[event.key.kind][case] = done
             if self._wanted:
                 self._search(case, line)
-        for start, line, case in _decoded(self._path / "cases.jsonl", _Case):
+        for start, line, case in _decoded(self._path / "cases.jsonl", _Case, _VIEW):
             self._strata[case.key] = case.stratum
             self._case_starts.append(start)
             if self._wanted:
                 self._search(case.key, line)
-        if len(self._strata) < len(self._case_starts) or not self._strata.keys() >= set(self._events):
+        if len(self._strata) < len(self._case_starts) or not self._strata.keys() >= set(cases):
             raise _IrregularError
 
     def _search(self, key: str, line: bytes) -> None:
@@ -210,15 +218,22 @@ class _Part(RunFolder):
         return (event for _, event in read_lines(self._events, Event, self._chosen_events))
 
 
-def _decoded(path: Path, form: type[S]) -> Iterator[tuple[int, bytes, S]]:
-    """The lines of a log as far as they are whole, each with the place of its first byte; none without a file."""
+def _decoded(path: Path, form: type[S], texts: bytes | None = None) -> Iterator[tuple[int, bytes, S]]:
+    """The lines of a log as far as they are whole, each with the place of its first byte; none without a file.
+
+    Args:
+        path: Of the log.
+        form: What of a line is decoded.
+        texts: What stands before all that is left out unseen; None where the whole line is looked through.
+    """
     decode, start = msgspec.json.Decoder(form).decode, 0
     if not path.exists():
         return
     with path.open("rb", buffering=_BLOCK) as file:
         for line in file:
+            end = line.find(texts) if texts and line.endswith(b"}\n") else -1
             try:
-                found = decode(line)
+                found = decode(line if end < 0 else line[:end] + b"}")
             except msgspec.MsgspecError:
                 if line.endswith(b"\n"):
                     raise

@@ -221,6 +221,14 @@ def test_system_prompts_that_differ_are_shown(proact, tmp_path):
     assert [document[side]["system_prompt"] for side in "ab"] == ["Notice what was said in passing.", None]
 
 
+def test_a_prompt_is_named_in_the_brackets_of_its_model(proact, tmp_path):
+    prompted(tmp_path / "a", None)
+    prompted(tmp_path / "b", "Notice what was said in passing.")
+    first = " ".join(proact("compare", "a", "b")[1].split())
+    assert "a (openai/m)" in first
+    assert "b (openai/m, prompt " in first
+
+
 def test_of_long_system_prompts_the_difference_is_shown_and_no_terminal_obeys_it(proact, tmp_path):
     lines = [f"Rule {number}." for number in range(200)]
     prompted(tmp_path / "a", "\n".join(lines))

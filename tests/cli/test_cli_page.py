@@ -28,6 +28,14 @@ def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, followin
     assert all(f"openai/{name}" in text for name in runs)
 
 
+def test_a_dash_is_standard_output(proact, pair, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    status, out, err = proact("report", "a", "--html", "-")
+    assert (status, err, sorted(tmp_path.iterdir())) == (0, "", before)
+    assert out.startswith("<!DOCTYPE html>")
+    assert out.rstrip().endswith("</html>")
+
+
 def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_refused(proact, pair, tmp_path):
     assert proact("report", "a", "--html", "page.html", "--by", "style")[0] == 0
     status, _, err = proact("report", "a", "--html", "other.html", "--by", "colour")

@@ -94,6 +94,16 @@ def test_a_run_with_a_line_of_another_form_is_left_to_the_full_reading(tmp_path,
     assert RunIndex.of(folder) is None
 
 
+@pytest.mark.parametrize(
+    "line", ['{"key":"a","view":{}}', '{"key":1,"group":"g","stratum":"EMERGENT","view":{}}', "{}"]
+)
+def test_a_case_of_another_form_is_left_to_the_full_reading(tmp_path, line):
+    folder = written(tmp_path, manifest(), CASES, [answered(CASES[0])])
+    with (tmp_path / "cases.jsonl").open("a", encoding="utf-8") as file:
+        file.write(f"{line}\n")
+    assert RunIndex.of(folder) is None
+
+
 def test_a_grade_that_is_none_of_the_run_is_left_to_the_full_reading(tmp_path):
     folder = written(
         tmp_path, manifest(labels=("PASS", "FAIL")), CASES, [answered(CASES[0]), graded(CASES[0], "PARTIAL")]
