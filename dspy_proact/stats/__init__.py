@@ -14,7 +14,7 @@ from dspy_proact.stats.classification import (
     classification_estimate,
 )
 from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
-from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean
+from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
 from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
@@ -116,6 +116,7 @@ __all__ = [
     "components",
     "corrected_difference",
     "corrected_mean",
+    "corrected_refusals",
     "correction",
     "correlation_p",
     "cross_tables",

@@ -87,7 +87,9 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
         raise ValueError("two runs on the same cases are compared, in one order")
     if not len(a.labels):
         return Estimate(None, reason="no pairs")
-    if refused := "; ".join(f"{name}: {why}" for name, side in (("a", a), ("b", b)) for why in refusals(side)):
+    if refused := "; ".join(
+        f"{name}: {why}" for name, side in (("a", a), ("b", b)) for why in corrected_refusals(side)
+    ):
         return Estimate(None, reason=refused)
     found = correction(b).minus(correction(a))
     if min(a.rater_count, b.rater_count) == 1:
@@ -99,7 +101,7 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     return Estimate(found.value, max(-1.0, found.value - reach), min(1.0, found.value + reach), warning)
 
 
-def refusals(cases: RatedCases) -> Iterator[str]:
+def corrected_refusals(cases: RatedCases) -> Iterator[str]:
     """Every reason why it cannot be said what people would have given."""
     for stratum in cases.order:
         yield from _refused(cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else "")
@@ -135,7 +137,7 @@ def _refused(cases: RatedCases, where: str) -> Iterator[str]:
 def _corrected(cases: RatedCases) -> Estimate:
     if not len(cases.labels):
         return Estimate(None, reason="no scores")
-    if refused := "; ".join(refusals(cases)):
+    if refused := "; ".join(corrected_refusals(cases)):
         return Estimate(None, reason=refused)
     found = correction(cases)
     if cases.rater_count == 1:

@@ -82,12 +82,18 @@ def test_ratings_of_the_run_are_a_pilot(proact, run, planned, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("drawn", "times", "why"),
-    [(59, 2, "59 triggers with two ratings or more, and a pilot has 60"), (80, 1, "0 triggers with two ratings")],
+    ("drawn", "given", "why"),
+    [
+        (59, {}, "59 triggers with two ratings or more, and a pilot has 60"),
+        (80, {"times": 1}, "0 triggers with two ratings"),
+        (80, {"raters": 3}, "no pilot, for 3 raters are too few to stand for others"),
+        (30, {}, "no pilot, for 10 of 60 triggers rated in EMERGENT, and 12 are the fewest"),
+        (60, {"grade": lambda number: "PASS"}, "no pilot, for all ratings are equal"),
+    ],
 )
-def test_ratings_that_are_too_few_are_no_pilot(proact, run, tmp_path, drawn, times, why):
+def test_ratings_that_are_too_few_or_alike_are_no_pilot(proact, run, tmp_path, drawn, given, why):
     rows = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", drawn)[1])))
-    file = filled(tmp_path / "pilot.csv", rows, times=times)
+    file = filled(tmp_path / "pilot.csv", rows, **given)
     status, out, err = proact("agree", "--plan", 12, "--run", run, "--ratings", file)
     assert (status, out) == (2, "")
     assert why in said(err)

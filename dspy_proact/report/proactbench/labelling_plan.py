@@ -10,6 +10,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases
 from dspy_proact.report.draw import ratable
 from dspy_proact.report.numbers import counted
+from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import (
     MOST_EACH,
@@ -22,6 +23,7 @@ from dspy_proact.stats import (
     RatedCases,
     best_plan,
     components,
+    corrected_refusals,
     frame_of,
     planned_half_width,
     plans,
@@ -101,14 +103,16 @@ def labelling_plan(
 
 
 def _pilot(cases: RatedCases, ratings: PeoplesRatings) -> Components:
-    if ratings.unfair:
-        raise UsageError(f"{ratings.name}: no pilot, for {next(iter(ratings.unfair.values()))}")
+    for why in (*ratings.unfair.values(), *map(NOUNS.worded, corrected_refusals(cases))):
+        raise UsageError(f"{ratings.name}: no pilot, for {why}; leave --ratings out, and the plan says what it assumes")
     twice = int((cases.times > 1).sum())
     if twice < PILOT or cases.rater_count < 2:
         raise UsageError(
             f"{ratings.name}: {counted(twice, 'trigger')} with two ratings or more, and a pilot has {PILOT}; leave "
             "--ratings out, and the plan says what it assumes"
         )
+    if len({*cases.given}) < 2:
+        raise UsageError(f"{ratings.name}: no pilot, for all ratings are equal")
     return components(cases)
 
 
