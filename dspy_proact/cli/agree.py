@@ -12,6 +12,7 @@ from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.gate import GATE_IF_ASKED
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
+from dspy_proact.cli.options.labelling import LABELLING, Labelling
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, explain_option, output_options
@@ -58,14 +59,6 @@ _COMPARED = Section(
         ),
     ),
 )
-_TEMPLATE = Section(
-    Heading.OUTPUT,
-    (
-        click.Option(
-            ["--template"], is_flag=True, help="Print a sheet for raters of the run or the items, and no numbers."
-        ),
-    ),
-)
 
 
 @verb(
@@ -86,7 +79,7 @@ _TEMPLATE = Section(
     Bundle("compared", (_COMPARED,), _Compared),
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, (explain_option(),)),
-    _TEMPLATE,
+    LABELLING,
     output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
@@ -100,7 +93,7 @@ def agree(
     compared: _Compared,
     gate: Callable[[], "Gate"],
     explain: bool,
-    template: bool,
+    labelling: Labelling,
     output: Output,
 ) -> int:
     """Say how far the judge agrees with people, and people with each other, by phase and with intervals.
@@ -109,7 +102,7 @@ def agree(
     of the cases of --run or of the items of --items; the judge's grades are those that stand there, or with --judge
     those that it gives now: every verdict is kept as it comes, and the same command again goes on where it stopped.
     """
-    from dspy_proact.cli.views.next import Typed, say_next
+    from dspy_proact.cli.views.labelling import print_labelling
     from dspy_proact.report.proactbench import study
 
     entry = chosen.entry(*([labels.run] if labels.run else []))
@@ -117,11 +110,11 @@ def agree(
     status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
     if status is not None:
         return status
-    if template:
-        _require_unasked(judge, judging, output, "--template prints a sheet and asks nobody")
-        click.echo(_template(labels), nl=False)
-        told = "Fill in annotator and grade in FILE, a copy for each rater."
-        say_next("agree", *Typed().options("--benchmark", "--run", "--items"), "--ratings", "FILE", before=told)
+    if flag := labelling.flag:
+        _require_unasked(
+            judge, judging, output, f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody"
+        )
+        print_labelling(labelling, labels, output.as_json)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
@@ -215,19 +208,3 @@ def _require_unasked(judge: NamedModel, judging: Judging, output: Output, why: s
     }
     if flag := next((flag for flag, given in said.items() if given), None):
         raise UsageError(f"{flag}: {why}; leave it out{'' if judge.name else ', or name a --judge'}")
-
-
-def _template(labels: Labels) -> str:
-    from dspy_proact.corpus import rating_template, read_rated_items
-    from dspy_proact.report.proactbench import items_of
-
-    summary = labels.summary
-    if summary is None and labels.items is not None:
-        return rating_template(read_rated_items(labels.items))
-    if summary is None or labels.items is not None:
-        raise UsageError("--template: name what is to be rated, either with --run or with --items")
-    if summary.manifest is None:
-        raise UsageError(
-            f"{labels.run}: a results file does not hold the conversations that a rater must read; name a run"
-        )
-    return rating_template(items_of(summary))

@@ -18,13 +18,14 @@ from dspy_proact.corpus.published import (
     published_models,
 )
 from dspy_proact.corpus.ratings.bundled import published_ratings
+from dspy_proact.corpus.ratings.draw import Draw
 from dspy_proact.corpus.ratings.github import GitHub
 from dspy_proact.corpus.ratings.items_file import read_rated_items
 from dspy_proact.corpus.ratings.rated_item import RatedItem
 from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, TimedRating
 from dspy_proact.corpus.ratings.ratings import Coverage, Ratings, RatingsSource
 from dspy_proact.corpus.ratings.sheet import rating_template
-from dspy_proact.corpus.ratings.spec import load_ratings
+from dspy_proact.corpus.ratings.spec import comes_with_items, load_ratings
 from dspy_proact.corpus.result_trigger import ResultTrigger, TokenUsage, UnscoredReason, trigger_key
 from dspy_proact.corpus.results import Results, read_results, write_results
 from dspy_proact.corpus.sample import (
@@ -46,6 +47,7 @@ __all__ = [
     "Corpus",
     "Counts",
     "Coverage",
+    "Draw",
     "GitHub",
     "JudgeCase",
     "PublishedModel",
@@ -58,6 +60,7 @@ __all__ = [
     "TimedRating",
     "TokenUsage",
     "UnscoredReason",
+    "comes_with_items",
     "control_turns",
     "judge_cases",
     "load_corpus",

@@ -8,6 +8,16 @@ from dspy_proact.report.agreement import Agreement, agree_between, agree_within,
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
+from dspy_proact.report.corrected import (
+    EACH_ITS_OWN,
+    Corrected,
+    CorrectedComparison,
+    PeoplesRatings,
+    compare_corrected,
+)
+from dspy_proact.report.corrected_document import corrected_comparison_document, corrected_document
+from dspy_proact.report.corrected_headline import corrected_headline, difference_headline
+from dspy_proact.report.corrected_text import print_corrected, print_corrected_comparison
 from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.headline import comparison_headline, headline
@@ -38,15 +48,19 @@ from dspy_proact.report.summary_text import print_summary
 from dspy_proact.report.terminal import Table, cell, each_reason, show, table
 
 __all__ = [
+    "EACH_ITS_OWN",
     "MEASURES_NOTHING",
     "STAND_IN",
     "Agreement",
     "Comparison",
+    "Corrected",
+    "CorrectedComparison",
     "Evidence",
     "GivenVerdict",
     "Grader",
     "Grounds",
     "Outcome",
+    "PeoplesRatings",
     "Reading",
     "ScatterColours",
     "ScatterPoint",
@@ -63,9 +77,14 @@ __all__ = [
     "cell",
     "coefficient",
     "compare",
+    "compare_corrected",
     "comparison_document",
     "comparison_headline",
+    "corrected_comparison_document",
+    "corrected_document",
+    "corrected_headline",
     "counted",
+    "difference_headline",
     "document",
     "each_reason",
     "export_csv",
@@ -81,6 +100,8 @@ __all__ = [
     "percent",
     "points_of",
     "print_comparison",
+    "print_corrected",
+    "print_corrected_comparison",
     "print_reading",
     "print_sections",
     "print_summary",

@@ -3,6 +3,7 @@
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
+from dspy_proact.stats.balanced import balanced_counts, balanced_order
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
@@ -14,6 +15,8 @@ from dspy_proact.stats.classification import (
     classification_estimate,
 )
 from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
+from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
+from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
 from dspy_proact.stats.disagreement import Weight
@@ -28,13 +31,30 @@ from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.panel import Panel
+from dspy_proact.stats.plan import (
+    MOST_EACH,
+    PILOT,
+    RATERS,
+    SCATTER,
+    Components,
+    Frame,
+    Kind,
+    Plan,
+    best_plan,
+    components,
+    frame_of,
+    planned_half_width,
+    plans,
+)
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
+from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
+from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -51,26 +71,39 @@ __all__ = [
     "CLAIM_LABELS",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
+    "MOST_EACH",
     "PAIRED_ITEMS",
+    "PILOT",
+    "RATERS",
+    "SCATTER",
     "Advantage",
     "AlphaMetric",
     "AltTest",
     "Classification",
+    "Components",
+    "CorrectedMean",
+    "Correction",
     "Counted",
     "Discordant",
     "Drawn",
     "Effects",
     "Estimate",
     "Figure",
+    "Frame",
     "HumanReference",
     "Improvement",
     "Improvements",
     "Judged",
     "KeptCuts",
+    "Kind",
     "LengthChange",
     "Paired",
     "Panel",
     "PanelDesign",
+    "Plan",
+    "RatedCases",
+    "RatedStudy",
+    "RatedWorld",
     "Repeats",
     "ScoreChange",
     "SimulatedCompile",
@@ -89,17 +122,26 @@ __all__ = [
     "alt_test",
     "apply_cuts",
     "attainable_kappa",
+    "balanced_counts",
+    "balanced_order",
+    "best_plan",
     "classification",
     "classification_difference",
     "classification_estimate",
     "cluster_mean",
     "coincidences",
     "competition_ranks",
+    "components",
+    "corrected_difference",
+    "corrected_mean",
+    "corrected_refusals",
+    "correction",
     "correlation_p",
     "cross_tables",
     "disagreements",
     "discordant",
     "fit_cuts",
+    "frame_of",
     "holm",
     "human_reference",
     "improvement",
@@ -115,6 +157,8 @@ __all__ = [
     "paired_difference",
     "part_mean",
     "pearson",
+    "planned_half_width",
+    "plans",
     "rank_ranges",
     "rater_term",
     "recall",
@@ -123,6 +167,7 @@ __all__ = [
     "simulate_compile",
     "simulate_pair",
     "simulate_panel",
+    "simulate_rated",
     "simulate_run",
     "smallest_gain",
     "soft_kappa",
@@ -132,6 +177,7 @@ __all__ = [
     "standings",
     "t_quantile",
     "tally",
+    "unlabelled",
     "whole_points",
     "within_strata_kappa",
     "within_strata_kappa_estimate",

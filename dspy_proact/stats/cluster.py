@@ -93,14 +93,14 @@ def _mean(
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
         reason = "; ".join(filter(None, ["all grades equal", warning]))
-        return Estimate(theta, *_trial_bounds(theta, table.groups), reason)
+        return Estimate(theta, *trial_bounds(theta, table.groups), reason)
     spread = spread_of(table)
     if spread.error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(theta, reason=ONE_RATER)
-    return Estimate(theta, *_logit_bounds(theta, widened), warning)
+    return Estimate(theta, *logit_bounds(theta, widened), warning)
 
 
 def part_mean(
@@ -174,13 +174,13 @@ def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
     return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
 
 
-def _trial_bounds(theta: float, groups: int) -> tuple[float, float]:
+def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
     """Exact binomial (Clopper-Pearson) bounds of one trial a group, all of them 0 or all 1."""
     reach = 1 - (1 - UPPER) ** (1 / groups)
     return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
 
 
-def _logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
+def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
     """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
     logit = math.log(theta / (1 - theta))
     reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))

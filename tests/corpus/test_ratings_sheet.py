@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rows import Row, jsonl, rubric, without
 
-from dspy_proact.corpus import RatedItem, Ratings, load_ratings, rating_template, read_rated_items
+from dspy_proact.corpus import Draw, RatedItem, Ratings, load_ratings, rating_template, read_rated_items
 from dspy_proact.errors import CorpusError
 from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.views import JudgeView
@@ -395,3 +395,34 @@ def test_a_file_that_holds_no_items_is_refused(tmp_path: Path, text: str, proble
     assert problem in str(refusal(lambda: read_rated_items(file)))
     missing = refusal(lambda: read_rated_items(tmp_path / "none"))
     assert "there is no such file; give a JSONL file of items: item, rubric, conversation" in str(missing)
+
+
+# How the items were drawn
+
+
+def test_a_sheet_keeps_how_its_items_were_drawn(tmp_path: Path):
+    draw = Draw(count=60, seed=3, of="1a2b3c4d")
+    lines = list(csv.DictReader(StringIO(rating_template(ITEMS, draw=draw))))
+    assert {line["draw"] for line in lines} == {"60-3-1a2b3c4d"}
+    assert read(tmp_path, "item,annotator,grade,draw\na,ann,PASS,60-3-1a2b3c4d\nb,ann,PASS,\n").draws == {draw}
+    assert read(tmp_path, CSV).draws == frozenset()
+
+
+@pytest.mark.parametrize("draw", ["60", "0-3-1a2b3c4d", "60-3-1a2b3c4g", "60-3-1a2b3c4d5", "all"])
+def test_what_is_no_draw_is_refused_with_its_line(tmp_path: Path, draw: str):
+    error = refusal(lambda: read(tmp_path, f"item,annotator,grade,draw\na,ann,PASS,{draw}\n"))
+    assert "line 2, field 'draw': " in str(error)
+    assert "such as 60-0-1a2b3c4d" in str(error)
+
+
+def test_a_folder_of_sheets_is_read_as_one_and_names_the_sheet_at_fault(tmp_path: Path):
+    (tmp_path / "1.csv").write_text("item,annotator,grade\na,ann,PASS\nb,ann,\n", encoding="utf-8")
+    (tmp_path / "2.jsonl").write_text('{"item": "b", "annotator": "bob", "grade": "FAIL"}\n', encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no ratings", encoding="utf-8")
+    found = load_ratings(str(tmp_path), ITEMS)
+    assert [(rating.item, rating.annotator) for rating in found.ratings] == [("a", "ann"), ("b", "bob")]
+    assert (found.ungraded, len(found.source.files)) == (1, 2)
+    (tmp_path / "3.csv").write_text("item,annotator,grade\na,ann,FAIL\n", encoding="utf-8")
+    error = refusal(lambda: load_ratings(str(tmp_path), ITEMS))
+    assert f"{tmp_path / '3.csv'}, line 2" in str(error)
+    assert f"line 2 of {tmp_path / '1.csv'} already" in str(error)

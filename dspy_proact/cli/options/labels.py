@@ -17,7 +17,7 @@ from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 
 if TYPE_CHECKING:
     from dspy_proact.corpus import Ratings
-    from dspy_proact.report import Summary
+    from dspy_proact.report import PeoplesRatings, Summary
 
 FILES = (
     FileForm(
@@ -51,6 +51,10 @@ Friday.", "assistant": "We move Friday."}, {"user": "Thanks, that's all."}], "re
 """What ratings and items of a person's own look like."""
 
 
+RATINGS = "sample|proactbench|PATH"
+"""Ratings of a run's responses, as a person names them."""
+
+
 @dataclass(frozen=True)
 class Labels:
     """People's ratings, and what they are of: a study's own items, those of a run, or those of a file."""
@@ -71,9 +75,26 @@ class Labels:
         from dspy_proact.corpus import load_ratings
         from dspy_proact.report.proactbench import items_of
 
-        cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
         summary = self.summary
-        return load_ratings(self.ratings, items_of(summary) if summary else None, items_path=self.items, cache=cache)
+        return load_ratings(self.ratings, items_of(summary) if summary else None, items_path=self.items, cache=_cache())
+
+
+def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
+    """Ratings of responses of a run or a results file, as `--ratings` names them.
+
+    Raises:
+        CorpusError: There are no such ratings, or they are not valid.
+        UsageError: They are of other responses, or the run is of another benchmark.
+    """
+    from dspy_proact.corpus import comes_with_items, load_ratings
+    from dspy_proact.report.proactbench import items_of, peoples_ratings
+
+    items = items_of(summary)
+    return peoples_ratings(load_ratings(spec, None if comes_with_items(spec) else items, cache=_cache()), summary)
+
+
+def _cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
 
 
 def label_options(default: str, named: str, whose: str) -> Bundle:

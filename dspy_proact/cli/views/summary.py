@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dspy_proact.report import Summary
+    from dspy_proact.report import PeoplesRatings, Summary
 
 
 def is_results(path: Path) -> bool:
@@ -39,6 +39,7 @@ def print_summaries(
     alone: bool = True,
     by: Sequence[str] = (),
     explain: bool | None = None,
+    ratings: "PeoplesRatings | None" = None,
 ) -> None:
     """Print them; JSON of what is not alone is a list.
 
@@ -48,17 +49,23 @@ def print_summaries(
         alone: Whether no more than one was asked for.
         by: Keys of metadata to break down by.
         explain: Whether what the numbers rest on is printed; None where the command has no option for it.
+        ratings: Of responses of a single one, which then is corrected by them.
     """
     from rich.console import Console
 
     from dspy_proact.cli.views.explain import print_more
-    from dspy_proact.report import print_summary, summary_document
+    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, summary_document
 
+    corrected = Corrected(summaries[0], ratings) if ratings else None
     if as_json and (summaries or not alone):
         documents = [summary_document(summary, by) for summary in summaries]
+        if corrected:
+            documents[0]["corrected"] = corrected_document(corrected)
         click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
         return
     for summary in summaries:
         print_summary(summary, Console(soft_wrap=False), by, bool(explain))
+    if corrected:
+        print_corrected(corrected, Console(soft_wrap=False), bool(explain))
     if summaries and not explain:
         print_more("dspy-proact report RUN " if explain is None else "")

@@ -8,6 +8,7 @@ from pydantic_core import PydanticCustomError
 
 from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.part import Part
+from dspy_proact.corpus.ratings.draw import Draw
 from dspy_proact.types import Grade, Rating
 
 ASSUMED_CONFIDENCE = 3
@@ -29,6 +30,8 @@ class GivenRating:
     rating: Rating
     assumed: bool = False
     """Whether it gives no confidence."""
+    draw: Draw | None = None
+    """How its item was chosen; None where that is not said."""
 
     @classmethod
     def of(cls, line: Line, row: Part) -> Self:
@@ -37,7 +40,7 @@ class GivenRating:
         given = {name: value for name, value in told.items() if value is not None}
         kind = TimedRating if "seconds" in given else Rating
         rating = kind.model_validate({"confidence": ASSUMED_CONFIDENCE, **given})
-        return cls(line, rating, assumed="confidence" not in given)
+        return cls(line, rating, assumed="confidence" not in given, draw=getattr(row, "draw", None))
 
 
 def is_blank(value: object) -> bool:
@@ -66,7 +69,18 @@ def _confidence(value: object) -> object:
     return int(number)
 
 
+def _draw(value: object) -> Draw | None:
+    if is_blank(value):
+        return None
+    found = Draw.read(value) if isinstance(value, str) else value
+    if not isinstance(found, Draw):
+        raise PydanticCustomError("draw", "A draw is what the sheet was printed with, such as 60-0-1a2b3c4d")
+    return found
+
+
 GradeWord = Annotated[Grade | None, BeforeValidator(_grade)]
 """PASS, PARTIAL or FAIL in any case; null and blanks are None."""
 ConfidenceWord = Annotated[int | None, BeforeValidator(_confidence)]
 """1 to 5, a number or its text; null and blanks are None."""
+DrawWord = Annotated[Draw | None, BeforeValidator(_draw)]
+"""How an item was chosen, as a sheet has it; null and blanks are None."""

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Self
 
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.ratings.draw import Draw
 from dspy_proact.corpus.ratings.rated_item import RatedItem
 from dspy_proact.corpus.ratings.rating import ASSUMED_CONFIDENCE, GivenRating
 from dspy_proact.errors import CorpusError
@@ -64,6 +65,8 @@ class Ratings:
     """Ratings without a confidence, which count as 3."""
     ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
+    draws: frozenset[Draw] = frozenset()
+    """How rated items were chosen, as far as their lines say it."""
 
     @classmethod
     def of(
@@ -96,6 +99,7 @@ class Ratings:
             ungraded=ungraded,
             assumed=sum(each.assumed for each in given),
             ignored_fields=dict(sorted((ignored_fields or {}).items())),
+            draws=frozenset(each.draw for each in given if each.draw),
         )
 
     @cached_property

@@ -14,8 +14,9 @@ from pydantic import ConfigDict
 
 from dspy_proact.corpus.line import Line, lines_in
 from dspy_proact.corpus.part import Id, Part
+from dspy_proact.corpus.ratings.draw import Draw
 from dspy_proact.corpus.ratings.rated_item import RatedItem
-from dspy_proact.corpus.ratings.rating import ConfidenceWord, GivenRating, GradeWord, is_blank
+from dspy_proact.corpus.ratings.rating import ConfidenceWord, DrawWord, GivenRating, GradeWord, is_blank
 from dspy_proact.corpus.text_file import lines_of
 from dspy_proact.errors import CorpusError
 from dspy_proact.plain_text import encodable
@@ -25,6 +26,8 @@ FILLED = ("item", "annotator", "grade", "confidence", "reason")
 """What a rater fills in, after the key of the item."""
 READ = ("conversation", "pass_criteria", "partial_criteria", "fail_criteria", "response")
 """What a rater reads; empty in a template whose items are known by their labels only."""
+DRAW = "draw"
+"""How the items of the sheet were chosen, the same in every line; only where they were drawn."""
 _REQUIRED = FILLED[:3]
 _DELIMITERS = ",;\t"
 """Spreadsheets write a semicolon or a tab where a comma divides the digits of a number."""
@@ -44,6 +47,7 @@ class SheetRow(Part):
     confidence: ConfidenceWord = None
     reason: str | None = None
     response: str | None = None
+    draw: DrawWord = None
 
 
 def read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[list[GivenRating], int]:
@@ -71,7 +75,7 @@ def read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[li
     return given, ungraded
 
 
-def rating_template(items: Iterable[RatedItem], annotator: str = "") -> str:
+def rating_template(items: Iterable[RatedItem], annotator: str = "", draw: Draw | None = None) -> str:
     """A CSV to fill in: a header, and a line an item with what there is to read.
 
     An item with everything but a response, such as an unscored case of a run, is left out: it cannot be rated.
@@ -80,9 +84,10 @@ def rating_template(items: Iterable[RatedItem], annotator: str = "") -> str:
     """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow((*FILLED, *READ))
+    writer.writerow((*FILLED, *READ, *([DRAW] if draw else [])))
     for item in filter(_ratable, items):
-        writer.writerow(map(_guarded, (item.key, annotator, "", "", "", *_reading(item))))
+        cells = (item.key, annotator, "", "", "", *_reading(item), *([str(draw)] if draw else []))
+        writer.writerow(map(_guarded, cells))
     return out.getvalue()
 
 
@@ -158,7 +163,7 @@ def _cells(text: str, source: str, delimiter: str) -> list[tuple[Line, list[str]
 
 def _require_columns(line: Line, columns: Iterable[str]) -> None:
     """Raise unless the columns are known, once each, and those of a rating are among them."""
-    known = (*FILLED, *READ)
+    known = (*FILLED, *READ, DRAW)
     seen: set[str] = set()
     for column in columns:
         if column not in known:

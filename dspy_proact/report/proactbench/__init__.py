@@ -1,11 +1,14 @@
 """What is ProactBench's own in reports: leaderboard, results files of the official evaluator, human study, offers."""
 
 from dspy_proact.report.proactbench.check import Check, check_document, check_lines, check_results
+from dspy_proact.report.proactbench.labelling_plan import LabellingPlan, labelling_plan
+from dspy_proact.report.proactbench.labelling_plan_text import plan_document, plan_headline, print_plan
 from dspy_proact.report.proactbench.leaderboard import Leaderboard, leaderboard
 from dspy_proact.report.proactbench.leaderboard_document import leaderboard_document
 from dspy_proact.report.proactbench.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.proactbench.leaderboard_text import print_leaderboard
 from dspy_proact.report.proactbench.particulars import sections
+from dspy_proact.report.proactbench.peoples_ratings import draw_of, peoples_ratings
 from dspy_proact.report.proactbench.results import summarize_results
 from dspy_proact.report.proactbench.results_export import export_results
 from dspy_proact.report.proactbench.study import Study, items_of, study
@@ -17,17 +20,24 @@ from dspy_proact.report.proactbench.study_text import print_study
 __all__ = [
     "Check",
     "Choices",
+    "LabellingPlan",
     "Leaderboard",
     "Study",
     "check_document",
     "check_lines",
     "check_results",
+    "draw_of",
     "export_results",
     "items_of",
+    "labelling_plan",
     "leaderboard",
     "leaderboard_document",
     "leaderboard_headline",
+    "peoples_ratings",
+    "plan_document",
+    "plan_headline",
     "print_leaderboard",
+    "print_plan",
     "print_study",
     "sections",
     "study",

@@ -1,0 +1,92 @@
+"""What people are to rate: a plan of it, and the sheets to fill in."""
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.cli.options.labelling import Labelling
+    from dspy_proact.cli.options.labels import Labels
+    from dspy_proact.report import Summary
+
+_FILL_IN = "Fill in annotator and grade in FILE, a copy for each rater."
+
+
+def print_labelling(asked: "Labelling", labels: "Labels", as_json: bool) -> None:
+    """Print the plan or the sheet that is asked for, one of which is.
+
+    Raises:
+        UsageError: It cannot be done, or what it is about is not named.
+    """
+    from dspy_proact.cli.views.next import Typed, say_next
+
+    flag = asked.flag
+    if flag == "--plan":
+        _print_plan(asked, labels, as_json)
+        return
+    if flag == "--draw":
+        if as_json:
+            raise UsageError("--json: --draw prints a sheet; leave it out")
+        run = _print_draw(asked, labels)
+        told = f"{_FILL_IN} Its lines may be shared out, as they stand."
+        say_next("report", run, "--ratings", "FILE", before=told)
+        return
+    click.echo(_template(labels), nl=False)
+    say_next("agree", *Typed().options("--benchmark", "--run", "--items"), "--ratings", "FILE", before=_FILL_IN)
+
+
+def _print_plan(asked: "Labelling", labels: "Labels", as_json: bool) -> None:
+    from rich.console import Console
+
+    from dspy_proact.cli.options.labels import ratings_of
+    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.report.proactbench import labelling_plan, plan_document, print_plan
+
+    summary, own = labels.summary, labels.ratings != "published"
+    if own and summary is None:
+        raise UsageError("--plan: name the run that these ratings are of, with --run")
+    ratings = ratings_of(labels.ratings, summary) if own and summary else None
+    plan = labelling_plan((asked.plan or 0) / 100, summary, ratings)
+    if as_json:
+        click.echo(json.dumps(plan_document(plan), indent=2, allow_nan=False))
+        return
+    print_plan(plan, Console(soft_wrap=False))
+    if plan.best and labels.run:
+        say_next("agree", "--run", labels.run, "--draw", str(plan.best.rated))
+
+
+def _print_draw(asked: "Labelling", labels: "Labels") -> str:
+    """Print the sheet; the path of the run."""
+    from dspy_proact.corpus import rating_template
+    from dspy_proact.report.proactbench import draw_of
+
+    summary = labels.summary
+    if summary is None or labels.items is not None:
+        raise UsageError("--draw: name the run whose responses are to be rated, with --run")
+    _require_conversations(summary)
+    draw, items = draw_of(summary, asked.draw or 0, asked.draw_seed)
+    click.echo(rating_template(items, draw=draw), nl=False)
+    return summary.path
+
+
+def _template(labels: "Labels") -> str:
+    from dspy_proact.corpus import rating_template, read_rated_items
+    from dspy_proact.report.proactbench import items_of
+
+    summary = labels.summary
+    if summary is None and labels.items is not None:
+        return rating_template(read_rated_items(labels.items))
+    if summary is None or labels.items is not None:
+        raise UsageError("--template: name what is to be rated, either with --run or with --items")
+    _require_conversations(summary)
+    return rating_template(items_of(summary))
+
+
+def _require_conversations(summary: "Summary") -> None:
+    if summary.manifest is None:
+        raise UsageError(
+            f"{summary.path}: a results file does not hold the conversations that a rater must read; name a run"
+        )

@@ -1,0 +1,449 @@
+"""What people would have given: sheets that are drawn, `report --ratings`, `compare --ratings` and every refusal."""
+
+import csv
+import json
+from collections import Counter
+from io import StringIO
+
+import pytest
+from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
+from results_rows import result_row
+from rows import jsonl
+
+from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
+from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.ratings.rating import GivenRating
+from dspy_proact.errors import UsageError
+from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
+from dspy_proact.report.proactbench import draw_of, items_of, peoples_ratings, summarize_results
+from dspy_proact.runs import RunFolder
+from dspy_proact.types import Grade, Rating
+
+GRADES = ("PASS", "PARTIAL", "FAIL", "FAIL")
+CASES = [
+    trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
+    for turn, phase in enumerate(PHASES, start=1)
+    for number in range(20)
+]
+"""Twenty triggers a phase in ten scenarios."""
+
+
+def judged(path, shift=0, text="Label the boxes."):
+    """A run on them whose grades take turns, all responses alike."""
+    events = []
+    for number, case in enumerate(CASES):
+        events += [answered(case, text), graded(case, GRADES[(number + shift) % 4], evidence=(text,), response=text)]
+    return written(path, manifest(), CASES, events).path
+
+
+@pytest.fixture
+def run(tmp_path):
+    return judged(tmp_path / "run")
+
+
+@pytest.fixture
+def sheet(proact, run):
+    """48 of the 60, as rows: sixteen a phase."""
+    status, out, err = proact("agree", "--run", run, "--draw", 48)
+    assert status == 0
+    assert f"Next: dspy-proact report {run} --ratings FILE" in err
+    return list(csv.DictReader(StringIO(out)))
+
+
+def filled(path, rows, raters=8, times=2, grade=lambda number: GRADES[number % 3]):
+    """A file of ratings: the raters take turns, each row is rated so often."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        for number, row in enumerate(rows):
+            for time in range(times):
+                rater = f"r{(times * number + time) % raters}"
+                writer.writerow({**row, "annotator": rater, "grade": grade(number + time)})
+    return path
+
+
+@pytest.fixture
+def corrected(proact, run):
+    """The part of the report that ratings add."""
+
+    def told(file):
+        status, out, err = proact("report", run, "--ratings", file, "--json")
+        assert (status, err) == (0, "")
+        return json.loads(out)["corrected"]
+
+    return told
+
+
+def said(text):
+    return " ".join(text.split())
+
+
+def reasons(document):
+    """By phase and over all, why there is no corrected score."""
+    rows = {**document["phases"], **document["overall"]}
+    assert all(row["corrected"]["value"] is None for row in rows.values())
+    return [row["corrected"]["reason"] for row in rows.values()]
+
+
+def test_a_sheet_is_drawn_in_equal_numbers_by_phase_and_grade(run, sheet):
+    kind = {each.key: (each.stratum, each.label) for each in summarize(RunFolder(run)).outcomes}
+    drawn = Counter(kind[row["item"]] for row in sheet)
+    # Five PASS, five PARTIAL and ten FAIL a phase; 48 of nine kinds: all of the six small ones, and six FAIL each.
+    assert drawn == {(phase, grade): 6 if grade == "FAIL" else 5 for phase in PHASES for grade in GRADES}
+    assert {row["draw"] for row in sheet} == {sheet[0]["draw"]}
+    assert sheet[0]["draw"].startswith("48-0-")
+    assert not set(sheet[0]) & {"judge", "phase", "model"}
+
+
+def test_a_shorter_draw_is_the_beginning_of_a_longer_one_and_another_seed_is_another(proact, run, sheet):
+    def items(*arguments):
+        return [row["item"] for row in csv.DictReader(StringIO(proact("agree", "--run", run, *arguments)[1]))]
+
+    assert items("--draw", 20) == [row["item"] for row in sheet[:20]]
+    assert items("--draw", 20, "--draw-seed", 1) != [row["item"] for row in sheet[:20]]
+
+
+def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_the_rated(
+    proact, run, sheet, corrected, tmp_path
+):
+    file = filled(tmp_path / "ratings.csv", sheet)
+    document = corrected(file)
+    whole, recovery = document["overall"]["micro"], document["phases"]["RECOVERY"]
+    assert (whole["scored"], whole["rated"], whole["scenarios"]) == (60, 48, 10)
+    assert (whole["ratings"], whole["raters"]) == (96, 8)
+    assert (recovery["scored"], recovery["rated"]) == (20, 16)
+    # A quarter PASS, a quarter PARTIAL.
+    assert whole["judge"]["value"] == pytest.approx(0.375)
+    # PASS, PARTIAL and FAIL in turn, pairs of .75, .25 and .5.
+    assert whole["mean_of_the_rated"] == pytest.approx(0.5)
+    assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
+    assert "reason" not in whole["corrected"]
+    assert recovery["corrected"]["reason"] == "fewer than 30 rated"
+    value = 100 * whole["corrected"]["value"]
+    assert document["headline"].startswith(
+        f"Where the judge gives 37.5 % to 60 triggers, people would have given {value:.1f} %"
+    )
+    status, out, err = proact("report", run, "--ratings", file)
+    assert status == 0
+    assert said(document["headline"]) in said(out)
+    assert "mean of the rated" in out
+    assert "on the logit scale" not in out
+    assert "on the logit scale" in said(proact("report", run, "--ratings", file, "--explain")[1])
+    assert max(map(len, out.splitlines())) <= 80
+    assert f"Next: dspy-proact report {run} --ratings {file} --json" in err
+
+
+def test_the_rest_of_the_report_is_what_it_is_without_ratings(proact, run, sheet, tmp_path):
+    file = filled(tmp_path / "ratings.csv", sheet)
+    plain = json.loads(proact("report", run, "--json")[1])
+    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])
+    del told["corrected"]
+    assert told == plain
+
+
+def test_the_corrected_score_is_that_of_the_formulas(run, sheet, corrected, tmp_path):
+    """Raters who give 0.5 more than the judge gives everywhere, as far as there is more to give."""
+    grades = {each.key: each.label for each in summarize(RunFolder(run)).outcomes}
+    kinder = {"PASS": "PASS", "PARTIAL": "PASS", "FAIL": "PARTIAL"}
+    rows = [{**row, "kind": kinder[grades[row["item"]]]} for row in sheet]
+    file = filled(tmp_path / "ratings.csv", sheet, grade=lambda number: "FAIL")
+    text = file.read_text(encoding="utf-8")
+    with StringIO(text) as source, file.open("w", encoding="utf-8", newline="") as out:
+        reader = csv.DictReader(source)
+        writer = csv.DictWriter(out, reader.fieldnames)
+        writer.writeheader()
+        kinds = {row["item"]: row["kind"] for row in rows}
+        writer.writerows({**row, "grade": kinds[row["item"]]} for row in reader)
+    # People on a line of judge's 1, .5 and 0: 1, 1 and .5. Of a phase ybar = (5 + 5 + 3) / 16, Fbar = 7.5 / 16,
+    # cov = (5 + 2.5) / 16 - 13 x 7.5 / 256, var = (5 + 1.25) / 16 - 7.5^2 / 256.
+    y, f = 13 / 16, 7.5 / 16
+    slope = (7.5 / 16 - y * f) / (6.25 / 16 - f**2)
+    means = [(5 + min(1, y + slope * (1 - f))) / 6, (5 + y + slope * (0.5 - f)) / 6, (3 + y - slope * f) / 7]
+    expected = (5 * means[0] + 5 * means[1] + 10 * means[2]) / 20
+    assert corrected(file)["phases"]["EMERGENT"]["corrected"]["value"] == pytest.approx(expected)
+
+
+def test_ratings_of_all_need_no_draw(proact, run, corrected, tmp_path):
+    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    whole = corrected(filled(tmp_path / "ratings.csv", rows))["overall"]["micro"]
+    assert (whole["rated"], whole["corrected"]["low"] is not None) == (60, True)
+
+
+def test_the_lines_may_be_in_files_of_one_folder(corrected, sheet, tmp_path):
+    (tmp_path / "ratings").mkdir()
+    for number in range(4):
+        filled(tmp_path / "ratings" / f"{number}.csv", sheet[number::4])
+    whole = corrected(tmp_path / "ratings")["overall"]["micro"]
+    assert (whole["rated"], whole["ratings"]) == (48, 96)
+    assert whole["corrected"]["low"] is not None
+
+
+NOT_DRAWN = "nothing shows that the rated triggers were drawn by the judge's grades"
+
+
+def without_draw(rows):
+    return [{name: cell for name, cell in row.items() if name != "draw"} for row in rows]
+
+
+def test_ratings_of_a_part_that_nobody_knows_how_it_was_chosen_are_refused(sheet, corrected, tmp_path):
+    document = corrected(filled(tmp_path / "ratings.csv", without_draw(sheet)))
+    assert reasons(document) == [NOT_DRAWN] * 4
+    assert document["headline"] == f"What people would have given to all 60 triggers cannot be said: {NOT_DRAWN}."
+    # Beside the refusal stand what the judge gave and the mean of the rated.
+    assert document["overall"]["micro"]["mean_of_the_rated"] == pytest.approx(0.5)
+
+
+def test_a_draw_by_the_grades_of_another_judge_is_refused(proact, run, sheet, corrected, tmp_path):
+    other = judged(tmp_path / "other", shift=1)
+    rows = list(csv.DictReader(StringIO(proact("agree", "--run", other, "--draw", 48)[1])))
+    found = reasons(corrected(filled(tmp_path / "ratings.csv", rows)))
+    assert found == ["the rated triggers were drawn by other grades than this run has"] * 4
+
+
+def test_draws_with_several_seeds_are_refused(sheet, corrected, tmp_path):
+    seeds = [*sheet[:24], *({**row, "draw": row["draw"].replace("-0-", "-1-")} for row in sheet[24:])]
+    found = reasons(corrected(filled(tmp_path / "ratings.csv", seeds)))
+    assert found == ["the rated triggers are of several draws with seeds of their own"] * 4
+
+
+def test_a_draw_that_was_widened_is_one_draw(proact, run, sheet, corrected, tmp_path):
+    longer = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", 54)[1])))
+    whole = corrected(filled(tmp_path / "ratings.csv", [*sheet, *longer[48:]]))["overall"]["micro"]
+    assert (whole["rated"], whole["corrected"]["low"] is not None) == (54, True)
+
+
+def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, corrected, tmp_path):
+    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    drawn = {row["item"] for row in sheet}
+    besides = [{**row, "draw": ""} for row in rows if row["item"] not in drawn]
+    found = corrected(filled(tmp_path / "ratings.csv", [*sheet, *besides[:1]]))
+    emergent = found["phases"]["EMERGENT"]["corrected"]
+    assert (emergent["value"], emergent["reason"]) == (None, "rated triggers that were not drawn: 1")
+    assert found["phases"]["RECOVERY"]["corrected"]["value"] is not None
+
+
+def test_gaps_in_the_draw_are_refused_and_its_end_may_be_missing(sheet, corrected, tmp_path):
+    assert corrected(filled(tmp_path / "ratings.csv", sheet[:40]))["overall"]["micro"]["corrected"]["value"] is not None
+    kept = [row for number, row in enumerate(sheet) if number % 8]
+    told = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
+    assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
+
+
+@pytest.mark.parametrize(
+    ("rows", "raters", "why"),
+    [
+        (9, 8, "3 of 20 triggers rated, and 12 are the fewest"),
+        (48, 3, "3 raters are too few to stand for others, 4 the fewest"),
+        (48, 2, "2 raters are too few to stand for others, 4 the fewest"),
+    ],
+)
+def test_too_little_is_refused(sheet, corrected, tmp_path, rows, raters, why):
+    found = corrected(filled(tmp_path / "ratings.csv", sheet[:rows], raters))
+    assert found["phases"]["EMERGENT"]["corrected"] == {"value": None, "low": None, "high": None, "reason": why}
+    assert found["overall"]["micro"]["corrected"]["value"] is None
+
+
+def test_one_rater_has_no_interval(sheet, corrected, tmp_path):
+    found = corrected(filled(tmp_path / "ratings.csv", sheet, raters=1, times=1))
+    told = found["overall"]["micro"]["corrected"]
+    assert told["value"] is not None
+    assert (told["low"], told["reason"][:9]) == (None, "one rater")
+    assert "no interval: one rater" in found["headline"]
+
+
+def test_few_scenarios_and_grades_without_ratings_are_refused(tmp_path, proact):
+    cases = [(trigger(f"d{n}", "EMERGENT", scenario=f"S{n % 4}"), GRADES[n % 4]) for n in range(20)]
+    few = run_of(tmp_path / "few", cases).path
+    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", few)[1])))
+    file = filled(tmp_path / "ratings.csv", rows)
+    told = json.loads(proact("report", few, "--ratings", file, "--json")[1])["corrected"]
+    assert told["phases"]["EMERGENT"]["corrected"]["reason"] == "rated triggers of 4 scenarios, and 5 are the fewest"
+    assert told["phases"]["RECOVERY"]["corrected"]["reason"] == "no scores"
+
+
+def test_a_grade_of_which_too_little_is_rated_is_refused(run):
+    summary = summarize(RunFolder(run))
+    rated = [outcome.key for outcome in summary.outcomes if outcome.label != "PASS"]
+    found = Corrected(summary, PeoplesRatings("x", {key: {f"r{n % 8}": 1.0} for n, key in enumerate(rated)}))
+    why = "0 of 5 triggers with PASS rated in EMERGENT, and 2 are the fewest; "
+    assert (found.whole.corrected.reason or "").startswith(why)
+
+
+def test_a_notebook_shows_it_in_a_line_and_as_a_table(run, sheet, tmp_path):
+    summary = summarize(RunFolder(run))
+    ratings = load_ratings(str(filled(tmp_path / "ratings.csv", sheet)), items_of(summary))
+    found = Corrected(summary, peoples_ratings(ratings, summary))
+    score = found.whole.corrected
+    assert repr(found).startswith("Corrected(Summary(openai/m judged by openai/j, 60/60 scored, pass rate 25.0 ")
+    assert repr(found).endswith(f" by {tmp_path / 'ratings.csv'}: {percent(score)} %)")
+    html = found._repr_html_()
+    assert "mean of the rated" in html
+    assert percent(score) in html
+
+
+def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
+    assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
+    status, out, _ = proact("report", "graded", "--ratings", "sample")
+    assert status == 0
+    assert "147 triggers cannot be said: 3 raters are too few to stand for others, 4 the fewest." in said(out)
+    assert "these raters are language-model agents, not people." in said(out)
+    told = json.loads(proact("report", "graded", "--ratings", "sample", "--json")[1])["corrected"]
+    whole = told["overall"]["micro"]
+    assert (whole["rated"], whole["scored"], whole["raters"]) == (147, 147, 3)
+    assert 0 < whole["mean_of_the_rated"] < 1
+
+
+def test_ratings_of_other_responses_are_refused(proact, run, tmp_path, sheet):
+    status, out, err = proact("report", run, "--ratings", "sample")
+    assert (status, out) == (2, "")
+    assert f"none of its 147 rated items is a trigger of {run}" in err
+    other = judged(tmp_path / "other", text="Call Ann.")
+    file = filled(tmp_path / "ratings.csv", sheet)
+    status, out, err = proact("report", other, "--ratings", file)
+    assert (status, out) == (2, "")
+    assert "not the response of this item" in err
+
+
+def test_ratings_that_come_with_another_response_or_none_are_refused(run):
+    summary = summarize(RunFolder(run))
+    _, items = draw_of(summary, 60, 0)
+    given = [GivenRating(Line("f", 1, ""), Rating(annotator="a", item=items[0].key, grade=Grade.PASS, confidence=3))]
+    for response, why in (("Another.", "has another response"), (None, "comes without its response")):
+        others = [item.model_copy(update={"response": response}) for item in items]
+        with pytest.raises(UsageError, match=why):
+            peoples_ratings(Ratings.of("f", others, given, RatingsSource.of("f", {})), summary)
+
+
+def test_what_has_no_grade_is_left_out_and_counted(proact, tmp_path):
+    grades = [(case, GRADES[number % 4]) for number, case in enumerate(CASES)]
+    events = [event for case, grade in grades for event in (answered(case), graded(case, grade))]
+    run = written(tmp_path / "run", manifest(), CASES, events[:-1]).path
+    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    file = filled(tmp_path / "ratings.csv", rows)
+    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert told["ratings"]["notes"] == ["rated triggers without a grade of the judge, left out: 1"]
+    assert told["overall"]["micro"]["scored"] == 59
+
+
+def test_a_results_file_takes_ratings_too(proact, tmp_path):
+    names = [f"TRAVEL_{number:02d}" for number in range(15)]
+    rows = [result_row(blueprint_id=f"BP_{name}_EVA", scenario_id=name) for name in names]
+    (tmp_path / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
+    summary = summarize_results(read_results(tmp_path / "results.jsonl"))
+    lines = [{"item": each.key, "annotator": "", "grade": ""} for each in summary.outcomes]
+    filled(tmp_path / "ratings.csv", lines)
+    told = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
+    assert told["corrected"]["overall"]["micro"]["rated"] == 45
+    assert "people would have given" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (["report", "RUN", "--html", "page.html", "--ratings", "sample"], "which has no --ratings"),
+        (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
+        (["agree", "--draw", "5"], "--draw: name the run whose responses are to be rated"),
+        (["agree", "--run", "RUN", "--draw", "61"], "61 cannot be drawn of 60 scored triggers"),
+        (["agree", "--run", "RUN", "--draw", "5", "--json"], "--json: --draw prints a sheet"),
+        (["agree", "--run", "RUN", "--draw", "5", "--template"], "--draw and --template are two things"),
+        (["agree", "--run", "RUN", "--draw", "5", "--judge", "embedded"], "a sheet and asks nobody"),
+        (["agree", "--benchmark", "probe", "--draw", "5"], "--draw: probe has no sheet for raters"),
+        (["agree", "--benchmark", "probe", "--plan", "5"], "--plan: probe has no ratings to plan"),
+        (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, why):
+    status, out, err = proact(*(run if each == "RUN" else each for each in arguments))
+    assert (status, out) == (2, "")
+    assert why in said(err)
+    assert err.count("Error:") == 1
+
+
+@pytest.fixture
+def two(proact, run, sheet, tmp_path):
+    """Two runs with different responses, and a file of ratings of each: people give more to b."""
+    other = judged(tmp_path / "other", shift=2, text="Call Ann.")
+    rows = list(csv.DictReader(StringIO(proact("agree", "--run", other, "--draw", 48)[1])))
+    a = filled(tmp_path / "a.csv", sheet, grade=lambda number: ("FAIL", "FAIL", "FAIL", "PARTIAL")[number % 4])
+    b = filled(tmp_path / "b.csv", rows, grade=lambda number: ("PASS", "PASS", "FAIL", "PASS")[number % 4])
+    return run, other, a, b
+
+
+def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_have_given(proact, two):
+    run, other, a, b = two
+    status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
+    assert status == 0
+    assert "People would have given more to b than to a over 60 triggers (+" in said(out)
+    assert f"--ratings {a} --ratings {b} --json" in err
+    told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
+    whole = told["overall"]["micro"]
+    assert (whole["pairs"], whole["a"]["rated"], whole["b"]["rated"]) == (60, 48, 48)
+    expected = whole["b"]["corrected"]["value"] - whole["a"]["corrected"]["value"]
+    assert whole["difference"]["value"] == pytest.approx(expected)
+    assert 0 < whole["difference"]["low"] < whole["difference"]["value"]
+    back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
+    assert back["headline"].startswith("People would have given less to b than to a over 60 triggers (-")
+
+
+def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
+    run, other, a, _ = two
+    lines = [
+        {name: cell for name, cell in row.items() if name != "response"}
+        for row in csv.DictReader(StringIO(a.read_text(encoding="utf-8")))
+    ]
+    with (tmp_path / "bare.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(lines[0]))
+        writer.writeheader()
+        writer.writerows(lines)
+    status, out, err = proact("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
+    assert (status, out) == (2, "")
+    assert "the same ratings cannot correct two runs" in err
+
+
+def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(proact, two, tmp_path):
+    run, _, a, _ = two
+    alike = judged(tmp_path / "alike", shift=1)
+    status, out, err = proact("compare", run, alike, "--ratings", a, "--ratings", a)
+    assert (status, out) == (2, "")
+    assert "have the same responses, to which people would give the same" in err
+
+
+def test_a_difference_is_refused_where_one_side_is(proact, two, tmp_path, sheet):
+    run, other, _, b = two
+    few = filled(tmp_path / "few.csv", sheet, raters=3)
+    told = json.loads(proact("compare", run, other, "--ratings", few, "--ratings", b, "--json")[1])["corrected"]
+    assert told["overall"]["micro"]["difference"]["value"] is None
+    assert "3 raters are too few" in told["headline"]
+    blind = filled(tmp_path / "blind.csv", without_draw(sheet))
+    status, out, _ = proact("compare", run, other, "--ratings", blind, "--ratings", b)
+    assert status == 0
+    assert NOT_DRAWN in said(out)
+
+
+def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
+    events = []
+    for number, case in enumerate(CASES):
+        for epoch in (1, 2):
+            events += [answered(case, epoch=epoch), graded(case, GRADES[(number + epoch) % 4], epoch=epoch)]
+    run = written(tmp_path / "run", manifest(epochs=2), CASES, events).path
+    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    file = filled(tmp_path / "ratings.csv", rows)
+    told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
+    assert told["overall"]["micro"]["scored"] == 60
+    assert told["ratings"]["notes"] == [
+        "ratings are of the responses of the first epoch, and so are the numbers beside them"
+    ]
+
+
+def test_a_run_of_the_sample_is_drawn_rated_and_corrected(tmp_path, proact):
+    run = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(tmp_path / "run").path
+    rows = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", 45)[1])))
+    status, out, _ = proact("report", run, "--ratings", filled(tmp_path / "ratings.csv", rows))
+    assert status == 0
+    assert "people would have given" in said(out)
+    assert out.startswith("The embedded stand-in measures nothing about any model")
+
+
+def test_the_judge_is_named_by_no_column(sheet):
+    assert JUDGE not in str(sheet)

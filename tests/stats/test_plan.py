@@ -1,0 +1,116 @@
+import math
+
+import numpy as np
+import pytest
+
+from dspy_proact.stats import (
+    Components,
+    Frame,
+    Plan,
+    RatedCases,
+    RatedStudy,
+    RatedWorld,
+    best_plan,
+    components,
+    frame_of,
+    planned_half_width,
+    plans,
+    simulate_rated,
+    t_quantile,
+)
+
+HIGH, LOW = ("s", "PASS"), ("s", "FAIL")
+OF = Components(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
+FRAME = Frame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, df=24)
+
+
+def test_the_width_of_a_study_by_hand():
+    # Ten of each cell: 2 x (1/2)^2 / 10 x (.04 + .06 / 2) = .0035; raters .01 / 10; groups .0005: V = .005.
+    # On the logit scale t(9) sqrt(.005) / (.5 x .5), and half of expit(x) - expit(-x) is tanh(x / 2) / 2;
+    # plans fall short by 1.12.
+    reach = t_quantile(0.975, 9) * math.sqrt(0.005) / 0.25
+    assert planned_half_width(FRAME, OF, rated=20, raters=10, each=2) == pytest.approx(1.12 * math.tanh(reach / 2) / 2)
+
+
+def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
+    # Means .8 .2 | .8 .8 of two scenarios: theta .65, z = (1.0 - 1.3) / 4 and its opposite; 2 x .075^2 / (1 - 1/2).
+    frame = frame_of([HIGH, LOW, HIGH, HIGH], ["S1", "S1", "S2", "S2"], OF.means)
+    assert (frame.sizes, frame.cases) == ({HIGH: 3, LOW: 1}, 4)
+    assert frame.mean == pytest.approx(0.65)
+    assert frame.fixed == pytest.approx(4 * 0.075**2)
+    assert frame.df == pytest.approx(1)
+
+
+@pytest.fixture
+def found():
+    return list(plans(0.12, FRAME, OF))
+
+
+def test_a_plan_has_the_fewest_ratings_that_reach_the_width(found):
+    for plan in found:
+        assert plan.half_width == pytest.approx(planned_half_width(FRAME, OF, plan.rated, plan.raters, plan.each))
+        assert plan.half_width <= 0.12 < planned_half_width(FRAME, OF, plan.rated - 1, plan.raters, plan.each)
+        assert plan.likely == pytest.approx((0.7 * plan.half_width, 1.3 * plan.half_width))
+
+
+def test_more_raters_need_fewer_cases(found):
+    assert [plan.rated for plan in found] == sorted((plan.rated for plan in found), reverse=True)
+    assert [plan.raters for plan in found] == sorted(plan.raters for plan in found)
+
+
+def test_a_case_is_rated_again_only_where_there_are_no_further_ones():
+    once = next(plans(0.12, FRAME, OF))
+    few = Frame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.df)
+    again = next(plan for plan in plans(0.12, few, OF) if plan.raters == once.raters)
+    assert (once.each, again.each) == (1, 2)
+
+
+def test_a_width_that_nothing_reaches_has_no_plan():
+    assert list(plans(0.01, FRAME, OF)) == []
+    assert best_plan([]) is None
+
+
+def test_raters_are_added_while_they_save_a_tenth_of_the_ratings():
+    by_raters = [
+        Plan(raters, rated, 1, 0.1) for raters, rated in ((8, 300), (12, 200), (18, 150), (24, 136), (36, 100))
+    ]
+    # 136 is more than nine tenths of 150.
+    best = best_plan(by_raters)
+    assert best is not None
+    assert (best.raters, best.ratings) == (18, 150)
+    assert best_plan(by_raters[:2]) == by_raters[1]
+
+
+def crossed(given):
+    """Ratings of cases (rows) by raters (columns), each case in a scenario of its own."""
+    rows, columns = np.indices(np.shape(given))
+    count = len(given)
+    return RatedCases(
+        ["FAIL"] * count, [0.0] * count, range(count), ["s"] * count, rows.ravel(), columns.ravel(), np.ravel(given)
+    )
+
+
+def test_raters_who_differ_in_leniency_alone_have_no_other_variance():
+    of = components(crossed(np.tile([0.2, 0.4, 0.6], (20, 1))))
+    # Three raters .2 apart: variance .04.
+    assert of.leniency == pytest.approx(0.04, rel=0.1)
+    assert (of.between, of.within) == (pytest.approx(0, abs=0.002), pytest.approx(0, abs=0.004))
+
+
+def test_cases_that_differ_alone_have_no_other_variance():
+    of = components(crossed(np.repeat([[0.0], [0.5], [1.0], [0.5]] * 5, 3, axis=1)))
+    # Ten of twenty .5 away from the mean: 2.5 / 19.
+    assert of.between == pytest.approx(2.5 / 19)
+    assert (of.within, of.leniency) == (0, 0)
+
+
+def test_what_was_simulated_is_found_again():
+    rng, world = np.random.default_rng(5), RatedWorld(0.33, 0.5, leniency=0.5)
+    found = [components(simulate_rated(rng, [world], RatedStudy(25, 150, 30, 2))).leniency for _ in range(30)]
+    # Of an expected score: by how much the mean of cuts at a latent standard deviation of .5 moves, about .15 squared.
+    assert np.mean(found) == pytest.approx(0.022, abs=0.004)
+
+
+def test_ratings_of_one_a_case_cannot_be_planned_by():
+    with pytest.raises(ValueError, match="cases with two"):
+        components(crossed(np.ones((20, 1))))
