@@ -71,7 +71,7 @@ def tables(responses: Sequence[SampleResponse], found: Sequence[bool]) -> list[s
     n, scenarios = len(responses), [TURNS[response.case].group for response in responses]
     given = [[RATINGS[response.item, rater] for rater in RATERS] for response in responses]
     most = [bool(majority(words, LABELS[::-1])) for words in given]
-    told = human_reference(given, found, LABELS, scenarios, "none")
+    told = human_reference(given, found, LABELS, scenarios, "none", raters=[RATERS] * n)
     same = cluster_mean([float(a == b) for a, b in zip(most, found, strict=True)], scenarios)
     agreements = {
         "a rater, another": (told.one_human, told.exact_one_human),

@@ -56,12 +56,16 @@ CITATION = """@misc{proactbench2026,
 def author_agreement() -> Estimate:
     """Nominal alpha of the author ratings of offers in the sample, with its jackknife interval."""
     given: defaultdict[str, list[bool]] = defaultdict(list)
+    raters: defaultdict[str, list[str]] = defaultdict(list)
     for rating in sample_offer_ratings():
         given[rating.item].append(rating.unwanted)
+        raters[rating.item].append(rating.annotator)
     responses = sample_control_responses()
     scenario_of = {each.origin.dialogue: each.origin.scenario for each in load_corpus("sample").dialogues}
     scenarios = [scenario_of[response.dialogue] for response in responses]
-    return alpha_estimate([given[response.item] for response in responses], [False, True], "nominal", scenarios)
+    items = [response.item for response in responses]
+    ratings, people = [given[item] for item in items], [raters[item] for item in items]
+    return alpha_estimate(ratings, [False, True], "nominal", scenarios, people)
 
 
 def grounded(controls: Controls) -> tuple[int, int]:
@@ -113,7 +117,7 @@ def control_notes() -> Iterator[str]:
     yield f"{CONTROL_RULE}."
     yield (
         f"author reference: the sample's raters agree on unwanted offers with nominal alpha "
-        f"{coefficient(author_agreement())} (author ratings, no human study)."
+        f"{coefficient(author_agreement())} (author ratings, {author_agreement().reason}, no human study)."
     )
 
 
