@@ -10,6 +10,7 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 """Unicode categories of what a terminal obeys, or does not show."""
 _MOST_MARKS = 8
 """Combining marks in a row; no script stacks more, and a heap of them covers the lines above."""
+_NOT_PLAIN = re.compile(r"[^\n -~]+")
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
 
 _SPELLED = {"–": "-", "»": ">>", "«": "<<"}
@@ -39,6 +40,10 @@ def printable(text: str) -> str:
 
     So no terminal obeys them, and nothing is drawn over other lines.
     """
+    return _NOT_PLAIN.sub(lambda found: _escaped(found.group()), text)  # most is plain, and stays
+
+
+def _escaped(text: str) -> str:
     pieces, marks = list[str](), 0
     for char in text:
         category = unicodedata.category(char)

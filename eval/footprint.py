@@ -36,7 +36,8 @@ def main() -> None:
         Evaluation(corpus).run(Path(name, "run"))
         graded = sum(event.grade is not None for event in RunFolder(Path(name, "run")).events())
     status = Path("/proc/self/status").read_text(encoding="ascii")
-    most = int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
+    (kilobytes,) = re.findall(r"VmHWM:\s+(\d+) kB", status)
+    most = int(kilobytes) / 1024
     print(f"{corpus.trigger_count} triggers, {graded} verdicts: at most {most:,.0f} MiB")
 
 

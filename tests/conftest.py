@@ -1,5 +1,6 @@
 """What every test may use."""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from server import Server
 
 settings.register_profile("house", max_examples=20, deadline=None)
 settings.load_profile("house")
+
+gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
 
 
 @pytest.fixture

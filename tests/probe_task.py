@@ -93,6 +93,7 @@ class Tasks:
     name: str = "made"
     revision: str | None = None
     ignored_fields: dict[str, int] = field(default_factory=dict[str, int])
+    left_out: tuple[str, ...] = ()
     sha256: str = "ab" * 32
     sanitize: bool = True
     seed: int = 0

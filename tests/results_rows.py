@@ -1,11 +1,15 @@
 """Rows of the official results format for tests: one by hand, and a strategy for the triggers in a file."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import strategies as st
-from rows import PHASES, Row, rubric
+from rows import PHASES, Row, jsonl, rubric
 
-from dspy_proact.corpus import ResultTrigger
+from dspy_proact.corpus import Results, ResultTrigger, read_results
+from dspy_proact.errors import CorpusError
 from dspy_proact.types import Grade, Origin, Rubric
 
 DIALOGUE = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef"
@@ -159,3 +163,22 @@ def _trigger(draw: st.DrawFn, dialogue: str, turn: int) -> ResultTrigger:
         **draw(st.sampled_from([record, record, missing])),
         **draw(st.sampled_from([scored, scored, UNSCORED])),
     )
+
+
+def written(folder: Path, content: str | bytes) -> Path:
+    """A results file with this content."""
+    file = folder / "results.jsonl"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+def read(folder: Path, *rows: Row) -> Results:
+    """What is read of a file of these rows."""
+    return read_results(written(folder, jsonl(*rows)))
+
+
+def refusal(act: Callable[[], object]) -> CorpusError:
+    """What is said of a file that cannot be read."""
+    with pytest.raises(CorpusError) as caught:
+        act()
+    return caught.value

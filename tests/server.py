@@ -88,7 +88,7 @@ def offers(*quotes: str, asked_for: bool = False, grounded: bool = False, reason
 
 def is_about_offers(sent: Sent) -> bool:
     """Whether a request asks what a response offers, and not for a grade."""
-    return "\n2. `offers` (" in str(sent.messages[0]["content"])
+    return str(sent.messages[0]["content"]).startswith("List what a response offers")
 
 
 def healthy(sent: Sent) -> Answer:

@@ -25,16 +25,17 @@ MAY_IMPORT = {
     "kept": {"errors", "types"},
     "corpus": FIRST,
     "runs": FIRST,
+    "settings": {"runs", "types"},
     "models": FIRST,
     "report": SECOND,
     "programs": FIRST | {"models"},
-    "benchmarks": SECOND | {"provenance", "models", "programs"},
-    "compile": SECOND | {"provenance", "models", "programs", "benchmarks"},
-    "cli": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
+    "benchmarks": SECOND | {"provenance", "settings", "models", "programs"},
+    "compile": SECOND | {"provenance", "settings", "models", "programs", "benchmarks"},
+    "cli": SECOND | {"settings", "models", "programs", "benchmarks", "report", "compile"},
     "__init__": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
     "__main__": {"cli"},
 }
-WITHOUT_DSPY = FIRST | {"corpus", "runs", "report"}
+WITHOUT_DSPY = FIRST | {"corpus", "runs", "settings", "report"}
 PRINTING = {"cli", "__main__"}
 
 

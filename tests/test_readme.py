@@ -63,14 +63,9 @@ def test_each_command_is_one_line_for_a_machine_with_python_and_pip(name):
     assert line.startswith("python3 -m pip install ")
 
 
-def test_the_first_command_prints_what_is_shown(tmp_path):
+def test_the_first_command_prints_what_is_shown_and_the_third_writes_the_page_of_its_run(tmp_path):
     command = block("command: run").partition("&& python3 ")[2].split()
     assert stripped(run(tmp_path, *command).stdout) == stripped(block("output: run"))
-
-
-def test_the_third_command_writes_the_page_of_the_first_ones_run(tmp_path):
-    first = block("command: run").partition("&& python3 ")[2].split()
-    run(tmp_path, *first)
     program, *words = block("command: page").split()
     assert program == "python3"
     run(tmp_path, *(each for word in words for each in (map(str, tmp_path.glob(word)) if "*" in word else [word])))

@@ -129,13 +129,14 @@ def at(
     proposer: str | None = None,
     start: Path | None = None,
     votes: int = 1,
+    guards: Any = (),
     **calls: Any,
 ) -> JudgeCompile:
     """A compile whose judge, with parameters, and proposer, at another endpoint if one is given, are at the server."""
     judge = spec("openai/any", server.judge, params=params or {})
     writer = spec("openai/any", proposer or proposer_base(server))
     gate = Gate(**({"retries": 0} | calls))
-    return JudgeCompile(of, judge, writer, recipe=how, votes=votes, start=start, gate=gate)
+    return JudgeCompile(of, judge, writer, recipe=how, votes=votes, start=start, guards=guards, gate=gate)
 
 
 def models(sent: Sent) -> Answer:

@@ -33,6 +33,7 @@ from dspy_proact.runs import (
     Work,
     latest,
     orderly_interrupt,
+    seeded_order,
     select_cases,
 )
 from dspy_proact.switch import Switch
@@ -204,6 +205,7 @@ class Execution:
             corpus=benchmark.case_set.corpus,
             assistant_price=answering.price,
             judge_prices={judge.model.name: judge.price for judge in judges},
+            further_prices=dict(self._assistant.further_prices) if self._assistant else {},
             overrides={
                 "assistant": answering.overridden,
                 "judge": tuple(sorted({name for judge in judges for name in judge.overridden})),
@@ -261,7 +263,7 @@ class Execution:
             ledger = self._ledger(folder.events(), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
             try:
-                await runner.run(cases, asked.epochs, self._gate.concurrency)
+                await runner.run(_order_of_work(cases), asked.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
                     raise ProviderDown(silent)
             except Halt:
@@ -287,6 +289,12 @@ class Execution:
             if (keys is None or event.key.case in keys)
             and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]
+
+
+def _order_of_work(cases: Sequence[Case]) -> list[Case]:
+    """The seeded order, of control cases after all others."""
+    parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
+    return [case for part in parts for case in seeded_order(part)]
 
 
 def run_name(model: str, judges: Sequence[str]) -> str:

@@ -25,6 +25,8 @@ class Participant:
     """Of a compiled judge, as `RoleIdentity` has them."""
     votes: int = 1
     """Verdicts that a judge's program asks of its model on each response."""
+    further_prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
+    """Of other models that the program calls, by role."""
 
     @property
     def identity(self) -> RoleIdentity:

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 def compare(
     runs: tuple[Path, ...], ratings: tuple[str, ...], benchmark: str | None, explain: bool, as_json: bool
 ) -> None:
-    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the triggers that they share.
+    """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
 
-    Differences are paired by trigger and clustered by scenario, beside the smallest that could have been seen. With
-    ratings of a part of the responses of each, what people would have given more to one of them.
+    Differences are paired by case and clustered by what cases share (of ProactBench triggers and scenarios, of PROBE
+    tasks and people), beside those that would have been seen. With ratings of a part of the responses of each, what
+    people would have given more to one of them.
     """
     from rich.console import Console
 

@@ -37,7 +37,7 @@ _MIN_KAPPA = number_option(
     ASSISTANT,
     model_options(
         "--judge",
-        "Judge, a litellm name; several are a jury. Default: openai/gpt-5.4; embedded for the embedded model.",
+        "Judge, a litellm name; several are a jury. Default: the benchmark's; embedded for the embedded model.",
         Heading.JUDGE,
     ),
     JUDGING,
@@ -60,12 +60,12 @@ def evaluate(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Score a model on ProactBench: the assistant answers at every trigger, the judge grades by its rubric.
+    """Score a model on a benchmark: of ProactBench it answers at every trigger, and the judge grades by its rubric.
 
     Every answer and verdict is kept as it comes; the same command again goes on where it stopped and pays for nothing
     twice. With no --model, an embedded stand-in is run on the bundled sample. With no --judge, a real model is judged
-    by the paper's, openai/gpt-5.4. Several --model make a run each, in folders under --out. With --benchmark it is
-    another benchmark that is done so.
+    by the benchmark's, of ProactBench openai/gpt-5.4, the paper's. Several --model make a run each, in folders under
+    --out.
     """
     from dspy_proact.cli.views.run_forecast import print_forecasts
     from dspy_proact.cli.views.runs import run_all

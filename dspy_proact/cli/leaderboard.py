@@ -15,11 +15,12 @@ from dspy_proact.cli.options.output import explained
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
 def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
-    """Print the 16 published models in their order, with the dropped triggers left out and counted, and each RUN.
+    """Print what was published of a benchmark in its order, and each RUN with what was done otherwise.
 
-    A run of the full corpus is ranked among them if it was made as they were: judge gpt-5.4 at its provider's own
-    endpoint with --judge-prompt official, the preset decoding, one answer and one verdict a trigger. Any other run,
-    and a results file, stands below the line, with what was done otherwise.
+    Of ProactBench these are 16 models, with the dropped triggers left out and counted. A run of the full corpus is
+    ranked among them if it was made as they were: judge gpt-5.4 at its provider's own endpoint with --judge-prompt
+    official, the preset decoding, one answer and one verdict a trigger. Any other run, and a results file, stands below
+    the line. Of PROBE they are models, agents and people, and runs stand beside them.
     """
     from rich.console import Console
 

@@ -30,7 +30,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
     BENCHMARK,
     model_options(
         "--judge",
-        "Judge, a litellm name; several are a jury. Default: openai/gpt-5.4; embedded for embedded responses.",
+        "Judge, a litellm name; several are a jury. Default: the benchmark's; embedded for embedded responses.",
         Heading.JUDGE,
     ),
     JUDGING,

@@ -43,8 +43,8 @@ def report(
     Of a results file it says besides what is wrong with it, as far as that can be known without a call; with the
     --corpus that it answers, which triggers were dropped.
 
-    With --html, one file that a browser opens from disk, with no network: the numbers at a glance, and every trigger
-    to be read and filtered; of several RUNs side by side, each compared with the first.
+    With --html, one file that a browser opens from disk, with no network: the numbers at a glance, and every case to
+    be read and filtered; of several RUNs side by side, each compared with the first.
 
     With --ratings, what people would have given to all responses, by those that they rated: all of them, or those of
     a sheet of `agree --draw`.

@@ -90,7 +90,7 @@ _CHOICE = Bundle(
                     ["--phase"],
                     multiple=True,
                     metavar="PHASE",
-                    help="Only this phase, or CONTROL; may be repeated.",
+                    help="Only this phase (of PROBE difficulty), or CONTROL; may be repeated.",
                 ),
                 click.Option(
                     ["--unverified"],
@@ -106,7 +106,7 @@ _CHOICE = Bundle(
                 click.Option(
                     ["--search"],
                     metavar="TEXT",
-                    help="Only with this text, in any case: key, scenario, conversation, rubric, response or reasons.",
+                    help="Only with this text, in any case: in key, group, what was asked, response or reasons.",
                 ),
                 number_option("--epoch", _COUNT, "Only this epoch. With --trigger: the first where none is named."),
                 path_option("--beside", "Another run or results file, to read beside."),
@@ -126,10 +126,10 @@ _CHOICE = Bundle(
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def show(run: Path, choice: _Choice, as_json: bool) -> None:
-    """Read RUN, the folder of a run or a results file, trigger by trigger.
+    """Read RUN, the folder of a run or a results file, case by case.
 
-    Lists its triggers, and with --trigger shows one whole: conversation, rubric, response with the quoted words marked,
-    and what each judge says of it.
+    Lists its cases, and with --trigger shows one whole: what was asked (of ProactBench conversation and rubric), the
+    response with the quoted words marked, and what each judge says of it.
     """
     from dspy_proact.cli.views.beside import Beside
     from dspy_proact.cli.views.looked import Looked

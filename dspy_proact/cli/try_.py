@@ -43,6 +43,7 @@ class _Place:
     phases: tuple[str, ...]
     conversation: str | None
     listed: bool
+    examined: bool
 
     def require_one_kind(self) -> None:
         """Raise a `UsageError` where two conversations are asked for."""
@@ -95,6 +96,11 @@ _PLACE = Section(
             ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
         ),
         click.Option(["--list", "listed"], is_flag=True, help="Print the keys of triggers, and make no call."),
+        click.Option(
+            ["--judge-cases", "examined"],
+            is_flag=True,
+            help="Try the judge alone, on 40 worked cases of its rules: which does it get right?",
+        ),
     ),
 )
 
@@ -182,12 +188,16 @@ def try_(
     By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
     A --conversation is JSON or JSON lines (chat messages, turns with user and assistant, or a log with `messages`) or a
     text in which `User:` and `Assistant:` begin a message; it ends with the user, and nobody grades it. Its system
-    message is the prompt where TEXT is not given. Nothing is written to disk.
+    message is the prompt where TEXT is not given. With --judge-cases a judge is tried instead. Nothing is written to
+    disk.
     """
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.triggers_text import print_triggers
 
     place.require_one_kind()
+    if place.examined:
+        _require_judge_alone()
+        return _examine(judge, gate, whole, as_json)
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
         return _try(trial, place, gate, whole, as_json)
@@ -195,6 +205,45 @@ def try_(
     print_triggers(listed, as_json)
     say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
     return 0
+
+
+_OF_ASSISTANTS = ("--model", "--model-api-base", "--model-param", "--model-price", "--program")
+_OF_PLACES = ("--corpus", "--trigger", "--phase", "--conversation", "--list")
+
+
+def _require_judge_alone() -> None:
+    """Raise a `UsageError` where more than a judge is named."""
+    from dspy_proact.cli.views.next import Typed
+
+    named = click.get_current_context().params["text"] is not None
+    flag = "TEXT" if named else next((flag for flag in Typed().given if flag in _OF_ASSISTANTS + _OF_PLACES), None)
+    if flag:
+        raise UsageError(f"--judge-cases tries a judge on cases of its own; leave {flag} out")
+
+
+def _examine(judge: NamedModel, gate: "Gate", whole: bool, as_json: bool) -> int:
+    from dspy_proact.benchmarks.proactbench import Examination, open_jury
+    from dspy_proact.cli.views.examination_text import examination_document, print_examination
+    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.next import Typed, say_next
+    from dspy_proact.corpus import judge_cases
+    from dspy_proact.report import STAND_IN
+
+    jury, cases = open_jury(judge.spec(EMBEDDED), gate), judge_cases()
+    say(f"Asking for {len(cases)} verdicts.")
+    examined, model = Examination(jury, gate).run(cases), jury.models[0]
+    if examined.begun and as_json:
+        if model.embedded:
+            say(STAND_IN)
+        click.echo(json.dumps(examination_document(examined, model, whole), indent=2, allow_nan=False))
+    elif examined.begun:
+        print_examination(examined, model, whole)
+    if examined.halt:
+        say(f"Stopped: {examined.halt}")
+    else:
+        typed = Typed()
+        say_next("agree", *typed.model("--judge", EMBEDDED), *typed.calls(), before="Beside people:")
+    return examined.exit_status
 
 
 def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:

@@ -4,7 +4,7 @@
 """
 
 from dspy_proact.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS, AssistantCompile
-from dspy_proact.compile.assistant.card import costs
+from dspy_proact.compile.assistant.costs import Costs
 from dspy_proact.compile.assistant.guards import GUARDS, MARGINS, Guard
 from dspy_proact.compile.candidate import Candidate, Chosen
 from dspy_proact.compile.compile import CLAIM, COMPILES, Compile, CompileClaim, CompileIdentity, Finished
@@ -12,7 +12,7 @@ from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.folds import Fold, grouped_folds
 from dspy_proact.compile.forecast import PROPOSALS, Forecast, RoleForecast
 from dspy_proact.compile.judge.card import advice
-from dspy_proact.compile.judge.judge_compile import JudgeCompile, smallest_gain
+from dspy_proact.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.compile.judge.labels import Labelled, labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.task import CutJudge, JudgeTask
@@ -40,6 +40,7 @@ __all__ = [
     "CompileIdentity",
     "CompileObserver",
     "Compiled",
+    "Costs",
     "CrossFit",
     "CutJudge",
     "Finished",
@@ -58,8 +59,6 @@ __all__ = [
     "Tested",
     "Training",
     "advice",
-    "costs",
     "grouped_folds",
     "labelled",
-    "smallest_gain",
 ]

@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Generic, TypeVar
 from dspy_proact.calls import Usage
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
 from dspy_proact.compile.forecast import Forecast
+from dspy_proact.compile.named import Named
 from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.compile.task import Task
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified
-from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model
+from dspy_proact.models import Answered, Gate, Model, ModelIdentity, Record, open_model
 from dspy_proact.models.blocking import wait_for
 from dspy_proact.programs import (
     AgentArtefact,
@@ -90,9 +91,14 @@ class Compile(ABC, Generic[A]):
     program: ClassVar[str]
     """What is compiled: the name of folder and file."""
 
-    def __init__(self, models: Mapping[str, tuple[ModelSpec, Role]], recipe: Recipe, gate: Gate | None):
+    def __init__(self, models: Named, recipe: Recipe, gate: Gate | None):
         self.recipe, self._named, self._gate = recipe, models, gate or Gate()
         self.models = self._open(None)
+
+    @property
+    def same_judge(self) -> bool:
+        """Whether one model tunes and reports."""
+        return "report_judge" in self.models and self.models["judge"].name == self.models["report_judge"].name
 
     @property
     @abstractmethod

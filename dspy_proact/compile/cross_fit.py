@@ -36,12 +36,18 @@ class Compiled(Generic[P, T, R]):
     fold_scores: tuple[float | None, ...]
     """Of each fold's program on its test items."""
 
+    def numbers(
+        self, items: Sequence[Item], number: Callable[[R], N | None]
+    ) -> tuple[Sequence[N | None], Sequence[N | None]]:
+        """A number of each item before and after, aligned; None where it has none."""
+        before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
+        return before, after
+
     def both(
         self, items: Sequence[Item], number: Callable[[R], N | None]
     ) -> tuple[Sequence[Item], Sequence[N], Sequence[N]]:
         """The items that have a number before and after, and these numbers, aligned."""
-        before, after = ([number(tested.results[item.key]) for item in items] for tested in (self.before, self.after))
-        rows = zip(items, before, after, strict=True)
+        rows = zip(items, *self.numbers(items, number), strict=True)
         known = [(item, first, second) for item, first, second in rows if first is not None and second is not None]
         return [row[0] for row in known], [row[1] for row in known], [row[2] for row in known]
 

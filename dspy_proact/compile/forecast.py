@@ -11,6 +11,10 @@ from dspy_proact.programs import Optimizer, Recipe
 
 PROPOSALS: Mapping[Optimizer, int] = {"labeled": 0, "bootstrap": 0, "miprov2": 40, "gepa": 100, "search": 3}
 """What an optimizer asks of its proposer in one compile, about; GEPA's grow with its trials."""
+_FURTHER = 3
+"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
+_REFLECTED = 3
+"""Examples in a question of GEPA's."""
 _PROPOSED = (3000, 500)
 """Tokens of a question to a proposer and of its answer, about."""
 
@@ -30,11 +34,21 @@ class RoleForecast:
     price: Price
 
     @classmethod
-    def of_proposer(cls, model: Model, recipe: Recipe, predictors: int = 1) -> "RoleForecast":
-        """That of the proposer's calls in a whole compile, about; a search asks for each predictor by itself."""
+    def of_proposer(
+        cls, model: Model, recipe: Recipe, predictors: int = 1, shown: Callable[[], float] = lambda: 0.0
+    ) -> "RoleForecast":
+        """That of the proposer's calls in a whole compile, about; a search asks for each predictor by itself.
+
+        Args:
+            model: Who proposes.
+            recipe: By which optimizer.
+            predictors: Of the program.
+            shown: Tokens of the inputs of an example, where they are long; GEPA shows those of three.
+        """
         prompt, completion = _PROPOSED
         each = PROPOSALS[recipe.optimizer] * (predictors if recipe.optimizer == "search" else 1)
-        return cls(each * (recipe.folds + 1), lambda: prompt, completion, model.price)
+        examples = _REFLECTED if recipe.optimizer == "gepa" else 0
+        return cls(each * (recipe.folds + 1), lambda: prompt + examples * shown(), completion, model.price)
 
     @cached_property
     def prompt_tokens(self) -> int:
@@ -65,7 +79,8 @@ class Forecast:
     scenarios: int
     """Of these."""
     smallest_gain: float | None = None
-    """Smallest gain that these items show in four compiles of five, about; None where that is not known."""
+    """The gain that these items show in at least four compiles of five; None where none may be claimed, or that is not
+    known."""
     groups: str = "scenarios"
     """What groups of items are called."""
 
@@ -110,6 +125,11 @@ def answers_at_most(recipe: Recipe, learn: int, compare: int) -> int:
             "search": trials * compare + learn,
         }[recipe.optimizer]
     )
+
+
+def guarded_at_most(recipe: Recipe, count: int) -> int:
+    """Answers that guards ask for on one training set, with so many to a program: its start and every candidate."""
+    return count * (recipe.trials + _FURTHER + 1)
 
 
 def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:

@@ -14,6 +14,7 @@ import dspy
 from dspy.teleprompt.gepa import InstructionProposer
 
 from dspy_proact.compile.candidate import Candidate, Chosen, rank
+from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.progress import Progress
 from dspy_proact.compile.search import search
 from dspy_proact.compile.side_by_side import side_by_side
@@ -120,12 +121,39 @@ def _miprov2(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
     return _candidates(training, _scored(best.candidate_programs))
 
 
+class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues]  # gepa's protocol is behind it
+    """DSPy's, shown nothing but text, and of long inputs an excerpt.
+
+    Args:
+        excerpts: Of inputs; None shows them whole.
+    """
+
+    def __init__(self, excerpts: Excerpts | None):
+        super().__init__(adapter=TamedJSONAdapter())
+        self._excerpts = excerpts
+
+    def __call__(
+        self,
+        candidate: dict[str, str],
+        reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
+        components_to_update: list[str],
+    ) -> dict[str, str]:
+        excerpts = self._excerpts
+        if excerpts:
+            reflective_dataset = {
+                name: [{**each, "Inputs": excerpts.of(each["Inputs"])} for each in reflective_dataset[name]]
+                for name in components_to_update
+                if name in reflective_dataset
+            }
+        return super().__call__(candidate, reflective_dataset, components_to_update)
+
+
 def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
     gepa = dspy.GEPA(
         metric=_reflective(training),
         max_metric_calls=recipe.trials * len(training.compare),
         reflection_lm=training.proposer_lm,
-        instruction_proposer=InstructionProposer(adapter=TamedJSONAdapter()),
+        instruction_proposer=_Proposer(training.excerpts),
         num_threads=training.width,
         seed=recipe.seed,
         use_merge=False,

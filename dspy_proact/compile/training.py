@@ -7,6 +7,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import dspy
 
+from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.errors import StageError
 
 
@@ -84,6 +85,11 @@ class Training(ABC, Generic[P]):
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer that it has not seen."""
         return self.feedback(example, prediction)
+
+    @property
+    def excerpts(self) -> Excerpts | None:
+        """Cuts the inputs that a proposer is shown; None where it is shown them whole."""
+        return None
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:

@@ -8,6 +8,7 @@ must not see, `Results` for reports, and `Ratings`, what people thought of respo
 from dspy_proact.corpus.controls import CONTROL_RULE, control_turns
 from dspy_proact.corpus.corpus import Corpus
 from dspy_proact.corpus.dataset import read_dataset, without_progress_bars
+from dspy_proact.corpus.judge_cases import JudgeCase, judge_cases
 from dspy_proact.corpus.published import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
@@ -48,6 +49,7 @@ __all__ = [
     "Coverage",
     "Draw",
     "GitHub",
+    "JudgeCase",
     "PublishedModel",
     "RatedItem",
     "Ratings",
@@ -60,6 +62,7 @@ __all__ = [
     "UnscoredReason",
     "comes_with_items",
     "control_turns",
+    "judge_cases",
     "load_corpus",
     "load_ratings",
     "parse_transcript",

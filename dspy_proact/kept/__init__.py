@@ -8,7 +8,7 @@ is.
 from dspy_proact.kept.claim import Claim, Claimed
 from dspy_proact.kept.fault import first_fault, require_finite
 from dspy_proact.kept.identity import Identified
-from dspy_proact.kept.log import Log, read_lines, read_log
+from dspy_proact.kept.log import Log, read_lines, read_log, read_placed
 from dspy_proact.kept.place import COMPILE_CLAIM, RUN_CLAIM, Kind, Place, place_of, require_apart
 from dspy_proact.kept.whole import replacing, write_whole
 
@@ -25,6 +25,7 @@ __all__ = [
     "place_of",
     "read_lines",
     "read_log",
+    "read_placed",
     "replacing",
     "require_apart",
     "require_finite",

@@ -128,13 +128,20 @@ def read_log(path: Path, form: type[M]) -> Iterator[M]:
     Raises:
         RunError: It cannot be read, or a line before the last is damaged: named by file and number.
     """
+    return (record for _, record in read_placed(path, form))
+
+
+def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
+    """The same, each with the bytes in which it stands."""
+    end = 0
     try:
         if path.exists() and not path.is_file():
             raise RunError(f"{path}: cannot be read: it is no file")
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
+                start, end = end, end + len(line)
                 if line.endswith(b"\n") or _is_whole(form, line):
-                    yield _record(path, form, number, line)
+                    yield range(start, end), _record(path, form, number, line)
     except FileNotFoundError:
         return
     except OSError as error:

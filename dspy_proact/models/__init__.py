@@ -2,7 +2,7 @@
 
 from dspy_proact.models.budget import Cost, Limits
 from dspy_proact.models.decoding import PRESETS, Preset, decoding
-from dspy_proact.models.embedder import Embedder, open_embedder
+from dspy_proact.models.embedder import EMBEDDER, Embedder, open_embedder
 from dspy_proact.models.gate import Gate
 from dspy_proact.models.identity import ModelIdentity
 from dspy_proact.models.model import Model, open_model
@@ -10,10 +10,11 @@ from dspy_proact.models.record import Answered, Record
 from dspy_proact.models.role import Role, StandIn
 from dspy_proact.models.route import Backend
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
-from dspy_proact.models.tokens import count_tokens, tokenizer_name
+from dspy_proact.models.tokens import count_tokens, o200k_tokens, tokenizer_name
 
 __all__ = [
     "EMBEDDED",
+    "EMBEDDER",
     "PRESETS",
     "Answered",
     "Backend",
@@ -30,6 +31,7 @@ __all__ = [
     "StandIn",
     "count_tokens",
     "decoding",
+    "o200k_tokens",
     "open_embedder",
     "open_model",
     "tokenizer_name",

@@ -62,9 +62,28 @@ def _loop() -> asyncio.AbstractEventLoop:
     with _starting:
         if not _loops:
             loop = asyncio.new_event_loop()
+            loop.set_task_factory(_Kept())
             threading.Thread(target=loop.run_forever, name="dspy-proact calls", daemon=True).start()
             _loops.append(loop)
         return _loops[0]
+
+
+class _Kept:
+    """Makes the tasks of a loop and keeps them until they end: the loop itself forgets those that wait.
+
+    litellm forgets a task of its own in this loop when another one calls it, and the collector would complain of it.
+    """
+
+    def __init__(self) -> None:
+        self._tasks = set[asyncio.Task[Any]]()
+
+    def __call__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T] | Generator[Any, None, T], **named: Any
+    ) -> asyncio.Task[T]:
+        task = asyncio.Task(coroutine, loop=loop, **named)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
 
 
 class BlockingEngine:

@@ -18,7 +18,7 @@ from dspy_proact.models.secret import spellings
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
 from dspy_proact.models.wire import bound_clients_of_litellm
 
-ROLE = "embedder"
+EMBEDDER = "embedder"
 """By which its calls are counted."""
 _AT_ONCE = 32
 """Texts of one request."""
@@ -42,6 +42,11 @@ class Embedder:
     def require_key(self) -> None:
         """Raise a `UsageError` that names the variable where a key is needed and not there."""
         self._route.require_key(self._gated.caller.flag)
+
+    @property
+    def endpoint(self) -> str | None:
+        """Where; None for the provider's own."""
+        return self._route.api_base
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""
@@ -84,9 +89,10 @@ def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
     route = find_route(spec.name, spec.api_base, "litellm")
     price = spec.price or find_price(route)
     if gate.limits.usd is not None and (price.prompt is None or price.completion is None):
-        raise UsageError(f"--max-usd needs a price for {flag} {spec.name}, and {price.reason}")
+        mend = f"give {flag}_price=N, in US dollars per million tokens"
+        raise UsageError(f"--max-usd needs a price for {flag} {spec.name}, and {price.reason}; {mend}")
     caller = Caller(
-        role=ROLE,
+        role=EMBEDDER,
         flag=flag,
         model=spec.name,
         endpoint=route.api_base,

@@ -18,6 +18,14 @@ def count_tokens(model: str, messages: list[dict[str, Any]]) -> int:
     return litellm.token_counter(model=model, messages=messages)
 
 
+def o200k_tokens(text: str) -> int:
+    """Tokens of a text in the encoding of OpenAI's models from GPT-4o on."""
+    import_litellm().token_counter(model="gpt-4o", text="")  # after which tiktoken reads litellm's copy
+    import tiktoken
+
+    return len(tiktoken.get_encoding("o200k_base").encode(text, disallowed_special=()))
+
+
 def tokenizer_name(model: str) -> str:
     """Whose tokenizer counts the prompts of a model."""
     if model == EMBEDDED:

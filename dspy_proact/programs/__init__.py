@@ -39,9 +39,10 @@ from dspy_proact.programs.card import (
 )
 from dspy_proact.programs.direct import Direct
 from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
+from dspy_proact.programs.indented_text import IndentedText
 from dspy_proact.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.programs.judge import GradeResponse, Judge, QuoteEvidence
-from dspy_proact.programs.judge_card import Gain, JudgeCard, PhaseCard
+from dspy_proact.programs.judge_card import CasesRight, Gain, JudgeCard, PhaseCard
 from dspy_proact.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.programs.official import OfficialJudge
 from dspy_proact.programs.roles import ASSISTANT, JUDGE, PROPOSER, REPORT_JUDGE
@@ -65,6 +66,7 @@ __all__ = [
     "Card",
     "CardNumber",
     "CardUsage",
+    "CasesRight",
     "Change",
     "Cuts",
     "DataSource",
@@ -73,6 +75,7 @@ __all__ = [
     "FencedJSON",
     "Gain",
     "GradeResponse",
+    "IndentedText",
     "Judge",
     "JudgeArtefact",
     "JudgeCard",

@@ -93,6 +93,8 @@ class Envelope(Filed):
 
     @model_validator(mode="after")
     def _demos_are_plain(self) -> Self:
+        if self.signature != signature_hash(self.declares):
+            return self  # another signature's, which is refused as a whole where it is read
         for demo in self.state.demos:
             if strange := sorted(demo.keys() - _demo_fields(self.declares)):
                 raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
@@ -244,7 +246,8 @@ def _read(path: str | Path, form: type[A], wanted: str) -> A:
     artefact = read_artefact(path)
     if not isinstance(artefact, form):
         used = _USED[artefact.program]
-        raise UsageError(f"{path}: a compiled {artefact.program}, where {wanted} is asked for; {used}")
+        article = "" if artefact.program == "judges" else "a "
+        raise UsageError(f"{path}: {article}compiled {artefact.program}, where {wanted} is asked for; {used}")
     return artefact
 
 

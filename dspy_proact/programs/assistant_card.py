@@ -19,6 +19,12 @@ class Change(Frozen):
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
     p: float | None = None
     """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+    low98_unread: float | None = None
+    """`low98` over all turns, the unread at their worst, which a claim needs above 0 too; None where all were read."""
+    least: CardNumber | None = None
+    """The difference over all turns, the unread 1 before and 0 after; None where all were read."""
+    most: CardNumber | None = None
+    """The difference over all turns, the unread 0 before and 1 after; None where all were read."""
 
 
 class CandidateCard(Frozen):
@@ -50,6 +56,8 @@ class AssistantCard(Card):
     """Share of control turns with an unwanted offer."""
     length: Change
     """Mean words of a response at triggers."""
+    tokens: Change | None = None
+    """Mean tokens of a response, prompt included, at all turns; None where the card is older than this number."""
     unscored: int
     """Turns left out of their number because a verdict on them could not be read, before or after."""
     triggers: int

@@ -16,6 +16,7 @@ from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_fr
 from dspy.utils.exceptions import AdapterParseError
 
 from dspy_proact.programs.asking import Answer, answered, ask, ours
+from dspy_proact.programs.indented_text import IndentedText
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
@@ -45,6 +46,8 @@ class Direct:
                 return await ask(predictor, adapter, **inputs)
         signature = cast("Any", predictor.signature)
         form = self._form(predictor, adapter, inputs)
+        if isinstance(adapter, IndentedText):
+            adapter.has_schema = (form.config.response_format or {}).get("type") == "json_schema"
         asked = _asked(form, adapter.format(signature, predictor.demos, inputs))
         with ours() as calls:
             text = _text(await self._engine.complete(asked))

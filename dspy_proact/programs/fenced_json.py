@@ -1,4 +1,4 @@
-"""The adapter under the judge: texts of others fenced on the way in, strict JSON on the way out."""
+"""The adapter under typed questions: texts of others fenced on the way in, strict JSON on the way out."""
 
 import json
 import re

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from typing import Any, cast
 
 import dspy
@@ -17,14 +18,18 @@ _STAND_INS: dict[str, Any] = {
     "reasoning": "{reasoning}",
     "response": "{response}",
     "rubric": _RUBRIC,
-    "turn": 2,
     "user_message": "{user}",
 }
 
 
-def fingerprint(*asked: tuple[dspy.Predict, dspy.Adapter]) -> str:
-    """sha256, in hexadecimal, of the messages that predictors send under their adapters for stand-in inputs."""
-    messages = [rendered(predictor, adapter, _STAND_INS) for predictor, adapter in asked]
+def fingerprint(*asked: tuple[dspy.Predict, dspy.Adapter], beside: Iterable[str] = ()) -> str:
+    """sha256, in hexadecimal, of the messages that predictors send under their adapters for stand-in inputs.
+
+    Args:
+        asked: Who asks, and how.
+        beside: What they send only with other inputs.
+    """
+    messages = [*(rendered(predictor, adapter, _STAND_INS) for predictor, adapter in asked), *beside]
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 

@@ -17,6 +17,8 @@ class Gain(Frozen):
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
     p: float | None
     """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+    low98_unread: float | None = None
+    """`low98` over all items, the unread at their worst, which a claim needs above 0 too; None where all were read."""
 
 
 class PhaseCard(Gain):
@@ -35,6 +37,18 @@ class PhaseCard(Gain):
     bias_after: CardNumber
 
 
+class CasesRight(Frozen):
+    """Worked cases of the judge's rules under a guard, by the program in the file."""
+
+    before: int
+    """That the start gets right."""
+    after: int
+    """That the program gets right, those of the start among them."""
+    of: int
+    dropped: int
+    """Candidates that lost one, and were left out for it, of those that were looked at."""
+
+
 class JudgeCard(Card):
     """What a compile of the judge showed; the statement says what to have rated next."""
 
@@ -47,6 +61,8 @@ class JudgeCard(Card):
     evidence_before: tuple[int, int]
     """Verdicts with a quote that stands in the response, and verdicts that had to quote."""
     evidence_after: tuple[int, int]
+    cases: CasesRight | None = None
+    """None without the guard."""
     overlap: float
     """Share in [0, 1] of the compiled instruction's runs of eight words that stand in an item."""
 

@@ -1,8 +1,8 @@
 """The detector of offers: what a response puts forward, and whether anybody asked for it.
 
 It is the other side of the measurement: at control turns, which have no trigger, an assistant should hold back. Names,
-order, types and descriptions of the fields are prompt text, those of `DetectedOffer` included; the instruction stands
-in `offers.txt`.
+order and types of the fields are prompt text, those of `DetectedOffer` included, and so are the descriptions of inputs;
+the instruction stands in `offers.txt`.
 """
 
 from importlib.resources import files
@@ -14,8 +14,8 @@ import dspy
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import Passage, locate
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
-from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.fingerprint import fingerprint, rendered
+from dspy_proact.programs.indented_text import IndentedText
 from dspy_proact.types import Frozen, Offer, Offers, Quote, Turn
 from dspy_proact.views import ControlView
 
@@ -41,13 +41,10 @@ class DetectedOffer(Frozen):
 class DetectOffers(dspy.Signature):
     __doc__ = _INSTRUCTION
 
-    conversation: list[Turn] = dspy.InputField(
-        desc="the conversation up to the user message at `turn`, whose response is the one to look at"
-    )
-    turn: int = dspy.InputField(desc="number of the turn, counted from 1")
-    response: str = dspy.InputField(desc="the response; each of its lines begins with |")
-    reasoning: str = dspy.OutputField(desc="what the user asked for at this turn, and what the response adds")
-    offers: list[DetectedOffer] = dspy.OutputField(desc="every offer in the response, in its order")
+    conversation: list[Turn] = dspy.InputField(desc="Conversation")
+    response: str = dspy.InputField(desc="Response to look at")
+    reasoning: str = dspy.OutputField()
+    offers: list[DetectedOffer] = dspy.OutputField()
 
 
 class OfferDetector(dspy.Module):
@@ -61,13 +58,13 @@ class OfferDetector(dspy.Module):
         super().__init__()
         self.detect = dspy.Predict(DetectOffers)
 
-    def forward(self, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
+    def forward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
         """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
-        return run_now(self._detected(ask_now, conversation, turn, response))
+        return run_now(self._detected(ask_now, conversation, response))
 
-    async def aforward(self, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
+    async def aforward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
         """The same, awaited."""
-        return await self._detected(ask, conversation, turn, response)
+        return await self._detected(ask, conversation, response)
 
     async def look(self, view: ControlView, response: str, asking: Asking | None = None) -> Offers:
         """The offers of a response at a control turn, their quotes located, asked as `Judge.judge` does."""
@@ -86,8 +83,8 @@ class OfferDetector(dspy.Module):
         """Hash of what it says to its model."""
         return fingerprint((self.detect, _wording()), (self.detect, _again("{quote}")))
 
-    async def _detected(self, asking: Asking, conversation: list[Turn], turn: int, response: str) -> dspy.Prediction:
-        shown = {"conversation": conversation, "turn": turn, "response": response}
+    async def _detected(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
+        shown = {"conversation": conversation, "response": response}
         said = await ask_for_fields(asking, self.detect, _wording, **shown)
         unfound = next((offer.quote for offer in located(said, response).offers if offer.quote.start is None), None)
         if unfound is None:
@@ -121,13 +118,13 @@ def _located(offer: DetectedOffer, passage: Passage) -> Offer:
 
 
 def _inputs(view: ControlView, response: str) -> dict[str, Any]:
-    return {"conversation": list(view.conversation), "turn": view.turn, "response": response}
+    return {"conversation": list(view.conversation), "response": response}
 
 
-def _wording(note: str = "") -> FencedJSON:
-    return FencedJSON("response", note=note)
+def _wording(note: str = "") -> IndentedText:
+    return IndentedText(note=note)
 
 
-def _again(quote: str) -> FencedJSON:
+def _again(quote: str) -> IndentedText:
     """The adapter under the second question, which names a quote that does not stand in the response."""
     return _wording(_UNFOUND.format(quote=" ".join(quote.split())[:_LONGEST_NAMED]))

@@ -8,7 +8,8 @@ an answer that is not evaluated or cannot be read is asked for once more, in the
 import hashlib
 import importlib
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import dspy
 from pydantic import BaseModel
@@ -16,7 +17,7 @@ from pydantic import BaseModel
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.fenced_json import FencedJSON, only_object
 from dspy_proact.programs.judge import Judge
-from dspy_proact.types import Rubric, Turn
+from dspy_proact.types import Phase, Rubric, Turn
 
 _INSTALL = "pip install 'proactbench @ git+https://github.com/boson-ai/ProactBench'"
 _BREAKS = (
@@ -45,6 +46,7 @@ class OfficialJudge(Judge):
     """
 
     name = "official"
+    _rules: ClassVar[Mapping[Phase, str]] = {}
 
     def __init__(self) -> None:
         super().__init__(ask_quote_again=False)
@@ -86,7 +88,7 @@ class OfficialPrompt(FencedJSON):
         rubric: Rubric = inputs["rubric"]
         criteria = {"type": str(rubric.phase), **rubric.model_dump(exclude={"phase"})}
         try:
-            point = self._point(turn=inputs["turn"], evaluation_rubric=criteria)
+            point = self._point(turn=len(inputs["conversation"]), evaluation_rubric=criteria)
             message = self._worded(point, _history(inputs["conversation"], inputs["response"]))
         except _BREAKS as error:
             raise _changed(f"its judge message cannot be built ({type(error).__name__})") from error

@@ -81,11 +81,16 @@ def agreement_document(agreement: Agreement) -> dict[str, Any]:
 
 
 def paired_document(paired: Paired, nouns: Nouns) -> dict[str, Any]:
-    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`."""
+    """A difference, second minus first: its interval is not adjusted for several tests, nor is `p`.
+
+    `detectable_points` is the true difference that is seen in four of five such comparisons, by the adjusted test where
+    p is adjusted, and `detectable_half_points` that which is seen in half.
+    """
     reason = {"p_reason": paired.reason} if paired.reason else {}
-    seen = seen_from(paired)
-    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p, "detectable_points": seen}
-    return {**paired.difference.for_json(), **numbers, **reason}
+    often, half = seen_from(paired) or (None, None)
+    numbers = {"pairs": paired.count, nouns.groups: paired.groups, "p": paired.p}
+    seen = {"detectable_points": often, "detectable_half_points": half}
+    return {**paired.difference.for_json(), **numbers, **seen, **reason}
 
 
 def agreement_lines(agreement: Agreement) -> list[str]:
@@ -97,10 +102,11 @@ def agreement_lines(agreement: Agreement) -> list[str]:
     flips = [(a, b, agreement.table[a][b]) for a in labels for b in labels if a != b and agreement.table[a][b]]
     flipped = ", ".join(f"{a} -> {b} {count}" for a, b, count in flips) or "none"
     quotes = [f"{e.verified} of {e.checked}" for e in agreement.evidence]
+    asked = any(each.checked for each in agreement.evidence)
     return [
         f"{first} and {second} on {counted(agreement.responses, 'response')}: same grade {percent(agreement.exact)} %, "
-        f"quadratic kappa {coefficient(agreement.kappa)}.",
+        f"quadratic kappa {coefficient(agreement.kappa)}{f' ({why})' if (why := agreement.kappa.reason) else ''}.",
         f"flips from the first to the second: {flipped}. Mean score of the second minus the first: "
         f"{points(agreement.shift)} points.",
-        f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}.",
+        *([f"verdicts with a quote that stands in the response: {quotes[0]} and {quotes[1]}."] if asked else []),
     ]

@@ -1,7 +1,7 @@
 """Two runs or results files on the cases that they share."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
@@ -9,56 +9,16 @@ from itertools import product
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.agreement import Agreement, agree_between
+from dspy_proact.report.difference import SCORED, TRIED, CasePair, Difference, Differences
 from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import Compared, compared, is_share
 from dspy_proact.report.numbers import points
 from dspy_proact.report.outcome import Outcome, grouped
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
-from dspy_proact.stats import (
-    Discordant,
-    Estimate,
-    Paired,
-    cluster_mean,
-    discordant,
-    holm,
-    macro_mean,
-    macro_paired_difference,
-    paired_difference,
-)
 
 _MOST_GROUPS = 5
 _LONGEST_VALUE = 48
-
-
-@dataclass(frozen=True)
-class CasePair:
-    """A case that both have scored; epochs are averaged."""
-
-    key: str
-    stratum: str
-    group: str
-    meta: Mapping[str, str | int]
-    score: tuple[float, float]
-    """In [0, 1] each, higher is better."""
-    passed: tuple[float, float]
-    """Share of epochs with a full pass."""
-    outcomes: tuple[Sequence[Outcome], Sequence[Outcome]]
-    """Those of each that are scored, one an epoch."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """b minus a over some cases."""
-
-    pairs: int
-    scores: tuple[Estimate, Estimate]
-    """Mean score of each over these pairs."""
-    weighted: Paired
-    passes: Paired
-    """Of pass or not pass."""
-    discordant: Discordant
-    """Who passes where; a description, and no test."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +28,8 @@ class Comparison:
     a: Summary
     b: Summary
     pairs: tuple[CasePair, ...]
+    tried: tuple[CasePair, ...]
+    """Cases that both have tried, what is unscored counting 0."""
     shared: int
     """Cases that both were asked, in the same words."""
     otherwise: int
@@ -91,40 +53,54 @@ class Comparison:
         return self.a.strata
 
     @cached_property
+    def lenient(self) -> Differences:
+        """Over what both have scored, as published scores are."""
+        return Differences(self.pairs, self.strata, self.a.nouns)
+
+    @cached_property
+    def strict(self) -> Differences:
+        """Over what both have tried, the unscored counting 0; the same where nothing is unscored."""
+        whole = len(self.tried) == len(self.pairs) and not any(self.unscored)
+        return self.lenient if whole else Differences(self.tried, self.strata, self.a.nouns)
+
+    @property
+    def unscored(self) -> tuple[int, int]:
+        """Answers of a, and of b, to what both have tried that have no score."""
+        a, b = (sum(pair.unscored[side] for pair in self.tried) for side in (0, 1))
+        return a, b
+
+    @property
     def by_stratum(self) -> dict[str, list[CasePair]]:
         """The pairs of each stratum."""
-        return {name: [pair for pair in self.pairs if pair.stratum == name] for name in self.strata}
+        return self.lenient.by_stratum
 
-    @cached_property
+    @property
     def rows(self) -> dict[str, Difference]:
         """By stratum."""
-        return {name: self._row(pairs) for name, pairs in self.by_stratum.items()}
+        return self.lenient.rows
 
-    @cached_property
+    @property
     def micro(self) -> Difference:
         """Every case weighted equally."""
-        return self._row(self.pairs)
+        return self.lenient.micro
 
-    @cached_property
+    @property
     def macro(self) -> Difference:
         """Every stratum weighted equally."""
-        strata = {"strata": [pair.stratum for pair in self.pairs], "order": self.strata}
-        return self._row(self.pairs, partial(macro_mean, **strata), partial(macro_paired_difference, **strata))
+        return self.lenient.macro
+
+    @property
+    def adjusted(self) -> dict[str, tuple[float | None, float | None]]:
+        """By stratum: p of the weighted and of the pass difference, Holm-adjusted over the strata."""
+        return self.lenient.adjusted
 
     @cached_property
     def controls(self) -> Difference | None:
         """Shares of the worst label at control cases that both have scored; None where there are none."""
         common = _common(self.a.controls.outcomes, self.b.controls.outcomes)
         alike = [(ours, theirs) for ours, theirs in common if ours[0].view == theirs[0].view]
-        pairs = [pair for ours, theirs in alike if (pair := _pair(ours, theirs, self.a.controls.worst))]
-        return self._row([replace(pair, score=pair.passed) for pair in pairs]) if pairs else None
-
-    @cached_property
-    def adjusted(self) -> dict[str, tuple[float | None, float | None]]:
-        """By stratum: p of the weighted and of the pass difference, Holm-adjusted over the strata."""
-        weighted = holm([row.weighted.p for row in self.rows.values()])
-        passes = holm([row.passes.p for row in self.rows.values()])
-        return dict(zip(self.rows, zip(weighted, passes, strict=True), strict=True))
+        pairs = [pair for ours, theirs in alike if (pair := CasePair.of(ours, theirs, self.a.controls.worst))]
+        return self.lenient.row([replace(pair, score=pair.passed) for pair in pairs]) if pairs else None
 
     @cached_property
     def changed(self) -> list[tuple[str, str, str]]:
@@ -164,7 +140,7 @@ class Comparison:
     def breakdown(self, key: str) -> dict[str, Difference]:
         """Rows by a grouping key of the cases; groups in order."""
         groups = grouped(self.pairs, lambda pair: pair.meta.get(key, ""))
-        return {group: self._row(pairs) for group, pairs in groups.items()}
+        return {group: self.lenient.row(pairs) for group, pairs in groups.items()}
 
     @cached_property
     def farthest(self) -> list[tuple[str, int, float]]:
@@ -186,24 +162,6 @@ class Comparison:
         outcomes = [*self.a.outcomes, *self.b.outcomes]
         return {measure.name: is_share(measure, outcomes) for measure in self.a.measures}
 
-    def _row(
-        self,
-        pairs: Sequence[CasePair],
-        mean: Callable[[list[float], list[str]], Estimate] = cluster_mean,
-        difference: Callable[[list[float], list[float], list[str]], Paired] = paired_difference,
-    ) -> Difference:
-        groups = [pair.group for pair in pairs]
-        a, b = ([pair.score[side] for pair in pairs] for side in (0, 1))
-        passed_a, passed_b = ([pair.passed[side] for pair in pairs] for side in (0, 1))
-        found = Difference(
-            pairs=len(pairs),
-            scores=(worded(mean(a, groups), self.a.nouns), worded(mean(b, groups), self.a.nouns)),
-            weighted=difference(a, b, groups),
-            passes=difference(passed_a, passed_b, groups),
-            discordant=discordant([share > 0.5 for share in passed_a], [share > 0.5 for share in passed_b]),
-        )
-        return worded(found, self.a.nouns)
-
 
 def compare(a: Summary, b: Summary) -> Comparison:
     """Pair two runs or results files by case.
@@ -220,8 +178,11 @@ def compare(a: Summary, b: Summary) -> Comparison:
         otherwise = f"all {len(common)} {nouns.cases} of one name are worded otherwise"
         why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
-    pairs = tuple(pair for ours, theirs in alike if (pair := _pair(ours, theirs, a.labels[0])))
-    return Comparison(a, b, pairs, len(alike), len(common) - len(alike), _judges(a, b, alike))
+    pairs, tried = (
+        tuple(pair for ours, theirs in alike if (pair := CasePair.of(ours, theirs, a.labels[0], states)))
+        for states in (SCORED, TRIED)
+    )
+    return Comparison(a, b, pairs, tried, len(alike), len(common) - len(alike), _judges(a, b, alike))
 
 
 def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Sequence[Outcome]]]) -> Agreement | None:
@@ -237,19 +198,6 @@ def _judges(a: Summary, b: Summary, alike: Sequence[tuple[Sequence[Outcome], Seq
     names = (a.judge_name, b.judge_name)
     first, second = (f"{names[0]} (a)", f"{names[1]} (b)") if names[0] == names[1] else names
     return agree_between(pairs, first, second, a)
-
-
-def _pair(ours: Sequence[Outcome], theirs: Sequence[Outcome], top: str) -> CasePair | None:
-    """The pair of a case, when both have scored it."""
-    scored = [[outcome for outcome in side if outcome.state == "scored"] for side in (ours, theirs)]
-    if not all(scored):
-        return None
-    first = ours[0]
-    a, b = (sum(outcome.score for outcome in side) / len(side) for side in scored)
-    passed_a, passed_b = (sum(outcome.label == top for outcome in side) / len(side) for side in scored)
-    return CasePair(
-        first.key, first.stratum, first.group, first.meta, (a, b), (passed_a, passed_b), (scored[0], scored[1])
-    )
 
 
 def _common(a: Iterable[Outcome], b: Iterable[Outcome]) -> list[tuple[list[Outcome], list[Outcome]]]:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dspy_proact.report.agreement import agreement_document, paired_document
-from dspy_proact.report.comparison import CasePair, Comparison, Difference
+from dspy_proact.report.comparison import Comparison
+from dspy_proact.report.difference import CasePair, Difference, Differences
 from dspy_proact.report.document import document
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.summary import Summary
@@ -12,28 +13,34 @@ from dspy_proact.runs import Nouns
 
 
 def comparison_document(comparison: Comparison) -> dict[str, Any]:
-    """The document of `compare --json`: differences are b minus a; `p_holm` is adjusted over the strata."""
+    """The document of `compare --json`: differences are b minus a; `p_holm` is adjusted over the strata.
+
+    `strict` is over what both have tried, the unscored counting 0; the others are over what both have scored.
+    """
     nouns = comparison.a.nouns
+    lenient, strict = comparison.lenient, comparison.strict
     strata = {
         name: _row(row, nouns)
-        | {"p_holm": dict(zip(("weighted", "pass_rate"), comparison.adjusted[name], strict=True))}
+        | _holm(lenient, name)
+        | {"strict": _row(strict.rows[name], nouns) | _holm(strict, name)}
         | _measures(comparison, comparison.by_stratum[name])
-        for name, row in comparison.rows.items()
+        for name, row in lenient.rows.items()
     }
     return {
         "headline": comparison_headline(comparison),
-        "a": _side(comparison.a, comparison),
-        "b": _side(comparison.b, comparison),
+        "a": _side(comparison.a, comparison) | {"unscored": comparison.unscored[0]},
+        "b": _side(comparison.b, comparison) | {"unscored": comparison.unscored[1]},
         "changed": [{"field": field, "a": a, "b": b} for field, a, b in comparison.changed],
         nouns.cases: {
             "shared": comparison.shared,
             "compared": len(comparison.pairs),
+            "tried": len(comparison.tried),
             "worded_otherwise": comparison.otherwise,
         },
         nouns.strata: strata,
         "overall": {
-            "micro": _row(comparison.micro, nouns),
-            "macro": _row(comparison.macro, nouns, describe=False),
+            "micro": _row(lenient.micro, nouns) | {"strict": _row(strict.micro, nouns)},
+            "macro": _row(lenient.macro, nouns, describe=False) | {"strict": _row(strict.macro, nouns, describe=False)},
             **_measures(comparison, comparison.pairs),
         },
         "controls": _controls(comparison.controls, nouns) if comparison.controls else None,
@@ -49,6 +56,11 @@ def comparison_document(comparison: Comparison) -> dict[str, Any]:
         "judges": agreement_document(comparison.agreement) if comparison.agreement else None,
         **({} if comparison.agreement else {"judges_reason": "the two did not grade the same responses"}),
     }
+
+
+def _holm(differences: Differences, name: str) -> dict[str, Any]:
+    """The adjusted p values of a stratum."""
+    return {"p_holm": dict(zip(("weighted", "pass_rate"), differences.adjusted[name], strict=True))}
 
 
 def _controls(row: Difference, nouns: Nouns) -> dict[str, Any]:

@@ -6,19 +6,22 @@ from difflib import unified_diff
 from rich.console import Console
 
 from dspy_proact.report.agreement import agreement_lines
-from dspy_proact.report.comparison import Comparison, Difference
+from dspy_proact.report.comparison import Comparison
+from dspy_proact.report.difference import Difference, Differences
 from dspy_proact.report.headline import comparison_headline
 from dspy_proact.report.numbers import coefficient, counted, points, probability, seen_from, share
 from dspy_proact.report.summary import SMALL
 from dspy_proact.report.terminal import Table, each_reason, show, table
-from dspy_proact.stats import Discordant, Paired
+from dspy_proact.stats import ENOUGH_TO_TELL, Discordant, Paired
 
+_SEEN = ("4 in 5", "half")
+"""How often a true difference of so many points is seen."""
 _MOST_LINES = 60
 """Of a system prompt, or of how two differ."""
 
 
 def print_comparison(comparison: Comparison, console: Console, explain: bool = False) -> None:
-    """Print what it shows, differences with intervals, tests and the smallest that could have been seen.
+    """Print what it shows, differences with intervals and tests, lenient and strict, and which would have been seen.
 
     Args:
         comparison: What is reported.
@@ -26,12 +29,14 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
         explain: Whether what the numbers rest on follows: who passes where, breakdowns, methods, system prompts.
     """
     measures = [_measures(comparison, explain)] if comparison.a.measures else []
-    show(console, comparison_headline(comparison), *_legend(comparison), _weighted(comparison), *measures)
+    strict = [_weighted(comparison.strict, "strict")] if any(comparison.unscored) else []
+    weighted = [_weighted(comparison.lenient, "weighted"), *strict]
+    show(console, comparison_headline(comparison), *_legend(comparison), *weighted, *measures)
     show(console, *_said(comparison))
     if not explain:
         return
     groups = {key: rows for key in comparison.breakdowns if len(rows := comparison.breakdown(key)) > 1}
-    show(console, _passes(comparison), *(_groups(key, rows) for key, rows in groups.items()))
+    show(console, _passes(comparison), *(told for key, rows in groups.items() for told in _groups(key, rows)))
     show(console, *_where(comparison), *_rules(comparison))
     if comparison.system_prompts:
         show(console, *_prompts(*comparison.system_prompts))
@@ -62,24 +67,26 @@ def _cut_off(lines: list[str]) -> Iterator[str]:
         yield f"  ... {counted(len(lines) - _MOST_LINES, 'further line')}; --json has all of them"
 
 
-def _weighted(comparison: Comparison) -> Table:
-    rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
-    adjusted = {name: weighted for name, (weighted, _) in comparison.adjusted.items()}
+def _weighted(differences: Differences, title: str) -> Table:
+    rows = {**differences.rows, "micro": differences.micro, "macro": differences.macro}.items()
+    adjusted = {name: weighted for name, (weighted, _) in differences.adjusted.items()}
     told = ([name, *_means(row), *_tested(row.weighted, adjusted.get(name))] for name, row in rows)
-    return table(("weighted", "pairs", "a", "b", "b - a", "p", "Holm", "seen from"), told)
+    return table((title, "pairs", "a", "b", "b - a", "p", "Holm", *_SEEN), told)
 
 
 def _passes(comparison: Comparison) -> Table:
     rows = {**comparison.rows, "micro": comparison.micro}.items()
     adjusted = {name: passes for name, (_, passes) in comparison.adjusted.items()}
     told = ([name, *_passing(row.discordant), *_tested(row.passes, adjusted.get(name))] for name, row in rows)
-    return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", "seen from"), told)
+    return table(("pass rate", "only a", "only b", "both", "b - a", "p", "Holm", *_SEEN), told)
 
 
-def _groups(key: str, groups: Mapping[str, Difference]) -> Table:
+def _groups(key: str, groups: Mapping[str, Difference]) -> list[Table | str]:
+    """The rows of a breakdown, and why some have no interval or a poor one."""
     marked = {f"{group}{'*' if row.pairs < SMALL else ''}": row for group, row in groups.items()}
     told = ([name, *_means(row), points(row.weighted)] for name, row in marked.items())
-    return table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
+    shown = table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
+    return [shown, *each_reason((name, row.weighted.difference.reason) for name, row in groups.items())]
 
 
 def _measures(comparison: Comparison, explain: bool) -> Table:
@@ -104,8 +111,8 @@ def _passing(found: Discordant) -> list[str]:
 
 
 def _tested(paired: Paired, adjusted: float | None) -> list[str]:
-    seen = seen_from(paired)
-    return [points(paired), probability(paired.p), probability(adjusted), "-" if seen is None else str(seen)]
+    seen = map(str, seen_from(paired) or ("-", "-"))
+    return [points(paired), probability(paired.p), probability(adjusted), *seen]
 
 
 def _said(comparison: Comparison) -> Iterator[str]:
@@ -125,9 +132,13 @@ def _said(comparison: Comparison) -> Iterator[str]:
     if comparison.otherwise:
         otherwise = counted(comparison.otherwise, nouns.case, nouns.cases)
         yield f"{otherwise} of one name are worded otherwise, and left out."
-    yield "In points of 100; above 0, b is better. seen from: the smallest difference that could well have been seen."
+    if any(comparison.unscored):
+        a, b = comparison.unscored
+        yield f"strict: over what both have tried, the unscored counting 0: {a} of a, {b} of b."
+    yield "In points of 100; above 0, b is better. 4 in 5, half: how often true differences of so many points are seen."
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
-    yield from each_reason((name, row.weighted.reason or row.weighted.difference.reason) for name, row in rows)
+    told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
+    yield from each_reason(told)
     if comparison.agreement:
         yield from agreement_lines(comparison.agreement)
 
@@ -139,7 +150,10 @@ def _rules(comparison: Comparison) -> Iterator[str]:
         f"adjusts it over the {nouns.strata}. micro and macro are single tests, each fair only if it was chosen before "
         "looking. Who passes where (only a, only b) describes, and tests nothing."
     )
-    yield "seen from: the smallest true difference, in points, that such runs show in four cases of five."
+    yield (
+        f"Seen is what is significant at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "
+        f"With fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not told how often."
+    )
 
 
 def _where(comparison: Comparison) -> Iterator[str]:

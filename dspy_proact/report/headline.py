@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from dspy_proact.report.comparison import Comparison, Difference
+from dspy_proact.report.comparison import Comparison
+from dspy_proact.report.difference import Difference, Differences
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Estimate
 
 _SIGNIFICANT = 0.05
+_HIGHER = ("scores higher", "scores lower")
 
 
 def headline(summary: Summary) -> str:
@@ -33,8 +35,9 @@ def headline(summary: Summary) -> str:
 def comparison_headline(comparison: Comparison, first: str = "a", second: str = "b") -> str:
     """In which strata b is better or worse than a, by the test that is adjusted over the strata.
 
-    Where nothing was shown it says what could hardly have been; where nothing could have been, why. "Better" is said
-    only where both were judged alike and everything that both were asked is scored in both.
+    Where nothing was shown it says what would have been, and how often; where nothing could have been, why. "Better" is
+    said only where both were judged alike and everything that both were asked is scored in both. Who left what out
+    follows, and what is shown with that counted 0 where it is something else.
 
     Args:
         comparison: What is told.
@@ -43,7 +46,7 @@ def comparison_headline(comparison: Comparison, first: str = "a", second: str = 
     """
     begin = MEASURES_NOTHING if comparison.a.embedded or comparison.b.embedded else ""
     names = _names(comparison, first, second)
-    told = _shown(comparison, *names) if _significant(comparison) else _not_shown(comparison, *names)
+    told = _shown(comparison, *names) if _significant(comparison.lenient) else _not_shown(comparison, *names)
     return f"{begin}{'; '.join([told, *_reserved(comparison, first, second)])}."
 
 
@@ -71,9 +74,9 @@ def _rate(rate: Estimate) -> str:
     return f"{share(rate.value)} % ({bounds(rate)})"
 
 
-def _significant(comparison: Comparison) -> Mapping[str, Difference]:
+def _significant(differences: Differences) -> Mapping[str, Difference]:
     """The strata that differ by more than chance, adjusted over all of them."""
-    rows, adjusted = comparison.rows, comparison.adjusted
+    rows, adjusted = differences.rows, differences.adjusted
     return {
         name: row
         for name, row in rows.items()
@@ -82,11 +85,16 @@ def _significant(comparison: Comparison) -> Mapping[str, Difference]:
 
 
 def _shown(comparison: Comparison, a: str, b: str) -> str:
-    found, whole = _significant(comparison), comparison.judged_alike and len(comparison.pairs) == comparison.shared
-    verbs = ("is better", "is worse") if whole else ("scores higher", "scores lower")
+    whole = comparison.judged_alike and len(comparison.pairs) == comparison.shared
+    verbs = ("is better", "is worse") if whole else _HIGHER
+    return "; ".join([_sides(_significant(comparison.lenient), verbs, a, b), *_others(comparison)])
+
+
+def _sides(found: Mapping[str, Difference], verbs: tuple[str, str], a: str, b: str) -> str:
+    """In which of these strata b is above a, and in which below."""
     sides: list[str] = []
+    there = {name: row.weighted.difference for name, row in found.items()}
     for verb, sign in zip(verbs, (1, -1), strict=True):
-        there = {name: row.weighted.difference for name, row in found.items()}
         told = [
             f"{name} ({signed(each.value)} points, {bounds(each, signed)})"
             for name, each in there.items()
@@ -95,12 +103,12 @@ def _shown(comparison: Comparison, a: str, b: str) -> str:
         if told:
             than = "" if sides else f" than {a}"
             sides.append(f"{verb}{than} on {listed(told)}")
-    return "; ".join([f"{b} {' and '.join(sides)}", *_others(comparison)])
+    return f"{b} {' and '.join(sides)}"
 
 
 def _others(comparison: Comparison) -> Iterator[str]:
     """The strata in which nothing was shown, beside others in which something was."""
-    rest = {name: row for name, row in comparison.rows.items() if name not in _significant(comparison)}
+    rest = {name: row for name, row in comparison.rows.items() if name not in _significant(comparison.lenient)}
     unable = [name for name, row in rest.items() if row.weighted.reason]
     if seen := [name for name in rest if name not in unable]:
         yield f"on {listed(seen)} nothing could be seen"
@@ -123,8 +131,12 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
         return f"{b} scores as {a} does on each of {cases} that both have scored"
     told = f"No difference of {b} from {a} could be seen in any {nouns.stratum}"
-    seen = [least for row in comparison.rows.values() if (least := seen_from(row.weighted)) is not None]
-    return f"{told}, and one below {counted(min(seen), 'point')} could hardly have been" if seen else told
+    known = ((seen, name) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted)))
+    (often, half), name = min(known, default=((0, 0), ""))
+    if not name:
+        return told
+    most = f"one of {counted(often, 'point')} in {name}, where the least is seen"
+    return f"{told}; {most}, is seen in four of five such comparisons, and one of {half} in half"
 
 
 def _names(comparison: Comparison, first: str, second: str) -> tuple[str, str]:
@@ -144,9 +156,8 @@ def _called(name: str, what: str) -> str:
 
 def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
     """Why it may be something else than it seems."""
-    nouns, scored = comparison.a.nouns, len(comparison.pairs)
-    if 0 < scored < comparison.shared:
-        yield f"this is of the {scored:,} of {comparison.shared:,} shared {nouns.cases} that are scored in both"
+    nouns = comparison.a.nouns
+    yield from _left_out(comparison, first, second)
     if not comparison.judged_alike:
         known = comparison.a.manifest and comparison.b.manifest
         same = "the responses are the same, so what differs is the judging"
@@ -156,3 +167,24 @@ def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
         if side.manifest and side.manifest.learned_on:
             rows = counted(side.manifest.learned_on, nouns.row, nouns.rows)
             yield f"{name} was compiled on {rows} of these, so that this is no test of it"
+
+
+def _left_out(comparison: Comparison, first: str, second: str) -> Iterator[str]:
+    """What is in no difference above and who left it out; what counting it shows, where that is something else."""
+    nouns, scored, shared = comparison.a.nouns, len(comparison.pairs), comparison.shared
+    sides = zip((first, second), comparison.unscored, strict=True)
+    untried = shared - len(comparison.tried)
+    missing = [f"{count:,} unscored by {name}" for name, count in sides if count]
+    missing += [f"{untried:,} not tried by both"] if untried else []
+    if missing:
+        of = f"this is of the {scored:,} of {shared:,} shared {nouns.cases} that are scored in both: " if scored else ""
+        yield f"{of}{listed(missing)}"
+    lenient, strict = (_significant(each) for each in (comparison.lenient, comparison.strict))
+    if _signs(lenient) != _signs(strict):
+        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} can be seen"
+        yield f"with the unscored counted 0, {seen}"
+
+
+def _signs(found: Mapping[str, Difference]) -> dict[str, bool]:
+    """Of strata that differ, whether b is above a."""
+    return {name: (row.weighted.difference.value or 0) > 0 for name, row in found.items()}

@@ -39,11 +39,14 @@ def plain(estimate: Estimate) -> str:
     return "-" if estimate.value is None else f"{estimate.value:.2f}"
 
 
-def seen_from(paired: Paired) -> int | None:
-    """Smallest detectable difference in whole points; None where none could be shown, or its size cannot be told."""
-    if paired.detectable is None or paired.detectable > 1 or paired.reason:
+def seen_from(paired: Paired) -> tuple[int, int] | None:
+    """True differences, in whole points, that are seen in four of five such comparisons, and in half.
+
+    None where none could be shown, or their size cannot be told.
+    """
+    if paired.detectable is None or paired.detectable_half is None or paired.detectable > 1 or paired.reason:
         return None
-    return whole_points(paired.detectable)
+    return whole_points(paired.detectable), whole_points(paired.detectable_half)
 
 
 def bounds(estimate: Estimate, shown: Callable[[float], str] = share) -> str:

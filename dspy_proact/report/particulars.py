@@ -16,6 +16,7 @@ from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
 from dspy_proact.report.outcome import GivenVerdict, Outcome
+from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.section import Grounds, Section
 
 if TYPE_CHECKING:
@@ -112,10 +113,8 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""
-    ranking: Callable[["Sequence[Summary]"], Mapping[str, Any] | None] = _ranking
-    """Runs among published results, as JSON; None where there are none."""
-    ranking_notes: tuple[str, ...] = ()
-    """What the ranks rest on."""
+    ranking: Callable[["Sequence[Summary]"], Ranking | None] = _ranking
+    """Runs and published results; None where there are none."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
 

@@ -13,7 +13,7 @@ from dspy_proact.report.controls import Controls
 from dspy_proact.report.ended import Ended
 from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import is_share, measured
-from dspy_proact.report.numbers import percent
+from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 SMALL = 10
 """Cases below which a group of a breakdown is marked."""
-_UNPRICED = Price(reason="a run records the prices of assistant and judges")
-"""Of any other role."""
+_UNPRICED = Price(reason="its price is not recorded")
 
 
 @dataclass(frozen=True)
@@ -114,6 +113,15 @@ class Summary(Outcomes):
         return data_frame(self, backend)
 
     @property
+    def left_out(self) -> list[str]:
+        """Why some rows of the corpus are no cases, with how many of all; empty where none is left out."""
+        corpus = self.manifest and self.manifest.corpus
+        if corpus is None:
+            return []
+        rows = counted(corpus.rows, self.nouns.row, self.nouns.rows)
+        return [f"{count:,} of {rows} left out: {reason}" for reason, count in corpus.left_out.items()]
+
+    @property
     def judge(self) -> str:
         """The judges' models; empty where the benchmark grades by itself."""
         return " + ".join(self.judges)
@@ -158,6 +166,11 @@ class Summary(Outcomes):
     def group_count(self) -> int:
         """Groups among them."""
         return len({outcome.group for outcome in self.outcomes})
+
+    @cached_property
+    def groups_reached(self) -> int:
+        """Groups of which a case was tried: fewer than all where a run stopped early."""
+        return len({outcome.group for outcome in self.outcomes if outcome.state != "pending"})
 
     @property
     def truncated(self) -> int:
@@ -277,7 +290,8 @@ def summarize(folder: RunFolder) -> Summary:
     judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
     together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    further = {role: ended.usage(role, _UNPRICED) for role in ended.roles if role not in {"assistant", "judge"}}
+    others = [role for role in ended.roles if role not in {"assistant", "judge"}]
+    further = {role: ended.usage(role, manifest.further_prices.get(role, _UNPRICED)) for role in others}
     outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
     controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
     return Summary(

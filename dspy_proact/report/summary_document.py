@@ -31,6 +31,7 @@ def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]
         "run": _run(summary),
         "complete": summary.complete,
         nouns.groups: summary.group_count,
+        f"{nouns.groups}_reached": summary.groups_reached,
         nouns.cases: summary.counts(),
         nouns.strata: {stratum: counts_and_scores(summary, summary.of_stratum(stratum)) for stratum in summary.strata},
         "overall": {
@@ -91,6 +92,7 @@ def _corpus(manifest: Manifest) -> dict[str, Any]:
         nouns.rows: read.rows,
         nouns.cases: read.cases,
         "ignored_fields": read.ignored_fields,
+        "left_out": read.left_out,
         "sha256": manifest.identity.corpus,
     }
 

@@ -30,7 +30,7 @@ def print_summary(summary: Summary, console: Console, by: Sequence[str] = (), ex
     """
     told = [_measures(summary, explain)] if _told(summary, explain) else []
     tables = [_table(summary), *told]
-    breakdowns = (_breakdown(summary, key) for key in by)
+    breakdowns = (told for key in by for told in _breakdown(summary, key))
     show(console, headline(summary), *_learned(summary), *tables, *breakdowns, *_notes(summary, bool(by), explain))
     show(console, *(_rests_on(summary) if explain else ()))
 
@@ -49,10 +49,13 @@ def _table(summary: Summary) -> Table:
     return table(_headings(summary, summary.nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro])
 
 
-def _breakdown(summary: Summary, key: str) -> Table:
+def _breakdown(summary: Summary, key: str) -> list[Table | str]:
+    """The rows of a breakdown, and why some have no interval or a poor one."""
     groups = {name: outcomes for name, (outcomes, _) in summary.breakdown(key).items()}
     marked = {f"{name}{'*' if is_small(outcomes) else ''}": outcomes for name, outcomes in groups.items()}
-    return table(_headings(summary, key), (_row(summary, name, outcomes) for name, outcomes in marked.items()))
+    shown = table(_headings(summary, key), (_row(summary, name, outcomes) for name, outcomes in marked.items()))
+    reasons = ((name, summary.scores_of(outcomes).weighted.reason) for name, outcomes in groups.items())
+    return [shown, *each_reason(reasons)]
 
 
 def _headings(summary: Summary, first: str) -> list[str]:
@@ -102,11 +105,13 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
         yield f"unscored {unscored}: {reasons}. Strict scores count them 0."
     if pending:
-        yield f"pending {pending}: the run is not complete."
+        groups = counted(summary.group_count, nouns.group, nouns.groups)
+        yield f"pending {pending}: the run is not complete; it reached {summary.groups_reached:,} of {groups}."
     if summary.truncated:
         yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
+    yield from (f"{each}." for each in summary.left_out)
     yield from (*_warnings(summary, explain), *_controls(summary), *_several(summary))
     yield from (f"{role}: {_usage(usage)}" for role, usage in summary.usage.items())
 
@@ -167,7 +172,8 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
         "verdicts on one response": repeats.judge_variance,
     }
     if repeats.response_variance.value is None:
-        named = {nouns.cases: repeats.case_variance, f"answers to one {nouns.case}": repeats.within_variance}
+        # Of one verdict a response, both parts are told together; of one response a case, the judge's alone.
+        named[f"answers to one {nouns.case}"] = repeats.within_variance
     known = [f"{name} {figure.value:.3f}" for name, figure in named.items() if figure.value is not None]
     variances = known or ["nothing that can be told from so little"]
     worth = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}

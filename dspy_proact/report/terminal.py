@@ -98,6 +98,6 @@ def each_reason(reasons: Iterable[tuple[str, str | None]]) -> Iterator[str]:
     """Every reason once, after the names of all that it concerns; names without a reason are left out."""
     concerned: defaultdict[str, list[str]] = defaultdict(list)
     for name, reason in reasons:
-        if reason:
+        if reason and name not in concerned[reason]:
             concerned[reason].append(name)
     yield from (f"{', '.join(names)}: {reason}." for reason, names in concerned.items())

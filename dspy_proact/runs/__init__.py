@@ -13,7 +13,7 @@ from dspy_proact.runs.measure import Measure
 from dspy_proact.runs.nouns import Nouns
 from dspy_proact.runs.runner import Observer, Runner, attempted
 from dspy_proact.runs.scope import MOST_EPOCHS, Scope
-from dspy_proact.runs.selection import select_cases
+from dspy_proact.runs.selection import seeded_order, select_cases
 
 __all__ = [
     "CONTROL",
@@ -53,6 +53,7 @@ __all__ = [
     "differing_epochs",
     "latest",
     "orderly_interrupt",
+    "seeded_order",
     "select_cases",
     "signals_heard",
 ]

@@ -2,18 +2,22 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
 from dspy_proact.html_table import html_table
-from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_log
+from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_placed
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.event import Event, StageKey
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.types import Frozen
+
+_LONG = 64 * 1024
+"""Bytes of a line from which on its view stays on disk."""
 
 
 class CaseRecord(Frozen):
@@ -22,7 +26,7 @@ class CaseRecord(Frozen):
     key: str
     group: str
     stratum: str
-    view: dict[str, Any]
+    view: Mapping[str, Any]
     meta: dict[str, str | int]
     mark: str | None = None
     """Hash of the rest of the line and of the run's corpus; None in runs of before there were marks."""
@@ -33,6 +37,35 @@ class CaseRecord(Frozen):
         canonical = json.dumps([corpus, rest], sort_keys=True, ensure_ascii=False)
         # What cannot be encoded is kept as a question mark, and read again as one.
         return self.model_copy(update={"mark": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:32]})
+
+
+class KeptView(Mapping[str, Any]):
+    """A view that stays on disk.
+
+    Args:
+        read: Its fields; raises `RunError` where they cannot be read any more.
+    """
+
+    def __init__(self, read: Callable[[], Mapping[str, Any]]):
+        self._read = read
+
+    def __getitem__(self, name: str) -> Any:
+        return self._read()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+
+@lru_cache(maxsize=4)
+def _view_at(path: Path, number: int, start: int, mark: str | None) -> Mapping[str, Any]:
+    """The view in the line of a number that begins at a byte; raises `RunError` where another case stands there."""
+    ((_, case),) = read_lines(path, CaseRecord, [(number, start)])
+    if case.mark != mark:
+        raise RunError(f"{path}, line {number}: was changed while it was read; give the same command again")
+    return case.view
 
 
 class RunFolder:
@@ -87,25 +120,31 @@ class RunFolder:
         Raises:
             RunError: There is no run, or a line is damaged, was changed after it was written, or is of no stratum.
         """
+        return (case for _, _, case in self._checked())
+
+    def _checked(self) -> Iterator[tuple[int, range, CaseRecord]]:
+        """The lines of the cases as `_case_lines` has them, each as the run wrote it."""
         manifest = self.manifest()
         strata = {*manifest.strata, *controls_of(manifest)}
         marked = False
-        for number, case in self._case_lines():
+        for number, place, case in self._case_lines():
             line, marked = f"{self._cases}, line {number}", marked or case.mark is not None
             if marked and case.mark != case.marked(manifest.identity.corpus).mark:
                 raise RunError(f"{line}: was changed after the run wrote it; put back what stood there")
             if case.stratum not in strata:
                 known = ", ".join(manifest.strata)
                 raise RunError(f"{line}: the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}")
-            yield case
+            yield number, place, case
 
     def cases_of(self, asked: Set[str]) -> tuple[CaseRecord, ...]:
         """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
 
+        A long view is read again whenever it is looked at, since a thousand of them fill a memory.
+
         Args:
             asked: Keys of cases of which there are events. Read these first: a case is kept before its events.
         """
-        cases = tuple(self.cases())
+        cases = tuple(self._left(*line) for line in self._checked())
         if missing := asked - {case.key for case in cases}:
             told = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
             raise RunError(f"{self._cases}: {told}; the command that began the run puts them back")
@@ -115,9 +154,17 @@ class RunFolder:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, Event)
 
-    def _case_lines(self) -> Iterator[tuple[int, CaseRecord]]:
-        """The lines of the cases, with their numbers."""
-        return enumerate(read_log(self._cases, CaseRecord), start=1)
+    def _case_lines(self) -> Iterator[tuple[int, range, CaseRecord]]:
+        """The lines of the cases, with their numbers and the bytes in which they stand."""
+        lines = enumerate(read_placed(self._cases, CaseRecord), start=1)
+        return ((number, place, case) for number, (place, case) in lines)
+
+    def _left(self, number: int, place: range, case: CaseRecord) -> CaseRecord:
+        """The case; its view is left on disk where it is long."""
+        if len(place) <= _LONG:
+            return case
+        read = partial(_view_at, self._cases.absolute(), number, place.start, case.mark)
+        return case.model_copy(update={"view": KeptView(read)})
 
 
 class RunWriter(RunFolder):

@@ -210,8 +210,10 @@ class _Part(RunFolder):
         super().__init__(path)
         self._chosen_cases, self._chosen_events = cases, events
 
-    def _case_lines(self) -> Iterator[tuple[int, CaseRecord]]:
-        return read_lines(self._cases, CaseRecord, self._chosen_cases)
+    def _case_lines(self) -> Iterator[tuple[int, range, CaseRecord]]:
+        # They are few, so that none is left on disk.
+        lines = read_lines(self._cases, CaseRecord, self._chosen_cases)
+        return ((number, range(0), case) for number, case in lines)
 
     def events(self) -> Iterator[Event]:
         """Every stage of these cases that ended, in the order of ending."""

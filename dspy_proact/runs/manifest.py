@@ -76,6 +76,8 @@ class CorpusRecord(Frozen):
     cases: int
     """Control cases not counted."""
     ignored_fields: dict[str, int]
+    left_out: dict[str, int] = Field(default_factory=dict[str, int])
+    """Rows that are no cases, by the reason."""
 
 
 class Manifest(Claimed[Identity]):
@@ -108,6 +110,8 @@ class Manifest(Claimed[Identity]):
     """As read at the start of the run, or given."""
     judge_prices: dict[str, Price]
     """Likewise, by the judge's model."""
+    further_prices: dict[str, Price] = Field(default_factory=dict[str, Price])
+    """Likewise, of other models that the assistant's program calls, by role."""
     overrides: dict[str, tuple[str, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     """Decoding parameters that are not the preset's, by role."""
     backend: str

@@ -1,7 +1,7 @@
-"""Which cases a command asks for."""
+"""Which cases a command asks for, and in which order it works."""
 
 import hashlib
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 
 from dspy_proact.runs.benchmark import Case
@@ -12,8 +12,8 @@ _SEED = "dspy-proact case order 1"
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:
     """Cases of the strata, at most `limit`, in the order of the benchmark.
 
-    A limit takes a prefix of one seeded order that is spread over groups and strata, so that a smaller limit is a
-    part of a larger one and a few cases look like the whole.
+    A limit takes a prefix of `seeded_order`, so that a smaller limit is a part of a larger one and a few cases look
+    like the whole.
 
     Args:
         cases: Every case of the benchmark.
@@ -23,28 +23,31 @@ def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collec
     chosen = [case for case in cases if not strata or case.stratum in strata]
     if limit is None or limit >= len(chosen):
         return chosen
-    taken = {case.key for case in _spread(chosen)[:limit]}
+    taken = {case.key for case in seeded_order(chosen)[:limit]}
     return [case for case in chosen if case.key in taken]
 
 
-def _spread(cases: Sequence[Case]) -> list[Case]:
-    """Rounds over the groups; within its group a case comes the later, the more often its stratum came before.
+def seeded_order(cases: Sequence[Case]) -> list[Case]:
+    """One order of the cases, whatever order they come in, of which any prefix is balanced over groups and strata.
 
-    In each round the strata take turns over the groups, so that any prefix is balanced over both.
+    It goes in rounds over the groups; within its group a case comes the later, the more often its stratum came before.
+    A run works in it, so that one that stopped early has a sample of the whole.
     """
-    groups: defaultdict[str, list[Case]] = defaultdict(list)
-    for case in sorted(cases, key=lambda case: _shuffle(case.key)):
-        groups[case.group].append(case)
+    waiting: defaultdict[str, defaultdict[str, deque[tuple[int, Case]]]] = defaultdict(lambda: defaultdict(deque))
+    for place, case in enumerate(sorted(cases, key=lambda case: _shuffle(case.key))):
+        waiting[case.group][case.stratum].append((place, case))
     used: defaultdict[str, int] = defaultdict(int)
     order: list[Case] = []
+    groups = sorted(waiting, key=_shuffle)
     while groups:
-        for group in sorted(groups, key=_shuffle):
-            case = min(groups[group], key=lambda case: used[case.stratum])
-            groups[group].remove(case)
-            used[case.stratum] += 1
-            order.append(case)
-            if not groups[group]:
-                del groups[group]
+        for group in groups:
+            strata = waiting[group]
+            stratum = min(strata, key=lambda name: (used[name], strata[name][0][0]))
+            order.append(strata[stratum].popleft()[1])
+            used[stratum] += 1
+            if not strata[stratum]:
+                del strata[stratum]
+        groups = [group for group in groups if waiting[group]]
     return order
 
 

@@ -2,11 +2,12 @@
 
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
+from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import balanced_counts, balanced_order
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement
+from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
 from dspy_proact.stats.classification import (
     Classification,
     classification,
@@ -24,9 +25,12 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
+from dspy_proact.stats.human_reference import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.human_reference import HumanReference, human_reference
+from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
-from dspy_proact.stats.paired import Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.plan import (
     MOST_EACH,
     PILOT,
@@ -44,9 +48,12 @@ from dspy_proact.stats.plan import (
 )
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
+from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
 from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
+from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
+from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
 from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
@@ -58,12 +65,14 @@ from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labe
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.tally import cross_tables, tally
-from dspy_proact.stats.units import jackknife
 
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "ENOUGH_RATERS",
+    "ENOUGH_TO_TELL",
     "MOST_EACH",
+    "PAIRED_ITEMS",
     "PILOT",
     "RATERS",
     "SCATTER",
@@ -76,6 +85,7 @@ __all__ = [
     "Correction",
     "Counted",
     "Discordant",
+    "Drawn",
     "Effects",
     "Estimate",
     "Figure",
@@ -83,18 +93,25 @@ __all__ = [
     "HumanReference",
     "Improvement",
     "Improvements",
+    "Judged",
     "KeptCuts",
     "Kind",
     "LengthChange",
     "Paired",
+    "Panel",
+    "PanelDesign",
     "Plan",
     "RatedCases",
     "RatedStudy",
     "RatedWorld",
     "Repeats",
     "ScoreChange",
+    "SimulatedCompile",
+    "SimulatedJudges",
     "SimulatedPair",
+    "SimulatedPanel",
     "SimulatedRun",
+    "Spread",
     "Standing",
     "Thresholds",
     "Weight",
@@ -104,6 +121,7 @@ __all__ = [
     "alpha_estimate",
     "alt_test",
     "apply_cuts",
+    "attainable_kappa",
     "balanced_counts",
     "balanced_order",
     "best_plan",
@@ -127,7 +145,7 @@ __all__ = [
     "holm",
     "human_reference",
     "improvement",
-    "jackknife",
+    "improvement_shown",
     "kappa",
     "kappa_estimate",
     "keep_cuts",
@@ -142,12 +160,16 @@ __all__ = [
     "planned_half_width",
     "plans",
     "rank_ranges",
+    "rater_term",
     "recall",
     "repeats",
     "score_change",
+    "simulate_compile",
     "simulate_pair",
+    "simulate_panel",
     "simulate_rated",
     "simulate_run",
+    "smallest_gain",
     "soft_kappa",
     "soft_kappa_estimate",
     "soft_labels",

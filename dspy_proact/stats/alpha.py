@@ -5,13 +5,16 @@ ordered pair counts 1 / (m - 1), so that each rating counts once. The expected d
 ratings paired at random. 1 is perfect agreement, 0 chance, below 0 worse than chance.
 """
 
+import math
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units
 
@@ -34,7 +37,8 @@ def alpha(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable], met
     Raises:
         ValueError: `labels` repeats one, or a rating is not in `labels`.
     """
-    return _alpha(coincidences(tally(ratings, labels)).sum(axis=0), metric)
+    value = float(_alphas(coincidences(tally(ratings, labels)).sum(axis=0), metric))
+    return None if math.isnan(value) else value
 
 
 def alpha_estimate(
@@ -42,24 +46,27 @@ def alpha_estimate(
     labels: Sequence[Hashable],
     metric: AlphaMetric,
     groups: Sequence[Hashable],
+    raters: Sequence[Sequence[Hashable]] | None = None,
 ) -> Estimate:
     """Alpha of ratings, with its jackknife interval, clipped to [-1, 1].
 
-    One group at a time is left out where there are at least ten, else one item; those that pair with nothing
-    are left out of this. Silence and ties are decided as follows. No item with two ratings, or all that pair
-    equal (0 / 0): no value. Undefined without one unit, or the same without any: no bounds.
+    One group at a time is left out; items that pair with nothing are left out of this. Silence and ties are decided
+    as follows. No item with two ratings, or all that pair equal (0 / 0): no value. One group, undefined without one,
+    or the same without any: no bounds. Two to four groups: bounds with a warning. From four raters on the interval
+    speaks of raters like them, else of these, and says so.
 
-    Arguments and errors are as in `alpha`, besides the group of each item.
+    Arguments and errors are as in `alpha`, besides the group of each item, and who gave its ratings, aligned with
+    `ratings`; None where that is not known.
     """
     if len(ratings) != len(groups):
         raise ValueError(f"one group an item: {len(ratings)} and {len(groups)} differ")
-    counts = tally(ratings, labels)
-    pairing = counts.sum(axis=1) >= 2
+    panel = Panel.of(ratings, labels, raters)
+    pairing = panel.counts.sum(axis=1) >= 2
     if not pairing.any():
         return Estimate(None, reason="no item with two ratings")
     units = Units.of([key for key, pairs in zip(groups, pairing, strict=True) if pairs])
-    tables = coincidences(counts[pairing])
-    return units.estimate(tables, lambda table: _alpha(table, metric), undefined="all ratings equal")
+    tables, changes = panel.where(pairing).parts(lambda counts, _: coincidences(counts))
+    return units.estimate(tables, partial(_alphas, metric=metric), undefined="all ratings equal", changes=changes)
 
 
 def coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -90,9 +97,10 @@ def disagreements(tables: NDArray[np.float64], metric: AlphaMetric) -> tuple[NDA
     return observed, expected
 
 
-def _alpha(table: NDArray[np.float64], metric: AlphaMetric) -> float | None:
-    observed, expected = disagreements(table, metric)
-    return float(1 - observed / expected) if expected > 0 else None
+def _alphas(tables: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float64]:
+    """Alpha of each of many tables of coincidences, shape (..., k, k) to (...); nan where it is undefined."""
+    observed, expected = disagreements(tables, metric)
+    return 1 - np.divide(observed, expected, out=np.full(expected.shape, np.nan), where=expected > 0)
 
 
 def _distance(margins: NDArray[np.float64], metric: AlphaMetric) -> NDArray[np.float64]:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from dspy_proact.stats.cluster import ROUNDING
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
+from dspy_proact.stats.panel import Changes, Panel
 from dspy_proact.stats.slates import Slate, slates
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.tally import tally
-from dspy_proact.stats.units import Units
+from dspy_proact.stats.units import Units, ratio
 
 ENOUGH_ITEMS = 30
 """With fewer items that others rated too, a person is not tested."""
@@ -78,8 +79,9 @@ def alt_test(
     """Test the judge against each person who shares at least 30 items with others.
 
     Fewer than three such people: no test, with the reason; the advantage is given all the same, with a jackknife
-    interval that leaves out one group at a time where there are at least ten, else one item. Nobody with five
-    shared items: no advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
+    interval that leaves out one group at a time, and speaks of other people like these from four on, else of these
+    alone; whom a group or a person leaves without items is not in the mean. Nobody with five shared items: no
+    advantage. Where a person's wins do not vary, the judge wins if they are below epsilon.
 
     Args:
         ratings: The labels that people gave each item.
@@ -99,8 +101,8 @@ def alt_test(
     if not 0 <= epsilon < 1:
         raise ValueError(f"epsilon is in [0, 1), not {epsilon!r}")
     grades = tally([[label] for label in judge], labels)
-    duels = [_Duel.of(slate, grades) for slate in slates(ratings, raters, labels)]
-    duels = [duel for duel in duels if len(duel.items) >= FEW_ITEMS]
+    everyone = [_Duel.of(slate, grades) for slate in slates(ratings, raters, labels)]
+    duels = [duel for duel in everyone if len(duel.items) >= FEW_ITEMS]
     tested = [duel for duel in duels if len(duel.items) >= ENOUGH_ITEMS]
     enough = len(tested) >= ENOUGH_RATERS
     won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True)) if enough else {}
@@ -109,7 +111,9 @@ def alt_test(
         f"items that others rated too, of at least {ENOUGH_RATERS}"
     )
     rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
-    advantage, ties = (_mean_share(duels, which, groups) for which in (0, 1))
+    panel, kept = Panel.of(ratings, labels, raters), [len(duel.items) >= FEW_ITEMS for duel in everyone]
+    pairs = _Pairs.of(panel, grades, np.array(kept, dtype=bool))
+    advantage, ties = (_mean_share(duels, which, groups, pairs) for which in (0, 1))
     return AltTest(
         winning_rate=rate,
         passed=None if rate.value is None else rate.value >= PASSING,
@@ -135,8 +139,7 @@ class _Duel:
     def of(cls, slate: Slate, grades: NDArray[np.float64]) -> "_Duel":
         shared = slate.shared
         items, others = slate.items[shared], slate.others[shared]
-        judge, person = _distances(grades[items], others), _distances(slate.own[shared], others)
-        return cls(slate.rater, items, judge <= person + ROUNDING, person <= judge + ROUNDING)
+        return cls(slate.rater, items, *_outcomes(grades[items], slate.own[shared], others))
 
     def told(self, won: bool | None) -> Advantage:
         advantage, ties = float(self.judge.mean()), float((self.judge & self.person).mean())
@@ -174,7 +177,59 @@ def _t(duel: _Duel, epsilon: float) -> float:
     return above / float(lead.std(ddof=1)) * math.sqrt(len(lead))
 
 
-def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable]) -> Estimate:
+def _outcomes(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether the judge, and whether the person, is at least as near to the others as the other: shape (2, m)."""
+    first, second = _distances(judge, others), _distances(own, others)
+    return np.stack([first <= second + ROUNDING, second <= first + ROUNDING])
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """Every two ratings of one item: what becomes of the first person's duel there without the second's rating."""
+
+    panel: Panel
+    columns: NDArray[np.intp]
+    """Place of each rating's person among the duels; -1 for one who has none: shape (q,)."""
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    """Places of the ratings: shape (pairs,)."""
+    shared: NDArray[np.bool_]
+    """Whether others are left: shape (pairs,)."""
+    outcomes: NDArray[np.bool_]
+    """As `_outcomes` has them, without the second rating: shape (2, pairs)."""
+
+    @classmethod
+    def of(cls, panel: Panel, grades: NDArray[np.float64], dueling: NDArray[np.bool_]) -> "_Pairs":
+        assert panel.raters is not None, "raters are known"
+        columns = np.where(dueling, np.cumsum(dueling) - 1, -1)[panel.raters]
+        counts = np.bincount(panel.items)[panel.items]
+        first = np.repeat(np.arange(len(counts)), counts)
+        turn = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+        second = np.searchsorted(panel.items, panel.items)[first] + turn
+        apart = (first != second) & (columns[first] >= 0)
+        first, second = first[apart], second[apart]
+        at = panel.items[first]
+        others = panel.counts[at] - panel.own[first] - panel.own[second]
+        shared = others.sum(axis=1) > 0
+        outcomes = np.zeros((2, len(first)), dtype=bool)
+        outcomes[:, shared] = _outcomes(grades[at[shared]], panel.own[first[shared]], others[shared])
+        return cls(panel, columns, first, second, shared, outcomes)
+
+    def changes(self, parts: NDArray[np.float64], which: int) -> Changes:
+        """What leaving out each rating does to the parts of the items, of shape (n, duels, 2)."""
+        raters, items = self.panel.raters, self.panel.items
+        assert raters is not None, "raters are known"
+        told = np.zeros((len(items), *parts.shape[1:]))
+        places = np.nonzero(self.columns >= 0)[0]
+        told[places, self.columns[places]] = -parts[items[places], self.columns[places]]
+        now = self.outcomes[0] if which == 0 else self.outcomes.all(axis=0)
+        after = np.stack([now & self.shared, self.shared], axis=1).astype(np.float64)
+        column = self.columns[self.first]
+        np.add.at(told, (self.second, column), after - parts[items[self.first], column])
+        return Changes(told, items, raters)
+
+
+def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable], pairs: _Pairs) -> Estimate:
     """Mean over people of the share of items that the judge has (0), or that are ties (1)."""
     if not duels:
         return Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
@@ -184,9 +239,12 @@ def _mean_share(duels: Sequence[_Duel], which: int, groups: Sequence[Hashable]) 
         parts[duel.items, place, 1] = 1
     used = np.count_nonzero(parts, axis=(1, 2)) > 0
     units = Units.of([key for key, use in zip(groups, used, strict=True) if use])
-    return units.estimate(parts[used], _mean_of_shares, undefined="no items", bounds=(0, 1))
+    changes = pairs.changes(parts, which).where(used)
+    return units.estimate(parts[used], _mean_of_shares, undefined="no items", bounds=(0, 1), changes=changes)
 
 
-def _mean_of_shares(sums: NDArray[np.float64]) -> float | None:
-    """From each person's sum and count: shape (raters, 2)."""
-    return float(np.mean(sums[:, 0] / sums[:, 1])) if sums[:, 1].all() else None
+def _mean_of_shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """From each person's sum and count, shape (B, raters, 2), those with a count; nan where nobody has one."""
+    shares = ratio(sums)
+    known = np.isfinite(shares)
+    return ratio(np.stack([np.where(known, shares, 0).sum(axis=-1), known.sum(axis=-1)], axis=-1))

@@ -31,9 +31,18 @@ class ScoreChange:
     p: float | None
     """Two-sided p value of flipping whole groups."""
     shown: bool
-    """Whether a rise may be claimed: the 98 % interval lies above 0, with at least 60 cases in 10 groups."""
+    """Whether a rise may be claimed: the 98 % interval lies above 0, with at least 60 cases in 10 groups, and does so
+    with the unread at their worst."""
     reason: str
     """Why not, as a sentence without its full stop; empty where it may."""
+    unread: int
+    """Further cases, of which a number is missing before or after; they are in no number above."""
+    low98_unread: float | None
+    """`low98` over all cases, the unread having been 1 before and 0 after."""
+    least: Estimate
+    """The difference likewise, with its 95 % interval: `difference` where all are read."""
+    most: Estimate
+    """Likewise with the unread having been 0 before and 1 after."""
 
 
 @dataclass(frozen=True)
@@ -50,15 +59,15 @@ class LengthChange:
 
 
 def score_change(
-    before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable], *, seed: int = 0
+    before: Sequence[float | None], after: Sequence[float | None], groups: Sequence[Hashable], *, seed: int = 0
 ) -> ScoreChange:
     """Compare two programs on the same cases.
 
-    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife, over groups
-    where there are at least ten; where it cannot be given nothing is claimed.
+    Silence is decided as in `cluster_mean` and `paired_difference`. The 98 % interval is a jackknife over groups;
+    where it cannot be given nothing is claimed.
 
     Args:
-        before: Scores of the first program in [0, 1], shape (n,).
+        before: Scores of the first program in [0, 1], None where one could not be read: shape (n,).
         after: Scores of the second on the same cases, aligned.
         groups: Key of the group of each case.
         seed: Of the random flips.
@@ -66,22 +75,39 @@ def score_change(
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    paired = paired_difference(before, after, groups, seed=seed)
-    differences = np.subtract(after, before, dtype=float)
-    parts = np.column_stack([differences, np.ones_like(differences)])
-    low98, _ = Units.of(groups).claim_bounds(parts, ratio, bounds=(-1, 1))
-    reason = _reason(paired.count, paired.groups, low98)
+    numbers = list(zip(before, after, groups, strict=True))
+    read = [(b, a, group) for b, a, group in numbers if b is not None and a is not None]
+    first, second, known = [b for b, _, _ in read], [a for _, a, _ in read], [group for _, _, group in read]
+    paired = paired_difference(first, second, known, seed=seed)
+    low98, unread = _low98(first, second, known), len(numbers) - len(read)
+    worst, best = ((_filled(before, 1 - way), _filled(after, way), groups) for way in (0.0, 1.0))
+    at_worst = _low98(*worst) if unread else low98
     return ScoreChange(
         count=paired.count,
         groups=paired.groups,
-        before=cluster_mean(before, groups),
-        after=cluster_mean(after, groups),
+        before=cluster_mean(first, known),
+        after=cluster_mean(second, known),
         difference=paired.difference,
         low98=low98,
         p=paired.p,
-        shown=not reason,
+        shown=not (reason := _reason(paired.count, paired.groups, low98, unread, at_worst)),
         reason=reason,
+        unread=unread,
+        low98_unread=at_worst,
+        least=paired_difference(*worst, seed=seed).difference if unread else paired.difference,
+        most=paired_difference(*best, seed=seed).difference if unread else paired.difference,
     )
+
+
+def _filled(scores: Sequence[float | None], score: float) -> list[float]:
+    return [score if each is None else each for each in scores]
+
+
+def _low98(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> float | None:
+    """Lower end of the 98 % jackknife interval of the mean difference."""
+    differences = np.subtract(after, before, dtype=float)
+    parts = np.column_stack([differences, np.ones_like(differences)])
+    return Units.of(groups).claim_bounds(parts, ratio, bounds=(-1, 1))[0]
 
 
 def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
@@ -104,10 +130,14 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
     return LengthChange(len(before), estimate(0, 2), estimate(1, 2), estimate(1, 0))
 
 
-def _reason(count: int, groups: int, low98: float | None) -> str:
+def _reason(count: int, groups: int, low98: float | None, unread: int, at_worst: float | None) -> str:
     if count < ENOUGH_LABELS or groups < ENOUGH_GROUPS:
         least = f"{ENOUGH_LABELS} in {ENOUGH_GROUPS}"
         return f"{count} cases in {groups} groups are too few for a claim, which takes {least}"
     if low98 is None:
         return "the difference has no interval"
-    return "" if low98 > 0 else "the 98 % interval of the difference does not lie above 0"
+    if low98 <= 0:
+        return "the 98 % interval of the difference does not lie above 0"
+    if at_worst is None or at_worst <= 0:
+        return f"the 98 % interval does not lie above 0 with the {unread} unread at their worst"
+    return ""

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.kappa import kappa
-from dspy_proact.stats.units import Units, gain
+from dspy_proact.stats.units import Units, each, gain
 
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 UNDEFINED: dict[Classification, str] = {
@@ -79,8 +79,8 @@ def classification_estimate(told: Told, groups: Sequence[Hashable], statistic: C
     """
     tables = _tables(told, groups)
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
-    return Units.whole(groups).estimate(
-        tables, lambda table: classification(table, statistic), undefined=UNDEFINED[statistic], bounds=bounds
+    return Units.of(groups).estimate(
+        tables, each(lambda table: classification(table, statistic)), undefined=UNDEFINED[statistic], bounds=bounds
     )
 
 
@@ -90,10 +90,10 @@ def classification_difference(a: Told, b: Told, groups: Sequence[Hashable], stat
     It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better. Errors are as in `classification_estimate`.
     """
     both = np.stack([_tables(a, groups), _tables(b, groups)], axis=1)
-    gained = gain(lambda table: classification(table, statistic))
+    gained = gain(each(lambda table: classification(table, statistic)))
     reach = 2.0 if statistic == "kappa" else 1.0
     undefined = f"{UNDEFINED[statistic]} in one of both"
-    return Units.whole(groups).estimate(both, gained, undefined=undefined, bounds=(-reach, reach))
+    return Units.of(groups).estimate(both, gained, undefined=undefined, bounds=(-reach, reach))
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -1,10 +1,7 @@
 """Means of scores whose cases share groups, with intervals that allow for it.
 
-Cases of one group resemble each other: what was drawn is the group, and its share w_g of
-the cases is its weight. Each mean is moved by group g by its influence z_g. From influences and
-shares follow the standard error and its degrees of freedom (CR2 with those of Bell & McCaffrey 2002,
-as in Pustejovsky & Tipton 2018; for a mean both have a closed form), and from these the interval, on
-the logit scale, where it cannot leave [0, 1].
+Cases of one group resemble each other: what was drawn is the group. The standard error and its degrees of freedom are
+those of `spread_of`; from them follows the interval, on the logit scale, where it cannot leave [0, 1].
 
 The estimand is the mean over a population of groups like these.
 """
@@ -16,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.raters import Spread
+from dspy_proact.stats.raters import ONE_RATER, Drawn, Spread
 from dspy_proact.stats.student import t_quantile
-from dspy_proact.stats.table import checked_scores, tabulate
+from dspy_proact.stats.table import Table, checked_scores, tabulate
 
 UPPER = 0.975
 """Probability below the upper end of a two-sided 95 % interval."""
@@ -26,7 +23,9 @@ ROUNDING = 1e-12
 """A standard error of a score below this is rounding, not spread."""
 
 
-def cluster_mean(scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable]) -> Estimate:
+def cluster_mean(
+    scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: Drawn | None = None
+) -> Estimate:
     """Mean of the scores, every case weighted equally.
 
     Silence and ties are decided as follows. No scores: no value. One group: no bounds. Two to
@@ -37,6 +36,7 @@ def cluster_mean(scores: Sequence[float] | NDArray[np.float64], groups: Sequence
     Args:
         scores: Array of shape (n,), each in [0, 1], higher is better.
         groups: Key of the group of each score; equal keys mean one group.
+        drawn: What raters add to the variance, where the scores rest on them; None where they do not.
 
     Returns:
         The mean in [0, 1], higher is better, with its 95 % interval.
@@ -46,7 +46,7 @@ def cluster_mean(scores: Sequence[float] | NDArray[np.float64], groups: Sequence
     """
     if len(scores) == len(groups) == 0:
         return Estimate(None, reason="no scores")
-    return macro_mean(scores, groups, strata=[None] * len(groups), order=[None])
+    return _mean(scores, groups, [None] * len(groups), [None], drawn)
 
 
 def macro_mean(
@@ -74,21 +74,33 @@ def macro_mean(
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    scores = checked_scores(scores, groups, strata, order)
-    table = tabulate(scores, groups, strata, order)
+    return _mean(scores, groups, strata, order, None)
+
+
+def _mean(
+    scores: Sequence[float] | NDArray[np.float64],
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable],
+    order: Sequence[Hashable],
+    drawn: Drawn | None,
+) -> Estimate:
+    table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
+    warning = "; ".join(filter(None, [table.warning, drawn and drawn.warning])) or None
     if table.empty:
         return Estimate(None, reason=f"no scores in {table.empty}")
     theta = float(table.means.mean())
     if table.lonely:
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
-        reason = "; ".join(filter(None, ["all grades equal", table.warning]))
+        reason = "; ".join(filter(None, ["all grades equal", warning]))
         return Estimate(theta, *trial_bounds(theta, table.groups), reason)
-    error = standard_error(table.influence, table.shares)
-    if error < ROUNDING:
+    spread = spread_of(table)
+    if spread.error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
-    spread = Spread(error**2, degrees_of_freedom(table.shares))
-    return Estimate(theta, *logit_bounds(theta, spread), table.warning)
+    widened = drawn.widened(spread) if drawn else spread
+    if widened is None:
+        return Estimate(theta, reason=ONE_RATER)
+    return Estimate(theta, *logit_bounds(theta, widened), warning)
 
 
 def part_mean(
@@ -96,6 +108,7 @@ def part_mean(
     groups: Sequence[Hashable],
     *,
     bounds: tuple[float, float] = (-math.inf, math.inf),
+    drawn: Drawn | None = None,
 ) -> Estimate:
     """Mean of numbers of any range, every case weighted equally; its interval is on the plain scale.
 
@@ -105,6 +118,7 @@ def part_mean(
         values: Array of shape (n,), each finite, in a unit of their own.
         groups: Key of the group of each number.
         bounds: The least and the greatest value that the mean can have: the interval ends there.
+        drawn: What raters add to the variance, where the numbers rest on them; None where they do not.
 
     Raises:
         ValueError: A number is not finite, or the lengths differ.
@@ -118,11 +132,30 @@ def part_mean(
     mean = float(table.means[0])
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
-    error = standard_error(table.influence, table.shares)
-    if error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
+    spread = spread_of(table)
+    if spread.error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
         return Estimate(mean, reason="groups do not differ")
-    reach = t_quantile(UPPER, degrees_of_freedom(table.shares)) * error
-    return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), table.warning)
+    widened = drawn.widened(spread) if drawn else spread
+    if widened is None:
+        return Estimate(mean, reason=ONE_RATER)
+    reach = t_quantile(UPPER, widened.df) * widened.error
+    warning = "; ".join(filter(None, [table.warning, drawn and drawn.warning])) or None
+    return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), warning)
+
+
+def spread_of(table: Table) -> Spread:
+    """CR2 variance of the mean of a table's strata, in the square of the scores' unit, with its degrees of freedom.
+
+    What a group moves each stratum's mean by is divided by the root of 1 - h, h being its share of that stratum, and
+    then added up: this is CR2 of the regression on the strata (Pustejovsky & Tipton 2018), whose residuals it corrects
+    within each. The degrees of freedom are those of Bell & McCaffrey (2002) for it. No stratum rests on one group.
+    """
+    leverage = 1 / np.sqrt(1 - table.counts / table.totals)
+    variance = float(np.sum(np.sum(table.pulls * leverage, axis=1) ** 2))
+    weights = leverage / table.totals
+    shared = table.counts * weights / np.sqrt(table.totals)
+    moments = np.diag(np.sum(table.counts * weights**2, axis=1)) - shared @ shared.T
+    return Spread(variance, float(np.trace(moments) ** 2 / np.sum(moments**2)))
 
 
 def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:

@@ -91,9 +91,8 @@ def keep_cuts(
     """Fit cuts to all items, and keep them only if cuts fitted out of fold beat the start by more than chance.
 
     Each fold's items are graded with cuts that were fitted to the other folds. The gain in ordinal agreement over
-    the start, item by item, is averaged; its 98 % jackknife interval leaves out one group at a time where
-    there are at least ten, else one item. Silence is decided as follows. No items: the start, and no gain.
-    One fold, or cuts that change no level: gain 0, and the start.
+    the start, item by item, is averaged; its 98 % jackknife interval leaves out one group at a time. Silence is
+    decided as follows. No items: the start, and no gain. One fold, or cuts that change no level: gain 0, and the start.
 
     Arguments and errors are as in `fit_cuts`, besides the group of each item and its fold: a group is in one.
     """

@@ -5,13 +5,17 @@ hard to grade: sum of the weights / (k (k - 1)) * sum of p (1 - p) over the labe
 label in both gradings. Other than kappa it stays high where nearly all items have one label.
 """
 
+import math
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from dspy_proact.stats.cluster import ROUNDING
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.panel import Changes
 from dspy_proact.stats.tally import cross_tables
 from dspy_proact.stats.units import Units
 
@@ -29,13 +33,22 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
         raise ValueError(f"AC needs a square table of counts, not {counts.tolist()!r}")
-    labels, total = len(counts), counts.sum()
-    if labels < 2 or not total > 0:
-        return None
+    value = float(acs(counts, weight))
+    return None if math.isnan(value) else value
+
+
+def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
+    """AC1 or AC2 of each of many tables, shape (..., k, k) to (...); nan where it is undefined."""
+    labels, total = tables.shape[-1], np.sum(tables, axis=(-1, -2))
+    if labels < 2:
+        return np.full(tables.shape[:-2], np.nan)
+    whole = np.where(total > 0, total, np.nan)
     weights = 1 - disagreement(labels, weight)
-    shares = (counts.sum(axis=0) + counts.sum(axis=1)) / (2 * total)
-    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares))
-    return float((np.sum(weights * counts) / total - chance) / (1 - chance))
+    shares = (tables.sum(axis=-1) + tables.sum(axis=-2)) / (2 * whole[..., None])
+    chance = weights.sum() / (labels * (labels - 1)) * np.sum(shares * (1 - shares), axis=-1)
+    agreed = np.sum(weights * tables, axis=(-1, -2)) / whole
+    beyond: NDArray[np.float64] = (agreed - chance) / (1 - chance)
+    return beyond
 
 
 def ac_estimate(
@@ -45,12 +58,31 @@ def ac_estimate(
     groups: Sequence[Hashable],
     weight: Weight = "quadratic",
 ) -> Estimate:
-    """AC1 (weight "none") or AC2 of two gradings, with its jackknife interval, clipped at 1.
+    """AC1 (weight "none") or AC2 of two gradings, with its jackknife interval.
 
-    Arguments, units and errors are as in `kappa_estimate`; the number of labels matters. Silence and ties are
-    decided as follows. No items, or fewer than two labels: no value. One unit, or the same without any (as
-    when all agree): no bounds.
+    The interval is that of -log(1 - AC), carried back: where AC is high it scatters less, so that on its own scale the
+    lower end lay too high (at 20 items AC2 was covered in 88 %). Arguments and errors are as in `kappa_estimate`; the
+    number of labels matters. Silence and ties are decided as follows. No items, or fewer than two labels: no value.
+    One group, full agreement without one, or the same without any: no bounds. Two to four groups: bounds with a
+    warning.
     """
-    tables, bounds = cross_tables(first, second, labels), (-np.inf, 1)
-    undefined = "fewer than two labels"
-    return Units.of(groups).estimate(tables, lambda table: ac(table, weight), undefined=undefined, bounds=bounds)
+    return ac_of_items(cross_tables(first, second, labels), groups, weight)
+
+
+def ac_of_items(
+    tables: NDArray[np.float64], groups: Sequence[Hashable], weight: Weight, changes: Changes | None = None
+) -> Estimate:
+    """AC of the sum of one table an item, shape (n, k, k), as in `ac_estimate`; changes as in `kappa_of_items`."""
+    units, undefined = Units.of(groups), "fewer than two labels"
+    whole = ac(tables.sum(axis=0), weight)
+    if whole is None or whole > 1 - ROUNDING:
+        return units.estimate(tables, partial(acs, weight=weight), undefined=undefined, changes=changes)
+
+    def logarithm(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        short = 1 - acs(sums, weight)
+        return -np.log(np.where(short > ROUNDING, short, np.nan))
+
+    free = (-np.inf, np.inf)
+    told = units.estimate(tables, logarithm, undefined=undefined, bounds=free, changes=changes)
+    low, high = (None if end is None else 1 - math.exp(-end) for end in (told.low, told.high))
+    return Estimate(whole, low, high, told.reason)

@@ -4,16 +4,21 @@ kappa = 1 - observed / expected disagreement, where the expected one is that of 
 margins that have nothing to do with each other. 1 is perfect agreement, 0 chance, below 0 worse than chance.
 """
 
+import math
 from collections.abc import Hashable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.panel import Changes
 from dspy_proact.stats.tally import cross_tables
 from dspy_proact.stats.units import Units
 
+EQUAL = "all gradings equal"
+"""Why there is no kappa."""
 BOTH = (-2.0, 2.0)
 """Where the difference of two kappas can be."""
 
@@ -35,12 +40,19 @@ def kappa(table: ArrayLike, weight: Weight) -> float | None:
     counts = np.asarray(table, dtype=np.float64)
     if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
         raise ValueError(f"kappa needs a square table of counts, not {counts.tolist()!r}")
-    apart = disagreement(len(counts), weight)
-    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0))
-    if not np.sum(apart * expected) > 0:
-        return None
+    value = float(kappas(counts, weight))
+    return None if math.isnan(value) else value
+
+
+def kappas(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
+    """Kappa of each of many tables, shape (..., k, k) to (...); nan where it is undefined."""
+    apart = disagreement(tables.shape[-1], weight)
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    expected = np.sum(apart * rows[..., :, None] * columns[..., None, :], axis=(-1, -2))
+    observed = rows.sum(axis=-1) * np.sum(apart * tables, axis=(-1, -2))
+    undefined = np.full(expected.shape, np.nan)
     # Rounding must not carry a perfect disagreement below -1.
-    return max(-1.0, float(1 - counts.sum() * np.sum(apart * counts) / np.sum(apart * expected)))
+    return np.maximum(-1.0, 1 - np.divide(observed, expected, out=undefined, where=expected > 0))
 
 
 def kappa_estimate(
@@ -52,9 +64,9 @@ def kappa_estimate(
 ) -> Estimate:
     """Kappa of two gradings, with its jackknife interval, clipped to [-1, 1].
 
-    One group at a time is left out where there are at least ten, else one item. Silence and ties are
-    decided as follows. No items, or all gradings of both equal (0 / 0): no value. Undefined without one
-    unit, or the same without any (as when all agree): no bounds.
+    One group at a time is left out. Silence and ties are decided as follows. No items, or all gradings of both
+    equal (0 / 0): no value. One group, undefined without one, or the same without any (as when all agree): no bounds.
+    Two to four groups: bounds with a warning.
 
     Args:
         first: The first grading's labels, one an item.
@@ -74,6 +86,14 @@ def kappa_estimate(
     return kappa_of_items(cross_tables(first, second, labels), groups, weight)
 
 
-def kappa_of_items(tables: NDArray[np.float64], groups: Sequence[Hashable], weight: Weight = "quadratic") -> Estimate:
-    """Kappa of the sum of one table an item, shape (n, k, k); intervals, silence and ties as in `kappa_estimate`."""
-    return Units.of(groups).estimate(tables, lambda table: kappa(table, weight), undefined="all gradings equal")
+def kappa_of_items(
+    tables: NDArray[np.float64],
+    groups: Sequence[Hashable],
+    weight: Weight = "quadratic",
+    changes: Changes | None = None,
+) -> Estimate:
+    """Kappa of the sum of one table an item, shape (n, k, k); intervals, silence and ties as in `kappa_estimate`.
+
+    Changes are of tables of ratings, where these are some people's: the interval then speaks of others like them.
+    """
+    return Units.of(groups).estimate(tables, partial(kappas, weight=weight), undefined=EQUAL, changes=changes)

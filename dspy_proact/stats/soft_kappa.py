@@ -38,9 +38,9 @@ def soft_kappa(levels: ArrayLike, soft: ArrayLike) -> float | None:
 def soft_kappa_estimate(levels: ArrayLike, soft: ArrayLike, groups: Sequence[Hashable]) -> Estimate:
     """Quadratic kappa of levels against soft labels, with its jackknife interval, clipped to [-1, 1].
 
-    One group at a time is left out where there are at least ten, else one item. Silence and ties are decided
-    as follows. No items, or levels and labels all one grade (0 / 0): no value. Undefined without one unit, or the
-    same without any: no bounds. Arguments and errors are as in `soft_kappa`, besides the group of each item.
+    One group at a time is left out. Silence and ties are decided as follows. No items, or levels and labels all one
+    grade (0 / 0): no value. One group, undefined without one, or the same without any: no bounds. Two to four groups:
+    bounds with a warning. Arguments and errors are as in `soft_kappa`, besides the group of each item.
     """
     return kappa_of_items(soft_tables(levels, soft), groups)
 
@@ -69,7 +69,7 @@ def within_strata_kappa_estimate(
     named.
     """
     tables, parts = _parts(levels, soft, strata)
-    estimate = Units.of(groups).estimate(parts.tables(tables), parts.average, undefined="all items graded alike")
+    estimate = Units.of(groups).estimate(parts.tables(tables), parts.averages, undefined="all items graded alike")
     reason = "; ".join(filter(None, [estimate.reason, parts.warning if estimate.value is not None else None]))
     return replace(estimate, reason=reason or None)
 

@@ -34,9 +34,8 @@ def standings(
 ) -> list[Standing]:
     """Compare each person, in the order in which they first appear, with the others and with the judge.
 
-    Arguments and errors are as in `alt_test`. Intervals leave out one group at a time where there are at least ten,
-    else one item. Silence and ties are decided as follows. No shared items, or gradings that are all equal (0 / 0):
-    no value. Undefined without one unit, or the same without any: no bounds.
+    Arguments and errors are as in `alt_test`. Intervals leave out one group at a time, and speak of each
+    person among these others. Silence and ties are decided as in `kappa_estimate`; no shared items: no value.
     """
     if not len(ratings) == len(raters) == len(judge) == len(groups):
         raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")

@@ -1,3 +1,4 @@
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
@@ -5,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import ROUNDING
-from dspy_proact.stats.disagreement import disagreement
-from dspy_proact.stats.kappa import kappa
+from dspy_proact.stats.kappa import kappas
 from dspy_proact.stats.tally import tally
 
 
@@ -58,17 +58,12 @@ class Strata:
         Args:
             tables: One table a stratum: shape (P, 3, 3).
         """
-        kappas = [kappa(table, "quadratic") for table in tables]
-        defined = [one for one in kappas if one is not None]
-        if not kappas or len(defined) < len(kappas):
-            return None
-        mean = float(self.weights @ defined)
-        return mean if abs(mean) >= ROUNDING else 0.0
+        mean = float(self.averages(tables[None])[0])
+        return None if math.isnan(mean) else mean
 
     def averages(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """What `average` gives, of many at a time, each of all labels: shape (B, P, 3, 3) to (B,)."""
-        squares = disagreement(tables.shape[-1], "quadratic")
-        rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
-        expected = np.sum(squares * rows[..., :, None] * columns[..., None, :], axis=(-1, -2))
-        observed = rows.sum(axis=-1) * np.sum(squares * tables, axis=(-1, -2))
-        return (1 - observed / expected) @ self.weights
+        """What `average` gives, of many at a time: shape (B, P, 3, 3) to (B,); nan where it gives None."""
+        if not len(self.weights):
+            return np.full(len(tables), np.nan)
+        means = kappas(tables, "quadratic") @ self.weights
+        return np.where(np.abs(means) < ROUNDING, 0.0, means)

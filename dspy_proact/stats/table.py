@@ -50,9 +50,14 @@ class Table:
         return self.sums.sum(axis=0) / self.totals
 
     @property
+    def pulls(self) -> NDArray[np.float64]:
+        """How far each group's values in each stratum move the mean of the strata's means: shape (G, P)."""
+        return (self.sums - self.counts * self.means) / self.totals / len(self.order)
+
+    @property
     def influence(self) -> NDArray[np.float64]:
         """How far each group moves the mean of the strata's means: shape (G,), sums to 0."""
-        return ((self.sums - self.counts * self.means) / self.totals).mean(axis=1)
+        return self.pulls.sum(axis=1)
 
     @property
     def empty(self) -> str | None:

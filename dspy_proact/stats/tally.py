@@ -19,8 +19,8 @@ def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> 
     if len(place) < len(labels) or not given <= set(place):
         raise ValueError(f"labels must name every rating once: {labels!r} for {given!r}")
     counts = np.zeros((len(ratings), len(labels)))
-    for row, item in zip(counts, ratings, strict=True):
-        np.add.at(row, [place[label] for label in item], 1)
+    items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
+    np.add.at(counts, (items, np.array([place[label] for item in ratings for label in item], dtype=np.intp)), 1)
     return counts
 
 

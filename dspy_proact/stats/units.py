@@ -1,52 +1,42 @@
 """What a jackknife leaves out one at a time, and the intervals that follow.
 
-Every statistic of agreement is a function of a sum over items (of tables, mostly). Without a unit it is the
-same function of the sum over all others.
+Every statistic of agreement is a function of a sum over items (of tables, mostly). Without a group it is the
+same function of the sum over all others; without a rater, of the sum as the rater's absence changes it.
 """
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.panel import Changes
+from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, Drawn, Spread, jackknifed_rater_term
 from dspy_proact.stats.student import t_quantile
-from dspy_proact.stats.table import ENOUGH_GROUPS as ENOUGH_FOR_A_CLAIM
-from dspy_proact.stats.table import VERY_WIDE, added_up, numbered
+from dspy_proact.stats.table import ENOUGH_GROUPS, VERY_WIDE, added_up, numbered
 
-ENOUGH_GROUPS = 10
-"""From here on whole groups are left out and not single items."""
 CLAIM = 0.99
 """Probability below the upper end of a two-sided 98 % interval. Folds share training data, so that a 95 % interval
 of what was chosen in them claims too often; one of 98 % was measured to claim falsely in at most 3 % of data sets."""
 
-Statistic = Callable[[NDArray[np.float64]], float | None]
-"""A number from the sum of the items' parts; None where it is undefined."""
+Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+"""Numbers of sums of the items' parts, many at a time, from shape (B, ...) to (B,); nan where undefined."""
 
 
 @dataclass(frozen=True)
 class Units:
-    """The units that are left out one at a time: whole groups where there are at least ten, else single items."""
+    """The groups that are left out one at a time: items of one are not independent, however few groups there are."""
 
-    name: str
-    """What a unit is called in reasons: group or item."""
     place: NDArray[np.intp]
-    """Unit of each item, counted from 0 without a gap: shape (n,)."""
+    """Group of each item, counted from 0 without a gap: shape (n,)."""
 
     @classmethod
     def of(cls, groups: Sequence[Hashable]) -> "Units":
         """The units of items, of each of which the key of its group is given."""
-        if len(set(groups)) < ENOUGH_GROUPS:
-            return cls("item", np.arange(len(groups)))
-        return cls.whole(groups)
-
-    @classmethod
-    def whole(cls, groups: Sequence[Hashable]) -> "Units":
-        """The units of items that are never left out singly: whole groups, however few there are."""
-        return cls("group", numbered(groups))
+        return cls(numbered(groups))
 
     @property
     def df(self) -> float:
@@ -61,17 +51,21 @@ class Units:
         *,
         undefined: str,
         bounds: tuple[float, float] = (-1, 1),
+        changes: Changes | None = None,
     ) -> Estimate:
         """A statistic of all items, with its jackknife interval clipped to the statistic's range.
 
-        Silence is decided as follows. No items, or a statistic that is undefined: no value. Otherwise as in
-        `jackknife`; bounds that rest on two to four groups carry a warning.
+        Silence is decided as follows. No items, or a statistic that is undefined: no value. One group or rater, or a
+        statistic that is undefined without one of them: no bounds, for it rests on that one. The same without any
+        group: no bounds. Bounds that rest on two to four groups, or do not speak of other raters, carry a warning.
 
         Args:
             parts: What each item adds to the sum: shape (n, ...).
-            statistic: The number from the sum of the parts, of shape (...).
+            statistic: The numbers of sums of the parts, of shape (B, ...).
             undefined: The reason where the statistic is undefined.
             bounds: The least and the greatest value that the statistic can have.
+            changes: What leaving out single ratings does to the sum; None where there are no raters, or they are not
+                known.
 
         Raises:
             ValueError: The lengths differ.
@@ -80,68 +74,106 @@ class Units:
             raise ValueError(f"one group an item: {len(parts)} and {len(self.place)} differ")
         if not len(parts):
             return Estimate(None, reason="no items")
-        sums = added_up(parts, self.place)
-        value = statistic(sums.sum(axis=0))
-        if value is None:
-            return Estimate(None, reason=undefined)
-        left_out = [statistic(others) for others in _others(sums)]
-        # Rounding can carry a value a little past its range, where no bounds would enclose it.
-        value = min(bounds[1], max(bounds[0], value))
-        told = jackknife(value, left_out, self.df, unit=self.name, bounds=bounds)
-        few = self.name == "group" and told.low is not None and len(left_out) < ENOUGH_FOR_A_CLAIM
-        return replace(told, reason=VERY_WIDE) if few else told
+        return self._found(parts, statistic, changes).bounded(bounds, UPPER, undefined)
 
     def claim_bounds(
-        self, parts: NDArray[np.float64], statistic: Statistic, *, bounds: tuple[float, float]
+        self,
+        parts: NDArray[np.float64],
+        statistic: Statistic,
+        *,
+        bounds: tuple[float, float],
+        changes: Changes | None = None,
     ) -> tuple[float, float] | tuple[None, None]:
         """The 98 % interval of what `estimate` has the 95 % interval of; Nones where that has none."""
-        plain = self.estimate(parts, statistic, undefined="undefined", bounds=(-math.inf, math.inf))
-        if plain.value is None or plain.high is None:
+        if not len(parts):
             return None, None
-        reach = (plain.high - plain.value) * t_quantile(CLAIM, self.df) / t_quantile(UPPER, self.df)
-        return max(bounds[0], plain.value - reach), min(bounds[1], plain.value + reach)
+        found = self._found(parts, statistic, changes).bounded(bounds, CLAIM, "undefined")
+        return (None, None) if found.low is None or found.high is None else (found.low, found.high)
+
+    def drawn(self, sums: NDArray[np.float64], statistic: Statistic, changes: Changes) -> Drawn:
+        """What the raters add to the variance of a statistic.
+
+        Args:
+            sums: Sum of the parts of all items.
+            statistic: The numbers of sums of the parts.
+            changes: What leaving out single ratings does to the sum.
+        """
+        raters = np.unique(changes.raters, return_inverse=True)[1]
+        count = int(raters.max(initial=-1)) + 1
+        if count < ENOUGH_RATERS:
+            return Drawn(0, count)
+        cells = np.unique(self.place[changes.items] * count + raters, return_inverse=True)[1]
+        left_out = [statistic(_exact(sums + added_up(changes.parts, place))) for place in (raters, cells)]
+        if not all(np.isfinite(values).all() for values in left_out):
+            return Drawn(None, count)
+        return Drawn(jackknifed_rater_term(*left_out), count)
+
+    def _found(self, parts: NDArray[np.float64], statistic: Statistic, changes: Changes | None) -> "_Found":
+        """SE^2 = (n - 1) / n sum (left_out_i - value)^2 (Efron & Tibshirani 1993, 11), and what raters add."""
+        sums = added_up(parts, self.place)
+        value, *left_out = statistic(np.concatenate([sums.sum(axis=0)[None], _others(sums)])).tolist()
+        groups = len(left_out)
+        if groups < 2 or any(map(math.isnan, left_out)):
+            return _Found(value, None, "rests on one group")
+        spread = Spread((groups - 1) / groups * sum((other - value) ** 2 for other in left_out), self.df)
+        if spread.error < ROUNDING:
+            return _Found(value, None, "the same whichever group is left out")
+        few = VERY_WIDE if groups < ENOUGH_GROUPS else None
+        if changes is None:
+            return _Found(value, spread, few)
+        drawn = self.drawn(sums.sum(axis=0), statistic, changes)
+        widened = drawn.widened(spread)
+        if widened is None:
+            return _Found(value, None, ONE_RATER)
+        return _Found(value, widened, "; ".join(filter(None, [few, drawn.warning])) or None)
 
 
-def ratio(sums: NDArray[np.float64]) -> float | None:
-    """The first sum by the second, such as a mean of values and ones; None where the second is 0."""
-    return float(sums[0] / sums[1]) if sums[1] else None
+@dataclass(frozen=True)
+class _Found:
+    """A statistic of all items, and how far it scatters."""
+
+    value: float
+    """nan where it is undefined."""
+    spread: Spread | None
+    reason: str | None
+    """Why there is no spread, or a warning on it."""
+
+    def bounded(self, bounds: tuple[float, float], upper: float, undefined: str) -> Estimate:
+        """Value +- t SE, clipped to the statistic's range, or why there is none."""
+        if math.isnan(self.value):
+            return Estimate(None, reason=undefined)
+        # Rounding can carry a value a little past its range, where no bounds would enclose it.
+        value = min(bounds[1], max(bounds[0], self.value))
+        if self.spread is None:
+            return Estimate(value, reason=self.reason)
+        reach = t_quantile(upper, self.spread.df) * self.spread.error
+        return Estimate(value, max(bounds[0], value - reach), min(bounds[1], value + reach), self.reason)
+
+
+def ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The first of each two sums by the second, such as a mean of values and ones; nan where the second is 0."""
+    over, under = sums[..., 0], sums[..., 1]
+    return np.divide(over, under, out=np.full(over.shape, np.nan), where=under != 0)
 
 
 def gain(statistic: Statistic) -> Statistic:
-    """Of two sums at a time, the second's statistic minus the first's; None where either is undefined."""
-
-    def gained(sums: NDArray[np.float64]) -> float | None:
-        first, second = map(statistic, sums)
-        return None if first is None or second is None else second - first
-
-    return gained
+    """Of two sums at a time, the second's statistic minus the first's; nan where either is undefined."""
+    return lambda sums: statistic(sums[:, 1]) - statistic(sums[:, 0])
 
 
-def jackknife(
-    value: float, left_out: Sequence[float | None], df: float, *, unit: str, bounds: tuple[float, float] = (-1, 1)
-) -> Estimate:
-    """A statistic with its delete-one-unit jackknife interval, clipped to the statistic's range.
+def each(statistic: Callable[[NDArray[np.float64]], float | None]) -> Statistic:
+    """A statistic of one sum, taken of each in turn; nan where it is None."""
 
-    SE^2 = (n - 1) / n sum (left_out_i - value)^2, and the bounds are value +- t SE (Efron & Tibshirani 1993, 11).
+    def taken(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        values = map(statistic, sums)
+        return np.array([math.nan if value is None else value for value in values])
 
-    Silence is decided as follows, always without bounds. One unit, or a statistic that is undefined without
-    one of them: it rests on that unit. The same without any: there is no spread to estimate.
+    return taken
 
-    Args:
-        value: The statistic of all units.
-        left_out: The statistic without each unit in turn; None where it is undefined.
-        df: Degrees of freedom of t: n - 1 for units of equal weight.
-        unit: What a unit is called, in the reasons.
-        bounds: The least and the greatest value that the statistic can have.
-    """
-    defined = [other for other in left_out if other is not None]
-    if len(defined) < len(left_out) or len(left_out) < 2:
-        return Estimate(value, reason=f"rests on one {unit}")
-    error = math.sqrt((len(defined) - 1) / len(defined) * sum((other - value) ** 2 for other in defined))
-    if error < ROUNDING:
-        return Estimate(value, reason=f"the same whichever {unit} is left out")
-    reach = t_quantile(UPPER, df) * error
-    return Estimate(value, max(bounds[0], value - reach), min(bounds[1], value + reach))
+
+def _exact(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sums with 0 where rounding left something of what was taken away."""
+    return np.where(np.abs(sums) < ROUNDING * 1e3, 0.0, sums)
 
 
 def _others(sums: NDArray[np.float64]) -> NDArray[np.float64]:

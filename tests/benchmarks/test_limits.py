@@ -57,6 +57,18 @@ def test_a_limit_of_calls_is_never_exceeded_and_the_run_resumes(provider, tmp_pa
     assert resumes(provider, tmp_path / "run", read)
 
 
+def test_a_run_that_stopped_at_a_limit_has_a_sample_of_the_whole(provider, tmp_path):
+    """Of 26 calls 13 triggers are answered and graded: the first 13 that `--limit` takes, one of each scenario."""
+    provider.script, sample = healthy, load_corpus("sample")
+    with pytest.raises(LimitReached):
+        evaluation(provider, sample, Limits(calls=26), {"concurrency": 1}).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    asked = {outcome.key for outcome in summary.scored}
+    assert (len(asked), summary.groups_reached, summary.group_count) == (13, 13, 13)
+    evaluation(provider, sample).run(tmp_path / "limited", Scope(limit=13))
+    assert asked == {outcome.key for outcome in summarize(RunFolder(tmp_path / "limited")).outcomes}
+
+
 def test_a_limit_of_tokens_is_never_exceeded_and_the_run_resumes(provider, tmp_path):
     read = corpus(tmp_path, 60)
     with pytest.raises(LimitReached, match="--max-tokens 120000"):

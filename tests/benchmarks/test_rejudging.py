@@ -388,7 +388,7 @@ def test_a_results_file_is_judged_with_the_conversations_of_its_corpus(tmp_path,
     assert len(texts) == 3
     (second,) = [text for text in texts if "Question 2" in text and "Question 3" not in text]
     assert "Answer 1: the one along the cliff." in second
-    assert "| New answer 2: the last boat leaves at four." in second
+    assert "\n    New answer 2: the last boat leaves at four." in second
     assert "Answer 2: the one along the cliff." not in second  # what the curator answered there
 
 

@@ -19,7 +19,6 @@ def said(judge, item):
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
         return judge(
             conversation=list(item.view.conversation),
-            turn=item.view.turn,
             rubric=item.view.rubric,
             response=item.response,
         )
@@ -109,7 +108,6 @@ def test_demos_teach_the_embedded_judge_the_rule():
     judge.grade.demos = [
         dspy.Example(
             conversation=list(each.item.view.conversation),
-            turn=2,
             rubric=each.item.view.rubric,
             response=each.item.response,
             reasoning="Thus.",

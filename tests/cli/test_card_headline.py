@@ -40,16 +40,31 @@ def target(count=120, **changes):
 
 
 def test_a_judge_that_agrees_better_is_said_to(first):
-    said = first(tuning.artefact(), shown=True, **gain(low98=0.02))
+    said = first(tuning.artefact(), shown=True, raters=4, **gain(low98=0.02))
     told = "(+0.20 in kappa, 95 % +0.05 to +0.35), on 147 rated items that it had not seen"
     assert said == f"Improvement shown: the judge agrees better with people {told}"
 
 
+@pytest.mark.parametrize(("raters", "whom"), [(1, "this rater"), (3, "these 3 raters")])
+def test_a_judge_that_agrees_better_with_few_raters_is_said_to_with_these(first, raters, whom):
+    said = first(tuning.artefact(), shown=True, raters=raters, **gain(low98=0.02))
+    assert said.startswith(f"Improvement shown with {whom}: the judge agrees better with {whom} (+0.20 in kappa")
+
+
 def test_a_judge_of_which_nothing_is_shown_has_the_gain_that_so_many_labels_show(first):
-    """Between .23 for 120 labels and .18 for 200, by a straight line: .23 - .05 x 27 / 80 = .213."""
-    said = first(tuning.artefact(), shown=False, **gain())
-    seen = "147 rated items let one of 0.21 be seen in four compiles of five"
+    """Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252."""
+    said = first(tuning.artefact(), shown=False, scenarios=20, **gain())
+    seen = "147 rated items let one of 0.25 be seen in at least four compiles of five"
     assert said == f"No improvement shown (+0.20 in kappa, 95 % +0.05 to +0.35): {seen}"
+
+
+@pytest.mark.parametrize(("made", "of"), [(tuning.artefact, "judge"), (assistants.artefact, "assistant")])
+def test_a_gain_that_does_not_bear_the_unread_is_said_to(first, made, of):
+    changes = {"low98": 0.02, "low98_unread": -0.03}
+    told = {"unread": 7, **gain(**changes)} if of == "judge" else target(total=127, **changes)
+    said = first(made(), shown=False, scenarios=20, **told)
+    assert said.startswith("No improvement shown")
+    assert ": not with the 7 unread at their worst" in said
 
 
 @pytest.mark.parametrize(("labels", "scenarios"), [(59, 10), (60, 9)])

@@ -65,6 +65,7 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
         "licence": "none",
         "data": "made by the tests",
         "best_published": "9 of 10 (nobody, nowhere)",
+        "judge": None,
     }
     assert {each["name"]: each["default"] for each in theirs["settings"]} == SETTINGS
     takes = {each["name"]: each["takes"] for each in theirs["settings"]}

@@ -70,7 +70,7 @@ def test_a_run_and_its_export_do_not_differ(proact, two):
     assert status == 0
     assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())
     document = json.loads(proact("compare", "b", "exports/b.jsonl", "--json")[1])
-    assert document["triggers"] == {"shared": 24, "compared": 24, "worded_otherwise": 0}
+    assert document["triggers"] == {"shared": 24, "compared": 24, "tried": 24, "worded_otherwise": 0}
     assert document["overall"]["micro"]["weighted"]["value"] == 0
 
 

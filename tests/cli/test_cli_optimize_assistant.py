@@ -148,8 +148,8 @@ def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, serve
     status, out, _ = optimize(*command_at(server), "--trials", 4)
     assert status == 0
     assert (
-        "; beside it, beyond the usual margins: unwanted offers +100 points and responses 4.50 times as long."
-        in said(out)
+        "; beside it, beyond the usual margins: unwanted offers +100 points and responses 4.50 times as long; "
+        "whether more was paid could not be told of EMERGENT and tokens." in said(out)
     )
     status, out, _ = optimize(
         *command_at(server), "--trials", 4, "--guard", "offers", "--guard", "length=9", out="kept"

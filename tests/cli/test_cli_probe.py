@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from probe_files import files, in_folder, right, steps
 from server import Answer, Sent
 
 from dspy_proact.runs import RunFolder
@@ -149,3 +150,24 @@ def test_an_answer_is_read_as_text_and_found_by_what_it_says(proact, run):
     assert f"evidence: {', '.join(solution['evidence'])}" in told
     assert " ".join(solution["bottleneck"].split()) in told
     assert '"parameters":' not in shown
+
+
+def test_what_is_judged_again_without_quotes_has_no_line_on_them(proact, run):
+    out = proact("rejudge", run, "--set", "upstream_rule=true", "--out", "again")[1]
+    assert "same grade" in out
+    assert "verdicts with a quote" not in out
+
+
+def test_a_rule_that_asks_nobody_is_planned_without_a_tokenizer(proact):
+    out = proact("eval", "--benchmark", "probe", "--set", "baseline=bm25", "--dry-run")[1]
+    assert "judge: 0 calls, 0 tokens in, 0 to 0 out" in out
+
+
+def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
+    strange = right(checklist={"required_steps": steps(correct_parameters={"whom": "Bo"})})
+    folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
+    status, out, err = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "run")
+    assert (status, "1 of 2 tasks is left out, such as " in " ".join(err.split())) == (0, True)
+    told = "1 of 2 samples left out: the right parameters are not those of the right action."
+    assert told in " ".join(out.split())
+    assert json.loads(proact("report", "run", "--json")[1])["run"]["corpus"]["left_out"]

@@ -124,7 +124,7 @@ def test_what_the_parent_still_owes_is_pending_and_no_failure(proact, tmp_path, 
     written(tmp_path / "parent", manifest(), cases, [answered(cases[0]), graded(cases[0])])
     status, out, _ = proact("rejudge", "parent", *by(server))
     assert status == 0
-    assert "pending 1: the run is not complete." in out
+    assert "pending 1: the run is not complete; it reached 1 of 1 scenario." in out
 
 
 def test_a_jury_grades_as_often_as_asked(proact, run, tmp_path, server):

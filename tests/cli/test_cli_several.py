@@ -125,16 +125,16 @@ def test_a_limit_that_the_first_model_uses_up_lets_the_second_make_no_call(proac
 def test_what_the_first_model_spent_counts_in_tokens_too(proact, server):
     usage = {"prompt_tokens": 100, "completion_tokens": 1000}
     server.script = lambda sent: Answer(healthy(sent).content, usage=usage)
-    # A verdict may take 1,000 tokens for its answer and one for each of some 8,000 bytes of its prompt, so that a run
-    # of 6 calls fits into 18,000 tokens, and a second one beside the 6,600 of the first does not.
+    # A verdict may take 1,000 tokens for its answer and one for each of some 4,000 bytes of its prompt, so that a run
+    # of 6 calls fits into 13,000 tokens, and a second one beside the 6,600 of the first does not.
     small = ["--model-param", "max_tokens=1000", "--judge-param", "max_tokens=1000", "--concurrency", 1]
-    limited = [*small, "--max-tokens", 18_000]
+    limited = [*small, "--max-tokens", 13_000]
     assert [proact(*against(server, (name,), (KIND,), *limited))[0] for name in (ANN, BEN)] == [0, 0]
     server.sent.clear()
     status, _, err = proact(*two(server, *limited))
     assert (status, asked(server)["ann"]) == (4, 3)
-    assert "--max-tokens 18000 is reached" in err
-    assert 6_600 <= 1_100 * len(server.sent) <= 18_000
+    assert "--max-tokens 13000 is reached" in err
+    assert 6_600 <= 1_100 * len(server.sent) <= 13_000
 
 
 def test_a_limit_in_the_first_keeps_it_and_does_not_begin_the_second(proact, server):

@@ -68,6 +68,7 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
         ["export", "run", "--format", "proactbench"],
         ["export", "run", "--format", "csv"],
         ["leaderboard", "run"],
+        ["benchmarks"],
         ["agree", "--json"],
     ]
     for command, modules in zip(commands, imported(tmp_path, *commands), strict=True):

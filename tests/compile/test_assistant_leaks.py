@@ -222,7 +222,7 @@ def test_no_curated_response_is_shown_to_who_is_to_write_it(heard):
     for sent in heard.of("assistant", "judge", "report"):
         if sent.role != "assistant":
             conversation = str(sent.messages[-1]["content"])
-            turn = int(re.findall(r"\[\[ ## turn ## \]\]\n(\d)", conversation)[0])
+            turn = int(re.findall(r"^Turn (\d), user:$", conversation, re.MULTILINE)[-1])
         else:
             _, said = told(sent)
             conversation, turn = json.dumps(said), (len(said) + 1) // 2

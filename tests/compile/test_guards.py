@@ -42,7 +42,8 @@ def test_an_assistant_that_offers_at_every_turn_scores_high_and_is_shown_as_push
     assert rates(made.card.length) == (2, 9)
     assert made.card.statement == (
         "no improvement shown in RECOVERY, +100 points: 4 triggers in 4 scenarios are too few for a claim, which takes "
-        "60 in 10; it cost unwanted offers +100 points, responses 4.50 times as long"
+        "60 in 10; it cost unwanted offers +100 points, responses 4.50 times as long; whether more was paid could not "
+        "be told of tokens"
     )
 
 

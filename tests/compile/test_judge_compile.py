@@ -126,6 +126,9 @@ def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_
     server.script = judge
     finished = at(server, study(), recipe(optimizer)).run(tmp_path / "out")
     assert finished.artefact.card.unread == 2
+    gain = finished.artefact.card.overall
+    assert gain.low98_unread is not None
+    assert gain.low98 is None or gain.low98_unread < gain.low98
     assert finished.artefact.card.overall.labels == 10
 
 

@@ -1,9 +1,14 @@
 """The programs of eval/ on statistics: what they print, and that they can fail."""
 
+import numpy as np
 import pytest
 from script import ROOT, ended, loaded, run
 
+from dspy_proact.stats import improvement_shown
+
 COVERAGE = ROOT / "eval" / "interval_coverage.py"
+CLAIMS = ROOT / "eval" / "compile_claims.py"
+RATERS = ROOT / "eval" / "rater_coverage.py"
 CORRELATION = ROOT / "eval" / "benchmark_correlation.py"
 
 
@@ -22,8 +27,8 @@ def test_coverage_and_power_hold_in_a_small_part(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     # Two tables of heads, a rule, and a row with 25 and with 8 scenarios.
     assert [row[0] for row in rows(done.stdout)] == ["scenarios", "---", "25", "8"] * 2
-    # One coverage each, then alarms and two coverages each, and one power that is judged.
-    assert done.stdout.count("within") == 2 + 2 * 3 + 1
+    # One coverage each, then alarms and two coverages each, and three powers that are judged.
+    assert done.stdout.count("within") == 2 + 2 * 3 + 3
     assert "0 out of band" in done.stdout
 
 
@@ -45,6 +50,27 @@ def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, t
     done = ended(coverage.main, COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 1
     assert "OUT" in done.stdout
+
+
+def test_claims_of_compiles_hold_in_a_small_part(tmp_path):
+    done = run(CLAIMS, "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [row[0] for row in rows(done.stdout)] == ["raters agree", "---", "well", "raters agree", "---", "weakly"]
+    assert done.stdout.count("within") == 2
+
+
+def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch, tmp_path):
+    """Of 200 labels a fifth unread where the judge errs: as if they had not been asked."""
+    with loaded(CLAIMS) as program:
+
+        def of_the_read(before, after, *rest, order):
+            kept = np.flatnonzero(~np.isnan(after))
+            columns = ([column[place] for place in kept] for column in (before, after, *rest))
+            return improvement_shown(*columns, order=order)
+
+        monkeypatch.setattr(program, "improvement_shown", of_the_read)
+        cell = program.false_cell("well", 20, (200, 25), 0.2)
+        assert program.shown(cell, 40) > 0.15
 
 
 def test_phases_correlate_as_published(tmp_path):
@@ -106,3 +132,21 @@ def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, 
     assert said in done.stderr
     assert "Traceback" not in done.stderr
     assert "\x1b" not in done.stderr
+
+
+def test_intervals_of_agreement_hold_where_raters_are_drawn_in_a_small_part(tmp_path):
+    done = run(RATERS, "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wide, three_scenarios, one_rater = rows(done.stdout)[2:]
+    assert "-" not in wide
+    # Nothing without a mark, but for the agreement of two people, of whom there are none.
+    assert set(three_scenarios[4:]) == set(one_rater[4:]) == {"-"}
+
+
+def test_an_interval_that_holds_too_rarely_or_too_often_is_out():
+    with loaded(RATERS) as program:
+        assert program.judged([True] * 940 + [False] * 60) == "94.0"
+        # Two standard errors of 1,000 are 1.4 points.
+        assert program.judged([True] * 910 + [False] * 90) == "91.0 OUT"
+        assert program.judged([True] * 999 + [False]) == "99.9 OUT"
+        assert program.judged([True, None, None]) == "-"

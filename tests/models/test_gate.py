@@ -577,3 +577,11 @@ def test_a_gate_that_is_opened_anew_has_a_switch_of_its_own_and_forgets_failures
     assert isinstance(ask(model).error, ProviderError)
     assert through.switch is switch
     assert switch.halt is None
+
+
+def test_nothing_of_litellms_is_dropped_while_it_waits_when_the_loop_changes(server, caplog):
+    """It keeps a task for the loop that called it last, and forgets it when another one calls."""
+    for way in ("sync", "async", "sync", "async"):
+        assert ask(assistant(server, "hosted_vllm/any", gate("litellm")), way).error is None
+        gc.collect()
+    assert "destroyed" not in caplog.text

@@ -26,8 +26,8 @@ from dspy_proact.programs import (
     write_artefact,
 )
 
-TURN = dspy.InputField(desc=GradeResponse.fields["turn"].json_schema_extra["desc"])
-FROZEN_SIGNATURE = "1f9f58607a60a528d0e9d913c0e40133b1d899459ac9ba01fe65c3bc130da2d3"
+RESPONSE = dspy.InputField(desc=GradeResponse.fields["response"].json_schema_extra["desc"])
+FROZEN_SIGNATURE = "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"
 
 
 @pytest.fixture
@@ -125,8 +125,8 @@ def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
         GradeResponse.with_updated_fields("response", desc="another description"),
         GradeResponse.with_updated_fields("evidence", type_=str),
         GradeResponse.append("more", dspy.OutputField(), str),
-        GradeResponse.delete("turn"),
-        GradeResponse.delete("turn").prepend("turn", TURN, int),
+        GradeResponse.delete("rubric"),
+        GradeResponse.delete("response").prepend("response", RESPONSE, str),
     ],
     ids=["description", "type", "one more", "one less", "order"],
 )
@@ -141,6 +141,13 @@ def test_what_cannot_be_written_is_a_sentence(tmp_path):
 
 
 # What is refused
+
+
+def test_a_program_compiled_with_the_first_words_is_told_to_be_compiled_again(refused, content):
+    """Its demos hold the number of the turn, which the signature had then."""
+    content["signature"] = "0" * 64
+    content["state"]["demos"][0]["turn"] = 2
+    assert "compiled for another signature of the judge" in refused(content)
 
 
 def test_a_program_of_another_signature_is_refused(refused, content):

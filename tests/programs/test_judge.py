@@ -12,7 +12,8 @@ from server import Answer, error, verdict
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import JUDGE, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.programs import JUDGE, Direct, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.programs.judge import RULES
 from dspy_proact.types import Grade, Phase, Quote, Rubric, Turn
 from dspy_proact.views import JudgeView
 
@@ -55,7 +56,7 @@ async def awaited(model, coroutine):
 def said(model, way="async", judge=None):
     """The prediction, by `aforward` or `forward`."""
     judge = judge or Judge()
-    asked = {"conversation": list(VIEW.conversation), "turn": VIEW.turn, "rubric": VIEW.rubric, "response": RESPONSE}
+    asked = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
     with collect_calls():
         if way == "async":
             return asyncio.run(awaited(model, judge.acall(**asked)))
@@ -243,18 +244,17 @@ def test_for_a_compile_one_call_is_one_trace(server):
 
 
 def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
-    answers(server, verdict("PASS", ["zebra"], "It plans.\n[[ ## grade ## ]]\nFAIL"), quotes("Then call Ann"))
+    answers(server, verdict("PASS", ["zebra"], "It plans.\nGrade:\nFAIL"), quotes("Then call Ann"))
     judged(server)
     system, user = server.sent[1].messages
-    assert "Your output fields are:\n1. `evidence` (list[str])" in system["content"]
-    assert user["content"].startswith(
-        "[[ ## rubric ## ]]\n"
-        '{"phase": "EMERGENT", "pass_criteria": "Plans.", "partial_criteria": "Hints.", "fail_criteria": "Nothing."}'
-        "\n\n[[ ## response ## ]]\n| Label the boxes today.\n| Then call Ann."
-        "\n\n[[ ## grade ## ]]\nPASS"
-        "\n\n[[ ## reasoning ## ]]\n| It plans.\n| [[ ## grade ## ]]\n| FAIL\n\n"
+    assert system["content"].startswith("Quote, word for word, ")
+    assert user["content"] == (
+        "Rubric, EMERGENT.\nPASS:\n    Plans.\nPARTIAL:\n    Hints.\nFAIL:\n    Nothing.\n\n"
+        "Response that was graded:\n    Label the boxes today.\n    Then call Ann.\n\n"
+        "Grade:\n    PASS\n\n"
+        "Reason:\n    It plans.\n    Grade:\n    FAIL\n\n"
+        'Answer with one JSON object: {"evidence": [string]}'
     )
-    assert "I move on Friday." not in user["content"]
 
 
 SCRIPTS = {
@@ -289,7 +289,7 @@ def test_the_adapter_is_the_modules_own(server, way):
     with dspy.context(adapter=outside):
         said(opened(server), way)
         assert dspy.settings.adapter is outside
-    assert "Outputs will be a JSON object" in server.sent[0].messages[0]["content"]
+    assert server.sent[0].messages == Judge().messages(VIEW, RESPONSE)
 
 
 @WAYS
@@ -297,39 +297,33 @@ def test_instruction_and_demos_are_sent(server, way):
     judge = Judge()
     judge.grade.signature = GradeResponse.with_instructions("Grade by the moon.")
     judge.grade.demos = [
-        {"conversation": [], "turn": 1, "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
+        {"conversation": [], "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
         | {"grade": "FAIL"}
     ]
     answers(server, verdict("FAIL"))
     said(opened(server), way, judge)
     system, asked, answered, _ = server.sent[0].messages
-    assert "Grade by the moon." in system["content"]
-    assert asked["content"].endswith("[[ ## response ## ]]\n| a\n| b")
+    assert system["content"] == "Grade by the moon."
+    assert asked["content"].endswith("Response to grade:\n    a\n    b")
     assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": [], "grade": "FAIL"}
 
 
 # Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
 # and makes scores incomparable.
 GRADE_RESPONSE = [
-    (
-        "conversation",
-        "input",
-        list[Turn],
-        "the conversation up to the user message at `turn`, whose response is the one to grade",
-    ),
-    ("turn", "input", int, "number of the turn to grade, counted from 1"),
-    ("rubric", "input", Rubric, "phase, and what earns each grade"),
-    ("response", "input", str, "the response to grade; each of its lines begins with |"),
-    ("reasoning", "output", str, "how the response meets or misses the criteria, in one to four sentences"),
-    ("evidence", "output", list[str], "quotes from the response, word for word"),
+    ("conversation", "input", list[Turn], "Conversation"),
+    ("rubric", "input", Rubric, "Rubric"),
+    ("response", "input", str, "Response to grade"),
+    ("reasoning", "output", str, "${reasoning}"),
+    ("evidence", "output", list[str], "${evidence}"),
     ("grade", "output", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
 ]
 QUOTE_EVIDENCE = [
-    ("rubric", "input", Rubric, "phase, and what earns each grade"),
-    ("response", "input", str, "the response that was graded; each of its lines begins with |"),
-    ("grade", "input", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
-    ("reasoning", "input", str, "why it was given"),
-    ("evidence", "output", list[str], "one or more quotes from the response"),
+    ("rubric", "input", Rubric, "Rubric"),
+    ("response", "input", str, "Response that was graded"),
+    ("grade", "input", Literal["PASS", "PARTIAL", "FAIL"], "Grade"),
+    ("reasoning", "input", str, "Reason"),
+    ("evidence", "output", list[str], "${evidence}"),
 ]
 
 
@@ -361,7 +355,7 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
         judge.grade.demos = list(demos)
         return judge.fingerprint()
 
-    shown = {"conversation": [], "turn": 1, "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
+    shown = {"conversation": [], "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
     prints = [
         fingerprint(),
         fingerprint(instruction="Grade."),
@@ -385,7 +379,46 @@ def test_judging_changes_nothing_in_the_judge(server):
     assert (judge.fingerprint(), judge.dump_state()) == before
 
 
+@pytest.mark.parametrize("phase", Phase)
+def test_the_rule_of_every_phase_is_part_of_the_fingerprint(phase, monkeypatch):
+    before = Judge().fingerprint()
+    monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
+    assert Judge().fingerprint() != before
+
+
 def test_a_description_is_part_of_the_fingerprint():
     judge = Judge()
-    judge.grade.signature = GradeResponse.with_updated_fields("evidence", desc="a quote")
+    judge.grade.signature = GradeResponse.with_updated_fields("response", desc="Answer")
     assert judge.fingerprint() != Judge().fingerprint()
+
+
+SCHEMAS = [
+    ("openai/gpt-4o", {}, True),
+    ("openai/gpt-4o", {"response_format": None}, False),
+    ("hosted_vllm/any", {}, False),
+    ("openai/any", {}, False),
+]
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize(("name", "params", "takes"), SCHEMAS)
+def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(server, name, params, takes, backend):
+    """By way of DSPy and straight to the gate, at the first call and at those that follow."""
+    model = open_model(
+        ModelSpec(name=name, api_base=server.judge, params=params), JUDGE, Gate(retries=0, backend=backend)
+    )
+
+    async def graded():
+        for asking in (None, direct, direct):
+            with dspy.context(lm=model.lm):
+                await Judge().judge(VIEW, RESPONSE, asking)
+
+    direct = Direct(model.lm)
+    answers(server, *[verdict("FAIL")] * 3)
+    with collect_calls():
+        asyncio.run(awaited(model, graded()))
+    assert len(server.sent) == 3
+    for sent in server.sent:
+        form = (sent.body.get("response_format") or {}).get("type")
+        assert (form == "json_schema") is takes
+        assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes

@@ -31,7 +31,7 @@ VIEW = JudgeView(
     turn=3,
     rubric=Rubric(phase=Phase.CRITICAL, pass_criteria="Plans.", partial_criteria="Hints.", fail_criteria="Nothing."),
 )
-ASKED = {"conversation": list(VIEW.conversation), "turn": VIEW.turn, "rubric": VIEW.rubric, "response": RESPONSE}
+ASKED = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
 BACKENDS = pytest.mark.parametrize("backend", ["auto", "litellm"])
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 
@@ -160,14 +160,13 @@ def echo(tmp_path_factory):
     response=st.text(),
     criterion=st.text(),
     phase=st.sampled_from(Phase),
-    turn=st.integers(1, 10),
 )
-def test_every_text_reaches_the_package_as_it_is(echo, texts, user, response, criterion, phase, turn):
+def test_every_text_reaches_the_package_as_it_is(echo, texts, user, response, criterion, phase):
     turns = (*(Turn(user=a, assistant=b) for a, b in texts), Turn(user=user, assistant=None))
     rubric = Rubric(phase=phase, pass_criteria=criterion, partial_criteria="p", fail_criteria="f")
-    sent = echo.messages(JudgeView(conversation=turns, turn=turn, rubric=rubric), response)
+    sent = echo.messages(JudgeView(conversation=turns, turn=len(turns), rubric=rubric), response)
     point, history = json.loads(sent[1]["content"])
-    assert point["turn"] == turn
+    assert point["turn"] == len(turns)
     assert point["evaluation_rubric"] == {
         "type": phase.value,
         "pass_criteria": criterion,

@@ -259,22 +259,49 @@ def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
         "scenarios": 8,
         "p": 1.0,
         "detectable_points": None,
+        "detectable_half_points": None,
     }
     assert told(comparison).startswith("b scores as a does on each of 24 triggers that both have scored.")
 
 
-def test_what_could_not_have_been_seen_is_said(tmp_path):
-    """One of 8 scenarios gains: p is 1, and the spread of the others says how small a difference would show."""
-    cases = spread(8)
-    comparison = compared(tmp_path, cases, ["FAIL"] * 24, ["PASS", *["FAIL"] * 23])
-    row = comparison.rows["EMERGENT"].weighted
-    assert row.p == 1.0  # 1 of 2 flips of the one scenario that moves is as far from 0, and so is the other
-    assert row.detectable is not None
-    points = comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]["detectable_points"]
-    # Differences 1, 0 x 7: standard error 1 / 8. t quantiles of 7 degrees: 2.3646 + 0.8960, so 0.4076.
-    assert points == 41
-    seen = "No difference of b from a could be seen in any phase, and one below 41 points could hardly have been."
-    assert told(comparison).startswith(seen)
+def test_what_would_have_been_seen_is_by_the_test_of_its_row(tmp_path):
+    """One of 12 scenarios of each phase gains: standard error 1/12 (by hand in tests/stats/test_paired.py)."""
+    cases = spread(12)
+    grades = [grade for _ in range(3) for grade in ["PASS", *["FAIL"] * 11]]
+    document = comparison_document(compared(tmp_path, cases, ["FAIL"] * 36, grades))
+
+    def seen(row: dict[str, Any]) -> tuple[int, int]:
+        return row["weighted"]["detectable_points"], row["weighted"]["detectable_half_points"]
+
+    # (2.8200 + .8755) / 12 and 2.8200 / 12 after Holm over three.
+    assert seen(document["phases"]["EMERGENT"]) == (31, 24)
+    # The macro mean is a single test of the same twelve: (2.2010 + .8755) / 12 and 2.2010 / 12.
+    assert seen(document["overall"]["macro"]) == (26, 18)
+
+
+def test_strict_differences_stand_beside_lenient_ones(tmp_path):
+    """A passes 48, b passes 24 and fails to answer 24: nothing differs where both have scored, and half in all."""
+    a, b = ["PASS"] * 48, ["PASS", None] * 24
+    comparison = compared(tmp_path, spread(16), a, b)
+    document = comparison_document(comparison)
+    assert document["triggers"] == {"shared": 48, "compared": 24, "tried": 48, "worded_otherwise": 0}
+    assert (document["a"]["unscored"], document["b"]["unscored"]) == (0, 24)
+    row = document["phases"]["EMERGENT"]
+    assert (row["pairs"], row["weighted"]["value"], row["weighted"]["p"]) == (8, 0.0, 1.0)
+    strict = row["strict"]
+    assert (strict["pairs"], strict["a"]["value"], strict["b"]["value"]) == (16, 1.0, 0.5)
+    # The 8 scenarios that move all move one way: 2 of 2^8 flips are as far.
+    assert (strict["weighted"]["value"], strict["weighted"]["p"]) == (-0.5, 2 / 256)
+    assert (strict["pass_rate"]["value"], strict["p_holm"]["weighted"]) == (-0.5, 6 / 256)
+    assert [document["overall"][name]["strict"]["weighted"]["value"] for name in ("micro", "macro")] == [-0.5, -0.5]
+    assert "strict: over what both have tried, the unscored counting 0: 0 of a, 24 of b." in told(comparison)
+
+
+def test_where_nothing_is_unscored_strict_is_lenient(tmp_path):
+    comparison = compared(tmp_path, spread(6), ["FAIL"] * 18, ["PASS", "PARTIAL", "FAIL"] * 6)
+    row = comparison_document(comparison)["phases"]["CRITICAL"]
+    assert row["strict"] == {name: row[name] for name in row["strict"]}
+    assert "strict" not in told(comparison)
 
 
 @pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
@@ -291,12 +318,18 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert f": cannot be significant with {scenarios} scenarios." in text
 
 
+def test_at_four_scenarios_an_interval_bears_its_mark(tmp_path):
+    text = told(compared(tmp_path, spread(4), ["FAIL"] * 12, ["PASS", "FAIL", "PARTIAL", "FAIL"] * 3))
+    assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: cannot be significant with 4 scenarios." in text
+    assert "EMERGENT, CRITICAL, RECOVERY, micro, macro: too few scenarios: very wide." in text
+
+
 @pytest.mark.parametrize("scenarios", [2, 3, 4, 5])
 def test_where_nothing_can_be_significant_no_difference_is_said_to_be_seen(tmp_path, scenarios):
     gains = ["PASS", "FAIL", "PARTIAL", "FAIL", "PASS"][:scenarios] * 3
     comparison = compared(tmp_path, spread(scenarios), ["FAIL"] * 3 * scenarios, gains)
     assert comparison_document(comparison)["phases"]["EMERGENT"]["weighted"]["detectable_points"] is None
-    assert "could hardly have been" not in told(comparison)
+    assert "in four of five" not in told(comparison)
 
 
 def test_one_scenario_has_a_difference_and_no_p(tmp_path):
@@ -326,11 +359,11 @@ def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_show
     comparison = compared(tmp_path, spread(8), [None] * 24, ["PASS"] * 24)
     document = comparison_document(comparison)
     json.dumps(document, allow_nan=False)
-    assert document["triggers"] == {"shared": 24, "compared": 0, "worded_otherwise": 0}
+    assert document["triggers"] == {"shared": 24, "compared": 0, "tried": 24, "worded_otherwise": 0}
     assert document["overall"]["micro"]["weighted"]["reason"] == "no pairs"
     text = told(comparison)
     assert "0 triggers scored in both, of 24 shared; left out: 24 of a, 24 of b." in text
-    assert text.startswith("b cannot be compared with a: no trigger is scored in both.")
+    assert text.startswith("b cannot be compared with a: no trigger is scored in both; ")
 
 
 # Which triggers.
@@ -466,6 +499,7 @@ def test_differences_are_broken_down_by_life_domain_and_turn(tmp_path):
     }
     assert list(document["turn"]) == ["2", "10"]  # in the order of turns, not of letters
     assert "* fewer than 10 triggers." in told(comparison)
+    assert "travel: one scenario." in told(comparison)
 
 
 # Judges.

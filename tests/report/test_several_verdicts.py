@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -361,6 +362,8 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     assert "SOLVED -> CLOSE 1, LOST -> SOLVED 1." in flips
     assert "the second minus the first: +10.0 [" in flips
     assert any(line.startswith("worth paying for: epochs unknown (no repeated responses)") for line in lines)
+    # Both say the same of two responses, and lie .6 and 1 apart at the others: (.36 / 2 + 1 / 2) / 4.
+    assert "variance of the score between verdicts on one response 0.170." in lines
 
 
 def test_what_was_asked_once_is_not_called_several(tmp_path: Path):
@@ -381,11 +384,14 @@ def test_hostile_names_of_judges_are_printed_as_they_are_and_do_nothing(tmp_path
 def test_a_jury_of_long_names_over_several_epochs_fits_on_80_columns():
     judges = tuple(f"openrouter/{'some-vendor' * 3}/a-model-with-a-long-name-{number}" for number in (1, 2))
     outcomes = tuple(
-        _graded(
-            f"{stratum}{trigger}",
-            {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
-            stratum,
-            epoch=epoch,
+        replace(
+            _graded(
+                f"{stratum}{trigger}",
+                {judges[0]: "SCLLL"[trigger % 5] * 3, judges[1]: "SSLCC"[(trigger + epoch) % 5] * 3},
+                stratum,
+                epoch=epoch,
+            ),
+            group=f"cave {trigger % 25}",
         )
         for epoch in (1, 2, 3)
         for stratum in ("RHYME", "NUMBER")

@@ -59,6 +59,7 @@ def assert_is_a_document(found: dict[str, Any]) -> None:
         "run",
         "complete",
         "scenarios",
+        "scenarios_reached",
         "triggers",
         "phases",
         "overall",
@@ -147,12 +148,14 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
                 "dialogues": 1,
                 "triggers": 4,
                 "ignored_fields": {"colour": 2},
+                "left_out": {},
                 "sha256": "cc",
             },
             "versions": {"python": "3"},
         },
         "complete": False,
         "scenarios": 1,
+        "scenarios_reached": 1,
         "triggers": {
             "total": 5,
             "scored": 3,
@@ -224,7 +227,7 @@ def test_a_run_that_has_tried_nothing_is_a_document_with_reasons(tmp_path: Path,
     found = documented(tmp_path, cases, [])
     assert_is_a_document(found)
     assert found["complete"] is (groups == 0)
-    assert found["scenarios"] == groups
+    assert (found["scenarios"], found["scenarios_reached"]) == (groups, 0)
     counts = {"total": 3 * groups, "scored": 0, "unscored": 0, "pending": 3 * groups}
     assert found["triggers"] == counts | {"unscored_reasons": {}}
     nothing = {"value": None, "low": None, "high": None, "reason": "no scores"}

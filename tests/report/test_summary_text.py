@@ -1,7 +1,7 @@
 """What a person reads: every number with its denominator, and nothing that a file or a model says is obeyed."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ LABELS = ("PASS", "PARTIAL", "FAIL")
 HOSTILE = ["[red]x[/red]", "[/red]", "[link=http://x]y[/link]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
 
 
-def printed(summary: Summary, **options: Any) -> str:
+def printed(summary: Summary, by: Sequence[str] = (), **options: Any) -> str:
     file = io.StringIO()
-    print_summary(summary, Console(**({"file": file, "width": 100} | options)), explain=True)
+    print_summary(summary, Console(**({"file": file, "width": 100} | options)), by, explain=True)
     return file.getvalue()
 
 
@@ -169,7 +169,7 @@ def test_the_notes_give_triggers_epochs_and_what_is_unscored_pending_checked_and
     text = printed(summarized(tmp_path, asked, events, epochs=2, **prices))
     assert "3 cases x 2 epochs in 2 groups" in text
     assert "unscored 1: response: empty 1." in text
-    assert "pending 3: the run is not complete." in text
+    assert "pending 3: the run is not complete; it reached 2 of 2 groups." in text
     assert "evidence: 1 of 2 verdicts quote the response." in text
     # 1200 x 1e-3 + 34 x 1e-2 = 1.2 + 0.34
     assert "assistant: 1 calls, 1,200 tokens in (1,000 cached), 34 out, USD 1.5400" in text
@@ -182,6 +182,18 @@ def test_a_reason_for_a_missing_interval_is_said_once_with_the_rows_that_it_conc
     text = printed(summarized(tmp_path, asked, events))
     assert "RHYME, NUMBER, micro, macro: one group." in text
     assert text.count("one group.") == 1
+
+
+def test_rows_of_a_breakdown_have_their_reasons(tmp_path: Path):
+    pages = {"a": 10, "b": 9, "c": 9}
+    asked = [case(key, group=f"g{key}", page=page) for key, page in pages.items()]
+    events = [
+        event
+        for key, label in zip("abc", ("SOLVED", "CLOSE", "LOST"), strict=True)
+        for event in (answered(key), graded(key, label))
+    ]
+    text = printed(summarized(tmp_path, asked, events), by=["page"])
+    assert "10: one group." in text.splitlines()
 
 
 def test_a_run_without_cases_is_printed(tmp_path: Path):

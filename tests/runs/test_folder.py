@@ -13,10 +13,24 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy import answered, as_format_one, call, case, cases, failed, failed_call, graded, identity, manifest, written
+from toy import (
+    Riddle,
+    answered,
+    as_format_one,
+    call,
+    case,
+    cases,
+    failed,
+    failed_call,
+    graded,
+    identity,
+    manifest,
+    written,
+)
 
 from dspy_proact.errors import RunError
-from dspy_proact.runs import Event, RoleIdentity, RunFolder, RunWriter, latest
+from dspy_proact.runs import Case, Event, RoleIdentity, RunFolder, RunWriter, latest
+from dspy_proact.runs.folder import KeptView
 
 AWKWARD = 'line\nfeed, "quotes", \u2028, \x00, \x1b[31m, 漢字 and 🦉'
 """Text that would break a format that is careless about line ends and escapes."""
@@ -71,6 +85,23 @@ def test_cases_and_events_are_read_as_they_were_written(tmp_path: Path):
     assert tuple(read.events()) == EVENTS
     assert read.manifest() == manifest()
     assert read.exists
+
+
+def test_a_long_view_stays_on_disk_until_it_is_looked_at(tmp_path: Path):
+    long = Case("long", "g", "RHYME", Riddle(text="word " * 20_000))
+    short, left = written(tmp_path / "run", manifest(), [case("a"), long], EVENTS).cases_of(set())
+    assert (short.view, type(left.view)) == ({"text": "What is a?"}, KeptView)
+    assert dict(left.view) == {"text": "word " * 20_000}
+
+
+def test_a_long_view_that_was_changed_since_is_told(tmp_path: Path):
+    long = Case("long", "g", "RHYME", Riddle(text="word " * 20_000))
+    (left,) = written(tmp_path / "run", manifest(), [long]).cases_of(set())
+    assert left.mark
+    kept = tmp_path / "run" / "cases.jsonl"
+    kept.write_text(kept.read_text(encoding="utf-8").replace(left.mark, "0" * len(left.mark)), encoding="utf-8")
+    with pytest.raises(RunError, match="line 1: was changed while it was read"):
+        left.view["text"]
 
 
 def test_one_line_is_one_case_or_event(folder: Path):

@@ -54,13 +54,13 @@ def test_the_extremes():
         assert alpha([["FAIL", "PASS"]] * 2, LABELS, metric) == pytest.approx(-0.5)
 
 
-def test_items_are_left_out_by_hand():
+def test_groups_are_left_out_by_hand():
     # Twenty times FF, FP, PPP: FF 40, FP and PF 40 together, PP 60: 1 - 139 * 40 / (2 * 60 * 80) = .420833.
     # Without an FF: 58 F, 80 P: 137 * 40 / 9280 = .590517: .409483. Without an FP: 59, 79: 137 * 38 / 9322 = .558464:
     # .441536. Without a PPP: 60, 77: 136 * 40 / 9240 = .588745: .411255.
     # SE^2 = 59/60 * 20 * (.011351^2 + .020703^2 + .009578^2) = .0127676; t(59) = 2.000995.
     ratings = [["FAIL"] * 2, ["FAIL", "PASS"], ["PASS"] * 3] * 20
-    one = alpha_estimate(ratings, LABELS, "nominal", [place % 9 for place in range(60)])
+    one = alpha_estimate(ratings, LABELS, "nominal", range(60))
     reach = 2.000995 * math.sqrt(0.0127676)
     assert numbers(one) == pytest.approx([0.420833, 0.420833 - reach, 0.420833 + reach], abs=1e-5)
     assert one.reason is None
@@ -99,7 +99,7 @@ def test_equal_ratings_leave_no_value():
 def test_one_item_has_no_bounds():
     one = alpha_estimate([["PASS", "FAIL"], ["PASS"]], LABELS, "ordinal", [1, 2])
     # FP and PF, n = 2: (2 - 1) * 2 = 2 of 2 * 1 * 1.
-    assert one == Estimate(0, reason="rests on one item")
+    assert one == Estimate(0, reason="rests on one group")
 
 
 def test_what_rests_on_one_scenario_has_no_bounds():

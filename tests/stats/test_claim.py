@@ -10,6 +10,7 @@ from dspy_proact.stats import (
     Estimate,
     Improvement,
     Improvements,
+    Panel,
     holm,
     improvement,
     t_quantile,
@@ -162,6 +163,37 @@ def test_a_stratum_is_only_shown_if_its_adjusted_p_is():
     assert one.low98 > 0
     assert (one.p, one.adjusted) == (2 / 32, 2 / 32 * 3)
     assert (one.shown, one.reason) == (False, "no improvement shown once the strata are read together")
+
+
+@pytest.mark.parametrize(("raters", "whom"), [(1, " with this rater"), (3, " with these 3 raters"), (4, "")])
+def test_a_claim_is_of_the_raters_where_they_are_few(raters: int, whom: str):
+    table = study(72, 12, 5)
+    before, after, _, strata, groups = ([row[column] for row in table] for column in range(5))
+    ratings = [[row[2].index(1)] for row in table]
+    panel = Panel.of(ratings, [0, 1, 2], [[place % raters] for place in range(72)])
+    one = improvement(before, after, soft(table), strata, groups, order=PHASES, panel=panel).overall  # pyright: ignore[reportArgumentType]
+    assert (one.shown, one.reason) == (True, f"improvement shown{whom}")
+
+
+def test_a_gain_that_some_raters_see_and_others_do_not_is_less_sure():
+    table = study(144, 24, 5)
+    before, after, _, strata, groups = ([row[column] for row in table] for column in range(5))
+    # Raters 0 to 2 give the truth, and so see the gain; 3 to 5 the middle grade, and see none.
+    who = [(place + place // 6) % 6 for place in range(144)]
+    ratings = [[row[2].index(1)] if rater < 3 else [1] for row, rater in zip(table, who, strict=True)]
+    panel = Panel.of(ratings, [0, 1, 2], [[rater] for rater in who])
+    labels = panel.counts.tolist()
+    these = improvement(before, after, labels, strata, groups, order=PHASES).overall  # pyright: ignore[reportArgumentType]
+    others = improvement(before, after, labels, strata, groups, order=PHASES, panel=panel).overall  # pyright: ignore[reportArgumentType]
+    assert others.difference.value == these.difference.value
+    assert others.low98 is not None
+    assert these.low98 is not None
+    assert others.low98 < these.low98
+
+
+def test_a_panel_is_that_of_the_labels():
+    with pytest.raises(ValueError, match="the shares of the panel's ratings"):
+        improvement([0], [1], [[1, 0, 0]], "E", [0], order="E", panel=Panel.of([[1]], [0, 1, 2]))
 
 
 # Silence and ties.

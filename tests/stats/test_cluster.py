@@ -4,11 +4,12 @@ from statistics import NormalDist, fmean, stdev
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dspy_proact.stats import Estimate, cluster_mean, macro_mean, t_quantile
-from dspy_proact.stats.cluster import degrees_of_freedom, standard_error
+from dspy_proact.stats.cluster import degrees_of_freedom, spread_of, standard_error
+from dspy_proact.stats.table import numbered, tabulate
 from dspy_proact.types import Phase
 
 law = settings(deadline=None)
@@ -217,6 +218,29 @@ def test_equal_sizes_give_one_degree_of_freedom_less_than_scenarios(groups: int)
 def test_degrees_of_freedom_lie_between_one_and_one_less_than_scenarios(sizes: list[int]):
     df = degrees_of_freedom(np.array(sizes) / sum(sizes))
     assert 1 - 1e-9 <= df <= len(sizes) - 1 + 1e-9
+
+
+@law
+@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 5), st.sampled_from(["X", "Y"])), min_size=8, max_size=30))
+def test_the_spread_of_a_macro_mean_is_cr2_by_matrices(table: list[tuple[float, int, str]]):
+    """The regression on the strata, each group's residuals by the root of the inverse of 1 - H (Bell & McCaffrey)."""
+    found = tabulate(np.array([row[0] for row in table]), [row[1] for row in table], [row[2] for row in table], "XY")
+    assume(not found.empty and not found.lonely)
+    places = numbered([row[1] for row in table])
+    design = np.array([[row[2] == "X", row[2] == "Y"] for row in table], dtype=float)
+    inverse = np.linalg.inv(design.T @ design)
+    left = np.eye(len(table)) - design @ inverse @ design.T
+    pulls = []
+    for group in range(places.max() + 1):
+        inside = places == group
+        values, vectors = np.linalg.eigh(left[np.ix_(inside, inside)])
+        root = vectors @ np.diag(values**-0.5) @ vectors.T
+        pulls.append(left[:, inside] @ root @ design[inside] @ inverse @ [0.5, 0.5])
+    scores = np.array([row[0] for row in table])
+    moments = np.array(pulls) @ np.array(pulls).T
+    spread = spread_of(found)
+    assert spread.variance == pytest.approx(np.sum((np.array(pulls) @ scores) ** 2), abs=1e-12)
+    assert spread.df == pytest.approx(np.trace(moments) ** 2 / np.sum(moments**2))
 
 
 # Coverage.

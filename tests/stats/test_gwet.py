@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -58,26 +60,23 @@ def test_without_items_or_labels_it_is_undefined():
 
 
 def test_agreement_without_a_flaw_and_one_item_have_no_bounds():
-    assert ac_estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same whichever item is left out")
-    assert ac_estimate(["PASS"], ["PASS"], LABELS, [0]) == Estimate(1, reason="rests on one item")
+    assert ac_estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same whichever group is left out")
+    assert ac_estimate(["PASS"], ["PASS"], LABELS, [0]) == Estimate(1, reason="rests on one group")
 
 
-def test_items_are_left_out_by_hand():
+def test_groups_are_left_out_by_hand():
     # PP, PF, FF of two labels, AC1: agreement 2/3; shares 1/2: chance .5: (1/6) / (1/2) = 1/3.
-    # Without PP: PF, FF: agreement 1/2; p = 1/4: chance 2 * 3/16 = .375: .125 / .625 = .2; likewise without FF.
-    # Without PF: 1. SE^2 = 2/3 (2 * (2/15)^2 + (2/3)^2) = .32; t(2) = 4.302653: 1/3 -+ 2.433948, clipped at 1.
+    # Without PF both agree in full, so that it rests on that one.
     one = ac_estimate(["P", "P", "F"], ["P", "F", "F"], ["F", "P"], [0, 1, 2], "none")
-    assert [one.value, one.low, one.high] == [
-        pytest.approx(1 / 3),
-        pytest.approx(1 / 3 - 4.302653 * 0.32**0.5, abs=1e-6),
-        1,
-    ]
+    assert one.value == pytest.approx(1 / 3)
+    assert (one.low, one.reason) == (None, "rests on one group")
     # The same thirty times over: left-outs differ by about a thirtieth as much, from 90 items.
-    many = ac_estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], [0] * 90, "none")
+    many = ac_estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], range(90), "none")
     # Without a PP (or FF): agreement 59/89; shares 89/178 and 89/178 less a pair: 88/178, 90/178: chance .499937.
     # (.662921 - .499937) / .500063 = .325927. Without a PF: 60/89, shares equal: .348315.
-    # SE^2 = 89/90 (60 * .007406^2 + 30 * .014981^2) = .0099121; t(89) = 1.986979.
-    assert [many.low, many.high] == pytest.approx([1 / 3 - 0.197822, 1 / 3 + 0.197822], abs=2e-5)
+    # -log(1 - AC): .405465, without one .394417 and .428194. SE^2 = 89/90 (60 * .011048^2 + 30 * .022729^2) =
+    # .0225682; t(89) = 1.986979: .405465 -+ .298498.
+    assert [many.low, many.high] == pytest.approx([1 - math.exp(-0.106967), 1 - math.exp(-0.703963)], abs=2e-5)
 
 
 @pytest.mark.parametrize("table", [[1, 2], [[1, 2]], [[1, -1], [0, 2]], [[1, float("nan")], [0, 2]]])

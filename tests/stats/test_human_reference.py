@@ -1,4 +1,3 @@
-import math
 from dataclasses import astuple
 from pathlib import Path
 
@@ -7,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, study
 
-from dspy_proact.stats import Estimate, HumanReference, Weight, human_reference
+from dspy_proact.stats import Estimate, HumanReference, Weight, attainable_kappa, human_reference, t_quantile
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
@@ -41,7 +40,7 @@ def test_three_items_by_hand():
     assert (one.items, one.ratings) == (3, 7)
     assert one.one_human.value == pytest.approx(8 / 71)
     assert one.judge.value == pytest.approx(32 / 53)
-    assert one.best_attainable.value == pytest.approx(math.sqrt(8 / 71))
+    assert one.best_attainable.value == attainable_kappa(8 / 71, (3 / 7, 1 / 7, 3 / 7))
     assert one.exact_one_human.value == pytest.approx((1 + 0 + 1 / 3) / 3)
     assert one.exact_judge.value == pytest.approx((1 + 1 / 2 + 2 / 3) / 3)
     # Without FF: H 1 - (7/3) / (13/9) = -8/13, J 1 - (7/6) / (7/6) = 0: 8/13. Without FP: H 1 - (1/3) / (29/18) =
@@ -51,6 +50,7 @@ def test_three_items_by_hand():
     assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
     assert one.one_human.low == -1
     assert numbers(one.best_attainable)[1:] == [0, 1]
+    assert one.difference.reason == "too few groups: very wide; fewer than 30 items: lower end too high"
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_three_items_by_hand():
 def test_other_weights_by_hand(weight: Weight, human: float, judge: float):
     one = reference(THREE, weight)
     assert [one.one_human.value, one.judge.value] == pytest.approx([human, judge])
-    assert one.best_attainable == Estimate(None, reason="known for quadratic weights only")
+    assert one.best_attainable == Estimate(None, reason="known for quadratic weights and three labels only")
 
 
 # Columns: items, one human, judge, difference with bounds, best attainable, exact.
 PUBLISHED = {
-    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.34, (0.50, 0.58)),
-    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.42, (0.56, 0.54)),
-    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.46, (0.46, 0.56)),
-    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.56, (0.50, 0.56)),
+    "EMERGENT": (17, 0.12, 0.32, (0.21, -0.12, 0.53), 0.31, (0.50, 0.58)),
+    "CRITICAL": (14, 0.18, 0.41, (0.23, 0.03, 0.43), 0.38, (0.56, 0.54)),
+    "RECOVERY": (19, 0.21, 0.57, (0.36, 0.17, 0.55), 0.42, (0.46, 0.56)),
+    None: (50, 0.31, 0.46, (0.15, -0.01, 0.31), 0.52, (0.50, 0.56)),
 }
 
 
@@ -88,6 +88,49 @@ def test_the_published_study(stratum: str | None, data: Path):
     )
     assert numbers(one.difference) == pytest.approx(difference, abs=0.005)
     assert (one.exact_one_human.value, one.exact_judge.value) == pytest.approx(exact, abs=0.005)
+
+
+def test_other_raters_move_no_value_and_widen_the_published_intervals(data: Path):
+    items = study(data).of("CRITICAL")
+    these = human_reference(items.ratings, items.judge, LABELS, items.groups)
+    others = human_reference(items.ratings, items.judge, LABELS, items.groups, raters=items.raters)
+    for one, other in zip(estimates(these), estimates(others), strict=True):
+        assert other.value == one.value
+        assert other.low is not None
+        assert one.low is not None
+        assert other.low <= one.low + 1e-12
+    assert others.judge.low is not None
+    assert others.judge.low < (these.judge.low or 0) - 0.01
+
+
+def varied(items: int) -> Rows:
+    """Every other item divides its raters; the judge fails every third."""
+    given = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "PASS"], ["FAIL", "FAIL"]]
+    return [(given[place % 4], "PASS" if place % 3 else "FAIL", place) for place in range(items)]
+
+
+def test_better_is_claimed_by_98_percent():
+    one = reference(varied(40))
+    assert one.difference.low is not None
+    assert one.difference.high is not None
+    assert one.low98 is not None
+    assert one.high98 is not None
+    wider = (one.high98 - one.low98) / (one.difference.high - one.difference.low)
+    assert wider == pytest.approx(t_quantile(0.99, 39) / t_quantile(0.975, 39))
+
+
+@pytest.mark.parametrize(("items", "reason"), [(29, "fewer than 30 items: lower end too high"), (30, None)])
+def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
+    one = reference(varied(items))
+    assert one.difference.reason == reason
+
+
+@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "of these 3 raters alone")])
+def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
+    ratings = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "FAIL"]] * 10
+    people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]
+    one = human_reference(ratings, ["PASS", "FAIL"] * 15, LABELS, range(30), raters=people)
+    assert [one.one_human.reason, one.judge.reason, one.exact_judge.reason] == [told] * 3
 
 
 # Silence and ties.
@@ -117,9 +160,9 @@ def test_a_judge_that_differs_has_a_kappa_where_people_are_all_equal():
 def test_one_item_has_no_bounds():
     one = reference([(["PASS", "FAIL"], "PASS", 0)])
     # H: 1 (1) of 2 / 4: -1. J: 1/2 of 1/2: 0.
-    assert one.one_human == Estimate(-1, reason="rests on one item")
-    assert one.difference == Estimate(1, reason="rests on one item")
-    assert one.best_attainable == Estimate(0, reason="rests on one item")
+    assert one.one_human == Estimate(-1, reason="rests on one group")
+    assert one.difference == Estimate(1, reason="rests on one group")
+    assert one.best_attainable == Estimate(None, reason="people agree no more than by chance")
 
 
 def test_ratings_judge_and_scenarios_must_align():
@@ -165,6 +208,6 @@ def test_all_numbers_are_in_their_ranges(table: Rows, weight: Weight):
     ranges = [(-1, 1), (-1, 1), (-2, 2), (0, 1), (0, 1), (0, 1)]
     for part, (low, high) in zip(estimates(one), ranges, strict=True):
         assert all(low <= number <= high for number in numbers(part) if number is not None)
-    assert len(astuple(one)) == 8
+    assert len(astuple(one)) == 11
     if one.difference.value is not None:
         assert one.difference.value == pytest.approx((one.judge.value or 0) - (one.one_human.value or 0), abs=1e-9)

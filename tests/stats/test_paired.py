@@ -1,13 +1,23 @@
 import math
 from collections.abc import Sequence
 from itertools import product
+from statistics import fmean
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats import (
+    Effects,
+    Estimate,
+    Paired,
+    Thresholds,
+    macro_paired_difference,
+    paired_difference,
+    simulate_pair,
+    whole_points,
+)
 from dspy_proact.types import Phase
 
 law = settings(deadline=None, max_examples=25)
@@ -45,10 +55,9 @@ def singles(differences: Sequence[float]) -> Paired:
 def test_three_scenarios_by_hand():
     # D = 1, .5, .5: d = 2/3, z = (1/3, -1/6, -1/6) / 3, w = 1/3. SE^2 = (1/81 + 2/324) * 1.5 = 1/36.
     # df = 2, t = 4.302653: 2/3 - 4.302653 / 6 = -.050442, and above 1 it is clipped.
-    # Detectable: (4.302653 + 1.060660) / 6 = .893886.
     # T = 4 for equal signs; turning a .5: d = 1/3, SE^2 = 7/36, T = .76; turning the 1: d = 0. So 2 of 8.
     paired = singles([1, 0.5, 0.5])
-    assert numbers(paired) == pytest.approx([2 / 3, -0.050442, 1, 0.893886], abs=1e-6)
+    assert numbers(paired)[:3] == pytest.approx([2 / 3, -0.050442, 1], abs=1e-6)
     assert paired.difference.reason == "too few groups: very wide"
     assert (paired.count, paired.groups, paired.p) == (3, 3, 0.25)
     assert paired.reason == "cannot be significant with 3 groups"
@@ -57,10 +66,9 @@ def test_three_scenarios_by_hand():
 def test_unequal_scenarios_by_hand():
     # A: 1, 0; B: 1; C: .5. D = 1, 1, .5; n = 2, 1, 1: d = 2.5/4 = .625; r = -.25, .375, -.125; w = .5, .25, .25.
     # SE = sqrt(.0625/.5 + .140625/.75 + .015625/.75) / 4 = sqrt(1/3) / 4 = .144338.
-    # q = .5, 1/12, 1/12: df = 1.8, t = 4.794881: .625 - .692082 = -.067082. t at .80 = 1.089.
+    # q = .5, 1/12, 1/12: df = 1.8, t = 4.794881: .625 - .692082 = -.067082.
     paired = paired_difference([0, 0, 0, 0], [1, 0, 1, 0.5], list("AABC"))
     assert numbers(paired)[:3] == pytest.approx([0.625, -0.067082, 1], abs=1e-6)
-    assert paired.detectable == pytest.approx((4.794881 + 1.0894) * 0.144338, abs=1e-3)
     # T = 4.33 as it is. Turned: A: d = .125, r = -1.25, .875, .375, SE^2 = (3.125 + 1.0208 + .1875) / 16, T = .24;
     # B: d = .125, r = .75, -1.125, .375, SE^2 = (1.125 + 1.6875 + .1875) / 16, T = .29; C: d = .375, r = .25, .625,
     # -.875, SE^2 = (.125 + .5208 + 1.0208) / 16, T = 1.16. With their mirrors: 2 of 8.
@@ -69,12 +77,38 @@ def test_unequal_scenarios_by_hand():
 
 def test_macro_by_hand():
     # X: A 1, B 0; Y: A 0, B .5, C .5. d_X = 1/2, d_Y = 1/3, mean 5/12.
-    # z_A = ((1 - .5) / 2 + (0 - 1/3) / 3) / 2 = 5/72; z_B = (-.25 + 1/18) / 2 = -7/72; z_C = 1/36 = 2/72.
-    # w = .4, .4, .2: SE^2 = (25/.6 + 49/.6 + 4/.8) / 72^2 = 128.333 / 5184 = .024756, SE = .157340.
+    # h = 1/2 in X, 1/3 in Y. A: (.5/2) / 2 = 1/8 by sqrt(1/2), less (1/3 / 3) / 2 = 1/18 by sqrt(2/3): .108735;
+    # B: -1/8 and 1/36: -.142756; C: 1/36: .034021. SE^2 = .011823 + .020379 + .001157 = .033360, SE = .182647.
     paired = macro_paired_difference([0] * 5, [1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
-    assert paired.difference.value == pytest.approx(5 / 12)
-    # q = .26667, .26667, .05: 1/df = .36 + .34028 - .14472 = .555556, df = 1.8, t = 4.794881, t at .80 = 1.0894.
-    assert paired.detectable == pytest.approx((4.794881 + 1.0894) * 0.157340, abs=1e-3)
+    # Moments: A and B 1/8 + 1/24 - 1/16 - 1/72 = .090278 each, C 1/24 - 1/72 = .027778; A with B -1/16 - 1/72, with C
+    # and B with C -1/72. df = .208333^2 / (2 (.090278^2 + .076389^2) + .027778^2 + 4 / 72^2) = 1.470588, t = 6.188116.
+    assert numbers(paired)[:3] == pytest.approx([5 / 12, 5 / 12 - 6.188116 * 0.182647, 1], abs=1e-4)
+
+
+@pytest.mark.parametrize(("tests", "t"), [(1, 2.200985), (3, 2.820034)], ids=["alone", "after Holm over three"])
+def test_what_is_seen_in_four_of_five_and_in_half_by_hand(tests: int, t: float):
+    # D = 1 and eleven 0: d = 1/12, r = 11/12 and -1/12, w = 1/12, so SE^2 = (121 + 11) / 144 * 12/11 / 144 = 1/144.
+    # df = 11: t at 1 - .05 / (2 tests) is given, t at .80 is .875530, at .50 it is 0.
+    paired = paired_difference([0] * 12, [1, *[0] * 11], range(12), tests=tests)
+    assert (paired.detectable, paired.detectable_half) == pytest.approx(((t + 0.875530) / 12, t / 12), abs=1e-6)
+
+
+def test_with_fewer_than_twelve_groups_it_is_not_told_what_would_be_seen():
+    paired = singles([1, *[0] * 10])
+    assert (paired.detectable, paired.detectable_half) == (None, None)
+
+
+def test_a_difference_that_is_told_to_be_seen_so_often_is_seen_so_often_after_holm():
+    """Of 25 unequal groups: 150 data sets, standard errors 3.3 and 4.1 points; 52 to 69 of the unadjusted 80."""
+    cuts, effects = Thresholds.of_mean(0.5), Effects(run=0.05)
+    pairs = [simulate_pair(np.random.default_rng((1, k)), 25, cuts, effects) for k in range(60)]
+    told = [paired_difference(pair.a, pair.b, pair.groups, tests=3) for pair in pairs]
+    for power, name in ((0.8, "detectable"), (0.5, "detectable_half")):
+        apart = fmean(getattr(paired, name) for paired in told)
+        lower = cuts.raised(-apart / 2)
+        drawn = [simulate_pair(np.random.default_rng((2, k)), 25, lower, effects, apart) for k in range(150)]
+        found = [paired_difference(pair.a, pair.b, pair.groups).p for pair in drawn]
+        assert fmean(p is not None and p <= 0.05 / 3 for p in found) == pytest.approx(power, abs=0.08)
 
 
 @pytest.mark.parametrize(
@@ -122,21 +156,23 @@ def test_a_detectable_difference_is_told_in_whole_points(difference: float, poin
 
 
 def test_no_pairs_leave_no_value():
-    assert paired_difference([], [], []) == Paired(0, 0, Estimate(None, reason="no pairs"), None, "no pairs", None)
+    assert paired_difference([], [], []) == Paired(
+        0, 0, Estimate(None, reason="no pairs"), None, "no pairs", None, None
+    )
     macro = macro_paired_difference([], [], [], [], ["X"])
-    assert macro == Paired(0, 0, Estimate(None, reason="no pairs in X"), None, "no pairs in X", None)
+    assert macro == Paired(0, 0, Estimate(None, reason="no pairs in X"), None, "no pairs in X", None, None)
 
 
 def test_a_stratum_without_pairs_leaves_no_value_and_is_named():
     macro = macro_paired_difference([1, 0], [0, 1], ["A", "B"], [Phase.CRITICAL] * 2, list(Phase))
     reason = "no pairs in EMERGENT, RECOVERY"
-    assert macro == Paired(2, 2, Estimate(None, reason=reason), None, reason, None)
+    assert macro == Paired(2, 2, Estimate(None, reason=reason), None, reason, None, None)
 
 
 @pytest.mark.parametrize("b", [[1, 0, 0.5], [0, 0, 0.5]])
 def test_one_scenario_has_neither_bounds_nor_p(b: list[float]):
     value = Estimate(b[0] / 3, reason="one group")
-    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one group", None)
+    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one group", None, None)
 
 
 def test_a_stratum_within_one_scenario_has_no_bounds_and_yet_a_p():
@@ -166,7 +202,7 @@ def test_a_stratum_within_few_scenarios_carries_a_warning():
 
 
 def test_runs_that_nowhere_differ_have_no_bounds():
-    assert singles([0] * 20) == Paired(20, 20, Estimate(0, reason="no pair differs"), 1, None, None)
+    assert singles([0] * 20) == Paired(20, 20, Estimate(0, reason="no pair differs"), 1, None, None, None)
 
 
 @pytest.mark.parametrize("scores", [(0.5, 1.0), (0.1, 0.3)])
@@ -174,7 +210,7 @@ def test_differences_that_cancel_in_every_scenario_are_no_shift(scores: tuple[fl
     # +x and -x in each: every sum is 0, though pairs differ.
     a, b = [*scores] * 20, [*reversed(scores)] * 20
     paired = paired_difference(a, b, [k // 2 for k in range(40)])
-    assert paired == Paired(40, 20, Estimate(0, reason="all groups shift alike"), 1, None, None)
+    assert paired == Paired(40, 20, Estimate(0, reason="all groups shift alike"), 1, None, None, None)
 
 
 def test_scenarios_that_shift_alike_have_no_bounds_and_yet_a_p():
@@ -190,7 +226,7 @@ def test_shifts_that_cancel_between_strata_are_no_shift():
     # Every scenario: X up by .5, Y down by .5. Mean 0, spread 0, and each flip gives 0 again or less than inf.
     groups, strata = [k // 2 for k in range(16)], list("XY") * 8
     macro = macro_paired_difference([0.5] * 16, [1, 0] * 8, groups, strata, list("XY"))
-    assert macro == Paired(16, 8, Estimate(0, reason="all groups shift alike"), 1, None, None)
+    assert macro == Paired(16, 8, Estimate(0, reason="all groups shift alike"), 1, None, None, None)
 
 
 @pytest.mark.parametrize("place", [0, 1])

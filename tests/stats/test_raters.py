@@ -1,5 +1,3 @@
-import math
-
 import pytest
 
 from dspy_proact.stats.raters import Spread, jackknifed_rater_term, rater_term
@@ -24,14 +22,18 @@ def test_of_a_mean_the_jackknife_is_the_formula():
     assert formula == pytest.approx(1 / 12 - 1 / 24)
     # Without a 3/4, without b 1/4, without c 1/2: 2/3 of 2/16 = 1/12.
     # Without one rating 3/5 or 2/5: 5/6 of 6/100 = 1/20.
-    told = jackknifed_rater_term(1 / 2, [3 / 4, 1 / 4, 1 / 2], [3 / 5, 3 / 5, 2 / 5, 2 / 5, 2 / 5, 3 / 5])
+    told = jackknifed_rater_term([3 / 4, 1 / 4, 1 / 2], [3 / 5, 3 / 5, 2 / 5, 2 / 5, 2 / 5, 3 / 5])
     assert told == pytest.approx(1 / 12 - 1 / 20)
 
 
-def test_a_spread_with_raters_is_known_no_better_than_they_are_many():
-    assert Spread(4, 11).with_raters(5, 6) == Spread(9, 5)
-    assert Spread(4, 3).with_raters(5, 18) == Spread(9, 3)
-    assert Spread(4, 3).with_raters(5, 18).error == math.sqrt(9)
+def test_the_degrees_of_freedom_lie_between_the_groups_and_the_raters():
+    # Satterthwaite: 9^2 / (4^2 / 11 + 5^2 / 5) = 81 / (71 / 11) = 891 / 71; the smaller: 5.
+    told = Spread(4, 11).with_raters(5, 6)
+    assert (told.variance, told.error) == (9, 3)
+    assert told.df == pytest.approx(2 / (71 / 891 + 1 / 5))
+    # Raters who add nothing leave Satterthwaite those of the groups: 2 / (1 / 24 + 1 / 5).
+    assert Spread(4, 24).with_raters(0, 6).df == pytest.approx(240 / 29)
+    assert Spread(0, 24).with_raters(0, 6).variance == 0
 
 
 def test_one_rater_has_no_variance():

@@ -28,7 +28,7 @@ def test_one_person_by_hand():
     assert (bob.against_others, bob.against_judge) == (ann.against_others, ann.against_judge)
     # Cleo: P, P against P, F of the judge: as far apart as chance. Of the others she saw two Fs: likewise.
     assert (cleo.ratings, cleo.shared) == (2, 1)
-    assert cleo.against_others == Estimate(0, reason="rests on one item")
+    assert cleo.against_others == Estimate(0, reason="rests on one group")
     assert cleo.against_judge.value == 0
 
 

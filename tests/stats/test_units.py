@@ -5,22 +5,11 @@ import pytest
 from numpy.typing import NDArray
 
 from dspy_proact.stats import Estimate, t_quantile
-from dspy_proact.stats.units import Units
-
-
-def mean(sums: NDArray[np.float64]) -> float | None:
-    return float(sums[0] / sums[1]) if sums[1] else None
+from dspy_proact.stats.units import Units, ratio
 
 
 def counted(values: list[float]) -> NDArray[np.float64]:
     return np.array([[value, 1.0] for value in values]).reshape(-1, 2)
-
-
-def test_the_units_are_scenarios_from_ten_on():
-    assert Units.of([*range(9), 8]).name == "item"
-    assert Units.of([*range(9), 8]).place.tolist() == list(range(10))
-    tenth = Units.of([*"abcdefghij", "a"])
-    assert (tenth.name, tenth.place.tolist()) == ("group", [*range(10), 0])
 
 
 def test_degrees_of_freedom_by_hand():
@@ -36,28 +25,28 @@ def test_a_mean_has_its_textbook_intervals():
     # .1, .2, .3: SE = .1 / sqrt(3); 95 %: t(2) = 4.302653; 98 %: 6.964557.
     values = counted([0.1, 0.2, 0.3])
     units = Units.of([0, 1, 2])
-    one = units.estimate(values, mean, undefined="")
+    one = units.estimate(values, ratio, undefined="")
     assert [one.value, one.low, one.high] == pytest.approx([0.2, 0.2 - 0.248414, 0.2 + 0.248414], abs=1e-6)
     assert t_quantile(0.99, 2) == pytest.approx(6.964557, abs=1e-6)
     reach = 6.964557 * 0.1 / math.sqrt(3)
-    assert units.claim_bounds(values, mean, bounds=(-1, 1)) == pytest.approx((0.2 - reach, 0.2 + reach), abs=1e-6)
-    assert units.claim_bounds(values, mean, bounds=(0, 0.25)) == (0, 0.25)
+    assert units.claim_bounds(values, ratio, bounds=(-1, 1)) == pytest.approx((0.2 - reach, 0.2 + reach), abs=1e-6)
+    assert units.claim_bounds(values, ratio, bounds=(0, 0.25)) == (0, 0.25)
 
 
 def test_whole_scenarios_are_left_out():
     # Ten scenarios of two equal items each: the same as ten items.
     values = [place / 10 for place in range(10)]
-    twice = Units.of([*range(10), *range(10)]).estimate(counted(values * 2), mean, undefined="")
-    once = Units.of(range(10)).estimate(counted(values), mean, undefined="")
+    twice = Units.of([*range(10), *range(10)]).estimate(counted(values * 2), ratio, undefined="")
+    once = Units.of(range(10)).estimate(counted(values), ratio, undefined="")
     assert [twice.value, twice.low, twice.high] == pytest.approx([once.value, once.low, once.high])
 
 
 def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
     seen: list[NDArray[np.float64]] = []
 
-    def keep(sums: NDArray[np.float64]) -> float:
-        seen.append(sums)
-        return float(sums.sum())
+    def keep(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        seen.extend(sums)
+        return sums.sum(axis=1)
 
     parts = np.array([[0.1, 0, 0], [0, 1 / 3, 0], [0, 0, 0.7]])
     Units.of(range(3)).estimate(parts, keep, undefined="", bounds=(0, 2))
@@ -65,13 +54,13 @@ def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
 
 
 def test_rounding_past_the_range_is_cut():
-    above = Units.of([0, 1, 2]).estimate(counted([1, 1, 0.9]), lambda _: 1 + 1e-15, undefined="")
-    assert above == Estimate(1, reason="the same whichever item is left out")
+    above = Units.of([0, 1, 2]).estimate(counted([1, 1, 0.9]), lambda sums: np.full(len(sums), 1 + 1e-15), undefined="")
+    assert above == Estimate(1, reason="the same whichever group is left out")
 
 
 def test_silence_has_a_reason():
-    assert Units.of([]).estimate(counted([]), mean, undefined="?") == Estimate(None, reason="no items")
-    assert Units.of([0, 1]).estimate(np.zeros((2, 2)), mean, undefined="nothing") == Estimate(None, reason="nothing")
-    assert Units.of([0]).estimate(counted([0.5]), mean, undefined="") == Estimate(0.5, reason="rests on one item")
+    assert Units.of([]).estimate(counted([]), ratio, undefined="?") == Estimate(None, reason="no items")
+    assert Units.of([0, 1]).estimate(np.zeros((2, 2)), ratio, undefined="nothing") == Estimate(None, reason="nothing")
+    assert Units.of([0]).estimate(counted([0.5]), ratio, undefined="") == Estimate(0.5, reason="rests on one group")
     for values in ([], [0.5], [0.5, 0.5]):
-        assert Units.of(range(len(values))).claim_bounds(counted(values), mean, bounds=(0, 1)) == (None, None)
+        assert Units.of(range(len(values))).claim_bounds(counted(values), ratio, bounds=(0, 1)) == (None, None)

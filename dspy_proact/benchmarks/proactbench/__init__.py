@@ -17,6 +17,7 @@ from dspy_proact.benchmarks.proactbench.cases import (
     user_message,
 )
 from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.proactbench.examination import Examination, Examined, JudgedCase
 from dspy_proact.benchmarks.proactbench.jury import JudgePrompt, Jury, open_jury
 from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
 from dspy_proact.benchmarks.proactbench.results import responses_of_results
@@ -38,7 +39,10 @@ __all__ = [
     "UNWANTED",
     "VERDICT_TOKENS",
     "Evaluation",
+    "Examination",
+    "Examined",
     "JudgePrompt",
+    "JudgedCase",
     "Jury",
     "Pair",
     "ProactBench",

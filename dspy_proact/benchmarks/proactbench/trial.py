@@ -6,22 +6,20 @@ Nothing is kept on disk and no score is made of it; that is what `Evaluation` is
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import partial
 
 from dspy_proact.benchmarks.blocking import run_to_end
+from dspy_proact.benchmarks.proactbench.at_once import STOPPED, at_once, told
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.jury import Jury
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
 from dspy_proact.models import Gate, Model
 from dspy_proact.programs import Assistant
-from dspy_proact.runs import Case, CaseSet, CorpusRecord, Failure, attempted, orderly_interrupt
+from dspy_proact.runs import Case, CaseSet, CorpusRecord, attempted
 from dspy_proact.types import Response, Verdict
 from dspy_proact.views import JudgeView
 
-T = TypeVar("T")
-STOPPED = "stopped"
-"""The error of a response or verdict that a halt left out."""
 _NO_CASES = CaseSet((), CorpusRecord(name="", revision=None, rows=0, cases=0, ignored_fields={}), "")
 
 
@@ -115,33 +113,22 @@ class Trial:
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """The same, awaited."""
-        for model in (self._model, *(self._jury.models if self._jury else ())):
-            model.require_key()
         benchmarks = [benchmark for benchmark in (self._prompted, self._bare) if benchmark]
-        room = asyncio.Semaphore(self._gate.concurrency)
-        tasks = [asyncio.create_task(self._side(benchmark, case, room)) for case in cases for benchmark in benchmarks]
-
-        def drop() -> None:
-            for task in tasks:
-                task.cancel()
-
-        with orderly_interrupt(self._gate.switch, drop):
-            try:
-                sides = iter(await asyncio.gather(*tasks))
-            finally:
-                for model in (self._model, *(self._jury.models if self._jury else ())):
-                    await model.aclose()
+        work = [partial(self._side, benchmark, case) for case in cases for benchmark in benchmarks]
+        models = self._model, *(self._jury.models if self._jury else ())
+        found, halt = await at_once(work, models, self._gate)
+        sides = iter(found)
         pairs = [Pair(case, next(sides) if self._prompted else None, next(sides)) for case in cases]
-        return Tried(tuple(pairs), self._gate.switch.halt)
+        return Tried(tuple(pairs), halt)
 
     async def _side(self, benchmark: ProactBench, case: Case, room: asyncio.Semaphore) -> Side:
         response = verdict = error = None
         with collect_calls() as calls:
             try:
                 async with room:
-                    response, error = _told(await attempted(benchmark.answer(case)))
+                    response, error = told(await attempted(benchmark.answer(case)))
                     if response is not None:
-                        verdict, error = _told(await attempted(self._verdict(benchmark, case, response)))
+                        verdict, error = told(await attempted(self._verdict(benchmark, case, response)))
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 error = STOPPED
         return Side(response, verdict, error, tuple(calls))
@@ -152,10 +139,3 @@ class Trial:
         scored = await benchmark.grade(case, response, self._jury.models[0].name)
         assert isinstance(scored.detail, Verdict), "a trigger is graded by its rubric"
         return scored.detail
-
-
-def _told(came: T | Failure) -> tuple[T | None, str | None]:
-    """What came, or why nothing did."""
-    if isinstance(came, Failure):
-        return None, f"{came.reason}: {came.detail}" if came.detail else came.reason
-    return came, None

@@ -13,10 +13,10 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent, Solution
 from dspy_proact.benchmarks.probe.synthetic import Size, SyntheticTask, synthetic_tasks, write_synthetic
 from dspy_proact.benchmarks.probe.view import ProbeView, TaskView
+from dspy_proact.settings import ProbeSettings
 
 __all__ = [
     "DIFFICULTIES",

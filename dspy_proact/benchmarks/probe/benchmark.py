@@ -18,7 +18,6 @@ from dspy_proact.benchmarks.probe.grading import (
 )
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.oracles import shown, with_given
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent, Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe.grade import ProbeGrade
@@ -26,6 +25,7 @@ from dspy_proact.errors import ContentError
 from dspy_proact.models import Model
 from dspy_proact.programs import Direct
 from dspy_proact.runs import Benchmark, Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
+from dspy_proact.settings import ProbeSettings
 
 DIFFICULTIES = ("easy", "medium", "hard")
 SOLUTION_TOKENS = (150, 4000)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Protocol
 
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import Task
+from dspy_proact.corpus.probe import FOREIGN, Task
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 _KEPT = 64
@@ -52,6 +52,11 @@ class Tasks(Protocol):
     @property
     def ignored_fields(self) -> Mapping[str, int]:
         """How often each field occurred that the format does not know."""
+        ...
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """What is wrong with each task of the files that is none of the entries."""
         ...
 
     @property
@@ -110,12 +115,13 @@ class _Reading:
 
 def case_set_of(tasks: Tasks) -> CaseSet:
     """One case a task, in their order."""
-    count, read = len(tasks.entries), _Reading(tasks)
+    count, left_out, read = len(tasks.entries), len(tasks.left_out), _Reading(tasks)
     record = CorpusRecord(
         name=tasks.name,
         revision=tasks.revision,
-        rows=count,
+        rows=count + left_out,
         cases=count,
         ignored_fields=dict(tasks.ignored_fields),
+        left_out={FOREIGN: left_out} if left_out else {},
     )
     return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)

@@ -8,7 +8,7 @@ from typing import cast
 
 import dspy
 
-from dspy_proact.benchmarks.probe.agents import AgentModule
+from dspy_proact.benchmarks.probe.agents import AGENTS, AgentModule, AgentName, make_agent
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe import Task
@@ -70,6 +70,19 @@ def load_judges(path: str | Path) -> tuple[ProbeJudge, JudgesArtefact]:
     _load(path, artefact, judge)
     judge.name = f"compiled:{artefact.digest[:12]}"
     return judge, artefact
+
+
+def start_of(agent: str | None, start: str | Path | None = None) -> AgentModule | ProbeJudge:
+    """The agent of a name, or our judges where None: compiled as a file says, or uncompiled; raises likewise."""
+    if agent is None:
+        return load_judges(start)[0] if start else ProbeJudge()
+    name: AgentName | None = next((each for each in AGENTS if each == agent), None)
+    if name is None:
+        raise UsageError(f"{agent!r} is no agent; there is {', '.join(AGENTS)}")
+    program = make_agent(name)
+    if start:
+        load_agent(start, program)
+    return program
 
 
 def _load(path: str | Path, artefact: SeveralArtefact, program: dspy.Module) -> None:

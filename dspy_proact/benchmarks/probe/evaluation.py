@@ -14,15 +14,18 @@ from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
 from dspy_proact.benchmarks.probe.compiled import load_agent, load_judges, mark_of
 from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models import EMBEDDED, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
+from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
+from dspy_proact.settings import ProbeSettings
 
 JUDGE = Role("judge", "--judge", "verdict", judge_stand_in)
 REPORT_JUDGE = Role("judge", "--report-judge", "verdict", judge_stand_in)
 """Who tests what another judge has tuned."""
+_SHOWN_ALL = ("single", "stages")
+"""Agents that use no tool."""
 BLIND = "blind"
 """Stands for the model of a baseline, which has none."""
 Named = ModelSpec | str | Sequence[ModelSpec | str]
@@ -85,14 +88,17 @@ class ProbeEvaluation(Execution):
         _require_fitting(tasks, settings)
         if blind := settings.baseline != "none":
             _require_alone(settings, model, judge, agent or program)
-        embedder = open_embedder(settings.embedder, gate, "--set embedder") if settings.embedder else None
+        embedder = _embedder_of(settings, gate)
+        if embedder:
+            settings = settings.model_copy(update={"embedder_api_base": embedder.endpoint})
         answering, learned_on = agent or _program_of(settings, embedder), 0
         if program is not None:
             assert isinstance(answering, AgentModule), "a baseline is refused, and an agent has no file"
             card = load_agent(program, answering).card
             learned_on = sum(mark_of(tasks.task(each.key)) in card.learned_from for each in tasks.entries)
         participant = _participant(BLIND if blind else model, answering, gate, embedder)
-        participant = replace(participant, learned_on=learned_on)
+        prices = {EMBEDDER: embedder.price} if embedder else {}
+        participant = replace(participant, learned_on=learned_on, further_prices=prices)
         judges = [] if blind else open_judges(judge, JUDGE, gate)
         under_test = None if blind else participant.model
         benchmark = Probe(case_set_of(tasks), answering, under_test, grader, judges, settings=settings)
@@ -133,6 +139,22 @@ class ProbeRejudging(Execution):
 
 def _judge_of(program: Path | None) -> ProbeJudge:
     return ProbeJudge() if program is None else load_judges(program)[0]
+
+
+def _embedder_of(settings: ProbeSettings, gate: Gate) -> Embedder | None:
+    """Who embeds for search; raises a `UsageError` where nobody can be named so, or nothing is searched."""
+    if settings.embedder is None:
+        for name in ("embedder_api_base", "embedder_price"):
+            if getattr(settings, name) is not None:
+                raise UsageError(f"--set {name}: is said of an embedder; name it with --set embedder=NAME")
+        return None
+    if settings.agent in _SHOWN_ALL:
+        told = f"agent={settings.agent} is shown every item and searches for none"
+        raise UsageError(f"--set embedder={settings.embedder}: {told}; leave it out, or name another agent")
+    price = settings.embedder_price
+    given = None if price is None else Price(prompt=price / 1e6, completion=0.0, reason="given by --set embedder_price")
+    spec = ModelSpec(name=settings.embedder, api_base=settings.embedder_api_base, price=given)
+    return open_embedder(spec, gate, "--set embedder")
 
 
 def _program_of(settings: ProbeSettings, embedder: Embedder | None) -> Agent:

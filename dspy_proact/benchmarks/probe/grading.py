@@ -10,11 +10,11 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe import Gold
 from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict, ProbeGrade
+from dspy_proact.settings import ProbeSettings
 
 SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
 ALL_FAULTS = ("evidence", "bottleneck", "action", "parameters")

@@ -92,3 +92,4 @@ class JudgeTuning:
     """Verdicts on each response."""
     start: Path | None
     gate: "Gate"
+    guards: Sequence[Any] = ()

@@ -4,7 +4,7 @@ Nothing slow is imported before a verb asks for it, so that help and the list of
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks import Execution, Responses
     from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
     from dspy_proact.models import ModelSpec
+    from dspy_proact.programs import PredictorState, SeveralArtefact
     from dspy_proact.report import Summary
     from dspy_proact.runs import Benchmark, Settings
 
@@ -143,6 +144,21 @@ class Entry(ABC):
     def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile | JudgesCompile":
         """What `optimize judge` does; raises likewise."""
         raise UsageError(f"{self.name}: it has no judge to compile")
+
+    def begun_with(self, artefact: "SeveralArtefact", start: Path | None) -> "tuple[Mapping[str, PredictorState], str]":
+        """What one of its programs with several predictors said before it was compiled.
+
+        Args:
+            artefact: What came of it.
+            start: The compiled program that it began with; the uncompiled one where None.
+
+        Returns:
+            What its predictors said, by their names, and the hash by which a card knows the program.
+
+        Raises:
+            UsageError: It has no such program, or the start cannot be read.
+        """
+        raise UsageError(f"{self.name}: it has no program with several questions")
 
     def leaderboards(self) -> Leaderboards:
         """Where its published scores are put in order; raises `UsageError` where there are none."""

@@ -133,6 +133,7 @@ class ProactBenchEntry(Entry):
             recipe=tuning.recipe,
             votes=tuning.votes,
             start=tuning.start,
+            guards=tuning.guards,
             gate=tuning.gate,
         )
 

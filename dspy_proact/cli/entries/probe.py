@@ -1,5 +1,7 @@
 """PROBE on the command line."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders, JudgeTuning
@@ -8,10 +10,12 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks import Responses
-    from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging, ProbeSettings
+    from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging
     from dspy_proact.compile import AgentCompile, JudgesCompile
     from dspy_proact.corpus.probe import TaskCorpus
+    from dspy_proact.programs import PredictorState, SeveralArtefact
     from dspy_proact.runs import Settings
+    from dspy_proact.settings import ProbeSettings
 
 
 class ProbeEntry(Entry):
@@ -40,7 +44,7 @@ class ProbeEntry(Entry):
 
     def settings(self) -> "type[ProbeSettings]":
         """Agents and their bounds, oracles, baselines, the published rule."""
-        from dspy_proact.benchmarks.probe import ProbeSettings
+        from dspy_proact.settings import ProbeSettings
 
         return ProbeSettings
 
@@ -134,6 +138,14 @@ class ProbeEntry(Entry):
             gate=tuning.gate,
         )
 
+    def begun_with(self, artefact: "SeveralArtefact", start: Path | None) -> "tuple[Mapping[str, PredictorState], str]":
+        """Of agents and of judges."""
+        from dspy_proact.benchmarks.probe.compiled import start_of, states_of
+        from dspy_proact.programs import AgentArtefact
+
+        program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
+        return states_of(program), program.fingerprint()
+
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""
         from dspy_proact.report import probe
@@ -142,7 +154,7 @@ class ProbeEntry(Entry):
 
 
 def _of_probe(settings: "Settings") -> "ProbeSettings":
-    from dspy_proact.benchmarks.probe import ProbeSettings
+    from dspy_proact.settings import ProbeSettings
 
     assert isinstance(settings, ProbeSettings), "a verb reads the settings of the benchmark that it is about"
     return settings
@@ -157,4 +169,7 @@ def _read(named: str, revision: str | None, settings: "ProbeSettings") -> "TaskC
     tasks = load_tasks(named, revision, sanitize=settings.sanitize, seed=settings.seed)
     if tasks.ignored_fields:
         say(f"{named}: fields that the format does not know are left out: {listed(list(tasks.ignored_fields))}")
+    if left_out := len(tasks.left_out):
+        of = f"{left_out:,} of {left_out + len(tasks):,} tasks"
+        say(f"{named}: {of} {'is' if left_out == 1 else 'are'} left out, such as {tasks.left_out[0]}.")
     return tasks

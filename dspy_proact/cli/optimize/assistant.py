@@ -98,10 +98,11 @@ def assistant(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Tune the assistant to score on Recovery, and see what it bought and what it cost.
+    """Tune the assistant, of ProactBench to score on Recovery, and see what it bought and what it cost.
 
     Tested on scenarios that it has not seen, by a judge that did not tune it: beside the gain stand the other phases,
-    unwanted offers at control turns and the length of responses. The same command again goes on where it stopped.
+    unwanted offers at control turns and the length of responses; of PROBE on people, and every stage. The same command
+    again goes on where it stopped.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say

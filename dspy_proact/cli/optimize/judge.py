@@ -25,6 +25,13 @@ _TUNED = Section(
     (
         path_option("--start", "Compiled judge to go on from."),
         number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
+        click.Option(
+            ["--guard", "guards"],
+            multiple=True,
+            type=click.Choice(["cases"], case_sensitive=False),
+            help="What must not be lost: `cases`, each worked case of the judge's rules that the start gets right "
+            "(`try --judge-cases` prints them).",
+        ),
     ),
 )
 
@@ -52,6 +59,7 @@ def judge(
     recipe: "Recipe",
     start: Path | None,
     votes: int,
+    guards: tuple[str, ...],
     gate: "Gate",
     output: Output,
 ) -> int:
@@ -61,6 +69,7 @@ def judge(
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
     """
     from dspy_proact.cli.views.compilation import compile_shown
+    from dspy_proact.cli.views.message import say
 
     entry, tuned = chosen.entry(), judge.spec(EMBEDDED)
     compiling = entry.judge_compile(
@@ -73,8 +82,11 @@ def judge(
             votes=votes,
             start=start,
             gate=gate,
+            guards=guards,
         )
     )
+    if guards and tuned.name == EMBEDDED:
+        say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
     bare = labels.run is None and tuned.name != EMBEDDED
     told = "Name a model of your own in place of the stand-in." if bare else ""
     return compile_shown(compiling, output, _use(labels), told)

@@ -2,16 +2,24 @@
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from dspy_proact.cli.options.output import explained
 from dspy_proact.errors import UsageError
 
+if TYPE_CHECKING:
+    from dspy_proact.programs import AgentArtefact, AssistantArtefact
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--as-prompt", is_flag=True, help="Print a system prompt to paste anywhere, and nothing else.")
+@click.option(
+    "--as-prompt",
+    is_flag=True,
+    help="Print a system prompt to paste anywhere, or one for each of several questions, and nothing else.",
+)
 @click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
 @click.option("--diff", is_flag=True, help="Print what it says to its model now, line by line beside what it said.")
 @click.option("--start", type=click.Path(path_type=Path), help="With --diff: the compiled program that it began with.")
@@ -36,7 +44,7 @@ def show(
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
-    from dspy_proact.programs import JudgeArtefact, SeveralArtefact, compiled_assistant, read_artefact
+    from dspy_proact.programs import AgentArtefact, JudgeArtefact, JudgesArtefact, read_artefact
 
     artefact = read_artefact(file)
     if diff and as_prompt:
@@ -55,15 +63,31 @@ def show(
         return
     if isinstance(artefact, JudgeArtefact):
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
-    if isinstance(artefact, SeveralArtefact):
-        raise UsageError(f"{file}: a compiled program that asks several questions, which is no system prompt")
+    if isinstance(artefact, JudgesArtefact):
+        raise UsageError(f"{file}: compiled judges, which are no system prompt; use them with --judge-program")
+    prompt = _prompts(artefact) if isinstance(artefact, AgentArtefact) else _prompt(artefact, no_demos, file)
+    terminal = sys.stdout.isatty()
+    click.echo(printable(prompt) if terminal else prompt)
+    if terminal and printable(prompt) != prompt:
+        say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
+
+
+def _prompt(artefact: "AssistantArtefact", no_demos: bool, file: Path) -> str:
+    """Of an assistant; raises a `UsageError` where it has none."""
+    from dspy_proact.programs import compiled_assistant
+
     assistant = compiled_assistant(artefact)
     prompt = assistant.instruction if no_demos else assistant.system_prompt
     if not prompt:
         kept = "says nothing beside its worked examples; leave --no-demos out"
         bare = "says nothing to its model; the compile kept the bare chat"
         raise UsageError(f"{file}: {kept if assistant.system_prompt else bare}")
-    terminal = sys.stdout.isatty()
-    click.echo(printable(prompt) if terminal else prompt)
-    if terminal and printable(prompt) != prompt:
-        say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
+    return prompt
+
+
+def _prompts(artefact: "AgentArtefact") -> str:
+    """Of an agent, which has no worked examples: that of its question, or each under the name of its own."""
+    told = {name: state.signature.instructions for name, state in artefact.states.items()}
+    if len(told) == 1:
+        return next(iter(told.values()))
+    return "\n\n".join(f"# {name}\n{instruction}" for name, instruction in told.items())

@@ -79,11 +79,11 @@ class Chosen:
         Raises:
             UsageError: It cannot be set so, or what is set decides answers.
         """
-        from dspy_proact.cli.options.settings import read_settings
+        from dspy_proact.cli.options.settings import plain, read_settings
 
-        settings = read_settings(entry.settings(), self.given, entry.name, before)
+        settings, usual = read_settings(entry.settings(), self.given, entry.name, before), entry.settings()()
         for name, _ in self.given:
-            if name not in entry.of_grading and settings.model_dump(mode="json")[name] != before.get(name):
+            if name not in entry.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f", but {', '.join(sorted(entry.of_grading))} may change" if entry.of_grading else ""
                 raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
         return settings
@@ -110,7 +110,12 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
 _NAMED = "A benchmark, as `dspy-proact benchmarks` lists them. Default: that of a RUN, else proactbench."
 _OPTIONS = (
     click.Option(["--benchmark"], metavar="NAME", help=_NAMED, shell_complete=_names),
-    click.Option(["--set", "given"], type=SettingText(), multiple=True, help="A setting of it; repeatable."),
+    click.Option(
+        ["--set", "given"],
+        type=SettingText(),
+        multiple=True,
+        help="A setting of it, as that list has them; repeatable.",
+    ),
 )
 BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
 

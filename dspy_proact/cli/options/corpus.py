@@ -12,9 +12,17 @@ if TYPE_CHECKING:
 HUB = "proactbench"
 """The published corpus."""
 _METAVAR = "sample|proactbench[@REV]|FILE"
+_ANY_METAVAR = "sample|NAME[@REV]|PATH"
 CORPUS = Section(
     Heading.ASKED,
-    (click.Option(["--corpus"], metavar=_METAVAR, help="Default: proactbench; the sample when embedded."),),
+    (
+        click.Option(
+            ["--corpus"],
+            metavar=_ANY_METAVAR,
+            help="Files of your own by their path, or by the benchmark's NAME what was published. Default: that; the "
+            "sample when embedded.",
+        ),
+    ),
 )
 ANSWERED_CORPUS = Section(
     Heading.ASKED, (click.Option(["--corpus"], metavar=_METAVAR, help="What a results file answers."),)

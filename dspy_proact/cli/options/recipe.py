@@ -21,7 +21,7 @@ def _recipe(**given: Any) -> "Recipe":
 _OPTIONS = (
     number_option("--trials", click.IntRange(1, 10000), "Candidates to try.", default=20),
     number_option("--max-demos", click.IntRange(0, 64), "Worked examples at most.", default=4),
-    number_option("--folds", click.IntRange(2, 100), "Folds of whole personas.", default=5),
+    number_option("--folds", click.IntRange(2, 100), "Folds of whole groups, such as personas.", default=5),
     number_option("--seed", click.IntRange(0, 2**31), "Of folds, draws and studies.", default=0),
 )
 

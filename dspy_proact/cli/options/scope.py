@@ -25,11 +25,13 @@ def _scope(*, phases: tuple[str, ...] = (), **given: Any) -> "Scope":
 
 _TIMES = click.IntRange(1, 1000)
 _CASES = (
-    number_option("--limit", click.IntRange(1, 10**9), "The most triggers, spread over scenarios and phases."),
+    number_option(
+        "--limit", click.IntRange(1, 10**9), "The most cases (triggers, tasks), spread over what they share."
+    ),
     phase_option("Only this phase; may be repeated."),
     click.Option(["--controls"], is_flag=True, help="Look for unwanted offers at turns without a trigger too."),
 )
-_EPOCHS = number_option("--epochs", _TIMES, "Answers per trigger.", default=1)
+_EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
 _GRADING = (
     number_option("--judge-epochs", _TIMES, "Verdicts of each judge on a response. Default: 1."),
     click.Option(["--retry-unscored"], is_flag=True, help="Try again also what failed for its content."),

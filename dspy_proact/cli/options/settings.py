@@ -8,6 +8,7 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError, create_model
+from pydantic_core import to_jsonable_python
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings
@@ -33,9 +34,9 @@ class Setting:
 
 def settings_of(kind: type[Settings]) -> list[Setting]:
     """All that can be set, in the order of the model."""
-    usual = kind().model_dump(mode="json")
+    usual = kind()
     return [
-        Setting(name, _taken(field.annotation), usual[name], " ".join((field.description or "").split()))
+        Setting(name, _taken(field.annotation), plain(usual, name), " ".join((field.description or "").split()))
         for name, field in kind.model_fields.items()
     ]
 
@@ -65,6 +66,11 @@ def read_settings(
         return kind.model_validate({**(before or {}), **values})
     except ValidationError as error:
         raise UsageError(f"--set: {_why(error)}") from error
+
+
+def plain(settings: Settings, name: str) -> Any:
+    """The value of a setting as JSON, whether it is part of the identity or not."""
+    return to_jsonable_python(getattr(settings, name))
 
 
 def _read(kind: type[Settings], name: str, text: str) -> Any:

@@ -1,8 +1,8 @@
 """The card of a compiled agent, as a person reads it."""
 
-from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
 from dspy_proact.programs import AgentArtefact, AgentCard, Change, SeveralArtefact
-from dspy_proact.report import Table, counted, each_reason, percent, points_of, probability, share, table
+from dspy_proact.report import Table, counted, each_reason, percent, points_of, probability, share, signed, table
 
 
 def print_agent_card(artefact: SeveralArtefact, explain: bool) -> None:
@@ -55,7 +55,8 @@ def _notes(artefact: SeveralArtefact) -> list[str]:
     bound = "not known" if low is None else f"{100 * low:+.0f} points"
     return [
         "The program in this file was compiled on everything and has no score of its own. Claimed only where the 98 % "
-        f"interval of the change lies above 0: its lower end is {bound}. p of the further rows is adjusted by Holm.",
+        f"interval of the change lies above 0: its lower end is {bound}"
+        f"{unread_text(card.target.low98_unread, signed)}. p of the further rows is adjusted by Holm.",
         "candidates: mean score in % by the tuning judge, where they were chosen, not tested; compared on % of the "
         f"{card.case}s. The first is the start.",
         f"{counted(card.cases, card.case)} of {card.scenarios} {card.groups}, {len(card.fold_scores)} folds. {roles}.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
 from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
@@ -17,6 +17,7 @@ from dspy_proact.report import (
     probability,
     scatter_svg,
     share,
+    signed,
     table,
 )
 from dspy_proact.stats import Estimate
@@ -169,7 +170,8 @@ def _notes(artefact: AssistantArtefact) -> list[str]:
     made = card.provenance
     notes = [
         "Mean score: PASS 1, PARTIAL .5, FAIL 0. The program in this file was compiled on everything and has no score "
-        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low} points.",
+        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low} points"
+        f"{unread_text(card.target.low98_unread, signed)}.",
         *([f"{CONTROL_RULE}."] if card.controls else []),
         f"guards, against the start on the training folds: {guards or 'none'}. p of phases is adjusted by Holm.",
         f"{card.triggers} triggers and {card.controls} control turns in {card.scenarios} scenarios, "

@@ -30,6 +30,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
         "licence": entry.licence,
         "data": entry.data,
         "best_published": entry.best,
+        "judge": entry.judge,
         "settings": [
             {"name": each.name, "takes": each.takes, "default": each.default, "description": each.description}
             for each in settings_of(entry.settings())
@@ -43,6 +44,7 @@ def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
     yield "licence", entry.licence
     yield "data", entry.data
     yield "best published", entry.best
+    yield "default judge", entry.judge or "none"
     settings = settings_of(entry.settings())
     if not settings:
         yield "settings", "none"

@@ -1,9 +1,9 @@
 """What a compile shows: one plain sentence that claims no more than the card carries."""
 
-from dspy_proact.compile import costs, smallest_gain
-from dspy_proact.programs import AgentCard, AssistantCard, JudgeCard, tokens_ratio
+from dspy_proact.compile import Costs
+from dspy_proact.programs import AgentCard, AssistantCard, JudgeCard
 from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
-from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, smallest_gain
 
 
 def card_headline(card: JudgeCard | AssistantCard | AgentCard) -> str:
@@ -23,15 +23,25 @@ def _judge(card: JudgeCard) -> str:
     change = gain.difference.estimate
     told = "" if change.value is None else f" ({change.value:+.2f} in kappa, {bounds(change, lambda v: f'{v:+.2f}')})"
     if card.shown:
-        return f"Improvement shown: the judge agrees better with people{told}, on {labels} that it had not seen"
+        few = card.raters < ENOUGH_RATERS
+        these = "this rater" if card.raters == 1 else f"these {card.raters} raters"
+        begin, whom = (f"Improvement shown with {these}", these) if few else ("Improvement shown", "people")
+        return f"{begin}: the judge agrees better with {whom}{told}, on {labels} that it had not seen"
     if gain.labels < CLAIM_LABELS or card.scenarios < CLAIM_GROUPS:
         few = f"{labels} in {counted(card.scenarios, 'scenario')} are too few for a claim"
         return f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
     if change.value is None:
         return f"No improvement could have been shown in agreement with people: {change.reason}"
-    least = smallest_gain(gain.labels)
-    could = f": {labels} let one of {least:.2f} be seen in four compiles of five" if least else ""
+    if _unread(gain.low98, gain.low98_unread):
+        return f"No improvement shown{told}: not with the {card.unread} unread at their worst"
+    least = smallest_gain(gain.labels, card.scenarios)
+    could = f": {labels} let one of {least:.2f} be seen in at least four compiles of five" if least else ""
     return f"No improvement shown{told}{could}"
+
+
+def _unread(low98: float | None, low98_unread: float | None) -> bool:
+    """Whether what was not read forbids what was read to be claimed."""
+    return (low98 or 0) > 0 and low98_unread is not None and low98_unread <= 0
 
 
 def _assistant(card: AssistantCard) -> str:
@@ -42,6 +52,10 @@ def _assistant(card: AssistantCard) -> str:
         return f"Improvement shown in {names}{told}, on {triggers} that it had not seen"
     if change.value is None:
         return f"No improvement could have been shown in {names}: nothing could be graded"
+    if _unread(target.low98, target.low98_unread):
+        return (
+            f"No improvement shown in {names}{told}: not with the {target.total - target.count} unread at their worst"
+        )
     scenarios = card.scenarios < CLAIM_GROUPS or (target.low98 or 0) > 0
     if target.count < CLAIM_LABELS or scenarios:
         few = triggers if target.count < CLAIM_LABELS else "their scenarios"
@@ -69,13 +83,9 @@ def _agent(card: AgentCard) -> str:
 def _cost(card: AssistantCard) -> str:
     if not card.target.count:
         return ""
-    phases = {phase: change.difference.estimate for phase, change in card.phases.items()}
-    offers, length = card.offers.difference.estimate, card.length.difference.estimate
-    paid = costs(card.chosen, phases, offers, length, tokens_ratio(card.usage_before, card.usage_after))
-    known = card.offers.count > 0
-    told = (
-        f"; beside it, beyond the usual margins: {listed(paid)}"
-        if paid
-        else "; nothing beside it beyond the usual margins" * known
-    )
+    costs, known = Costs.of(card), card.offers.count > 0
+    paid = f"beside it, beyond the usual margins: {listed(costs.beyond)}" if costs.beyond else ""
+    if known and costs.nothing:
+        paid = "nothing beside it beyond the usual margins"
+    told = "".join(f"; {clause}" for clause in (paid, costs.doubt) if clause)
     return told if known else f"{told}; what it did to unwanted offers is not known"

@@ -1,5 +1,6 @@
 """What both cards say alike."""
 
+from collections.abc import Callable
 from math import floor, log10
 from typing import Any
 
@@ -62,3 +63,8 @@ def recipe_text(recipe: Recipe) -> str:
     """How a compile was done."""
     told = f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds"
     return f"{told}, seed {recipe.seed}"
+
+
+def unread_text(low98_unread: float | None, shown: Callable[[float], str]) -> str:
+    """The lower end with the unread at their worst, as the end of a sentence; nothing where all were read."""
+    return "" if low98_unread is None else f", and {shown(low98_unread)} with the unread at their worst"

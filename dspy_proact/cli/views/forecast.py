@@ -4,10 +4,9 @@ from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.compile import Forecast
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60
-_CLAIM = 60, 10
-"""Items and scenarios below which no claim is made."""
 
 
 def forecast_document(forecast: Forecast) -> dict[str, Any]:
@@ -40,12 +39,12 @@ def forecast_text(forecast: Forecast) -> list[str]:
 
 def _shown(forecast: Forecast) -> str:
     count = f"{forecast.items} items in {forecast.scenarios} {forecast.groups}"
-    if forecast.items < _CLAIM[0] or forecast.scenarios < _CLAIM[1]:
-        return f"{count} are too few for any claim: {_CLAIM[0]} in {_CLAIM[1]} are the least."
+    if forecast.items < CLAIM_LABELS or forecast.scenarios < CLAIM_GROUPS:
+        return f"{count} are too few for any claim: {CLAIM_LABELS} in {CLAIM_GROUPS} are the least."
     if forecast.smallest_gain is None:
-        return f"{count}; a claim takes at least {_CLAIM[0]} in {_CLAIM[1]}."
+        return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
     gain = f"{forecast.smallest_gain:.2f}"
-    return f"{count} show a gain of {gain} in kappa in four compiles of five, where raters agree."
+    return f"{count} show a gain of {gain} in kappa in at least four compiles of five, if there is one to be had."
 
 
 def duration(seconds: float) -> str:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from dspy_proact.cli.views.card_text import print_card, recipe_text, versions_text
+from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
 from dspy_proact.compile import advice
-from dspy_proact.programs import CardNumber, JudgeArtefact, JudgeCard
+from dspy_proact.programs import CardNumber, CasesRight, JudgeArtefact, JudgeCard
 from dspy_proact.report import Table, coefficient, counted, probability, share, table
 
 _PLAIN = (0.5, 1.5)
@@ -54,8 +54,18 @@ def _said(card: JudgeCard) -> Iterator[str]:
             f"verdicts with a quote that stands in the response: {before[0]} of {before[1]} before, {after[0]} of "
             f"{after[1]} after."
         )
+    if card.cases:
+        yield _cases(card.cases)
     if not card.shown:
         yield f"{advice({phase: gain.labels for phase, gain in card.phases.items()})}."
+
+
+def _cases(cases: CasesRight) -> str:
+    lost = f"; {counted(cases.dropped, 'candidate')} that lost one could not win" if cases.dropped else ""
+    return (
+        f"worked cases of the judge's rules: {cases.before} of {cases.of} right before, {cases.after} after, none lost"
+        f"{lost}."
+    )
 
 
 def _notes(artefact: JudgeArtefact) -> list[str]:
@@ -70,7 +80,8 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
     return [
         "kappa: quadratic, against the shares of people's grades, within phases. Each response was graded by a program "
         "that never saw its persona or scenario; the program in this file was compiled on all items and has no score "
-        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low}.",
+        f"of its own. Claimed only where the 98 % interval lies above 0: its lower end is {low}"
+        f"{unread_text(card.overall.low98_unread, '{:+.2f}'.format)}.",
         "exact: verdicts equal to people's commonest grade; commonest: what always giving that grade would earn. one "
         "human, best: kappa of one person with another, and the best attainable. bias: mean score of the judge minus "
         "people's; a change of it is a change of strictness, not of agreement.",

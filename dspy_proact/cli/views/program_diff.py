@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from dspy_proact.cli.entries import entry_of
 from dspy_proact.cli.options.prompt import text_of
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -19,6 +20,7 @@ from dspy_proact.programs import (
     AssistantArtefact,
     Judge,
     JudgeArtefact,
+    PredictorState,
     SeveralArtefact,
     compiled_assistant,
     compiled_judge,
@@ -26,28 +28,65 @@ from dspy_proact.programs import (
     read_judge,
 )
 
+_WITHOUT_PROMPT = {
+    "judge": "a judge has none",
+    "judges": "judges have none",
+    "agent": "an agent has one instruction for each question",
+}
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What a program says beside the fields of a case."""
+class _Question:
+    """What a predictor says beside the fields of a case."""
 
     instruction: str
     demos: Sequence[Mapping[str, Any]]
-    start: str
-    """As a card names it where this is what a compile began with."""
 
     @property
-    def lines(self) -> list[str]:
+    def text(self) -> str:
         """The instruction, and the worked examples after it."""
         examples = (f"\nA worked example:\n{json.dumps(demo, ensure_ascii=False, indent=1)}" for demo in self.demos)
-        return "\n".join([self.instruction, *examples]).splitlines()
+        return "\n".join([self.instruction, *examples])
 
     @property
     def document(self) -> dict[str, Any]:
         """The same as JSON."""
         return {"instruction": self.instruction, "demos": list(self.demos)}
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What a program says."""
+
+    questions: Mapping[str, _Question]
+    """By the names of its predictors."""
+    start: str
+    """As a card names it where this is what a compile began with."""
+
+    @classmethod
+    def one(cls, instruction: str, demos: Sequence[Mapping[str, Any]], start: str) -> "_Said":
+        """What a program with one predictor says."""
+        return cls({"": _Question(instruction, demos)}, start)
+
+    @classmethod
+    def several(cls, states: Mapping[str, PredictorState], start: str) -> "_Said":
+        """What one with several says."""
+        return cls({name: _Question(each.signature.instructions, each.demos) for name, each in states.items()}, start)
+
+    @property
+    def lines(self) -> list[str]:
+        """Of several questions each under its name."""
+        if len(self.questions) == 1:
+            return [line for each in self.questions.values() for line in each.text.splitlines()]
+        told = "\n\n".join(f"# {name}\n{each.text}" for name, each in self.questions.items())
+        return told.splitlines()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """As JSON; of several questions each by its name."""
+        documents = {name: each.document for name, each in self.questions.items()}
+        return documents.get("", documents)
 
 
 def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None, as_json: bool) -> None:
@@ -62,15 +101,13 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     Raises:
         UsageError: What is named is not what it began with.
     """
-    if isinstance(artefact, SeveralArtefact):
-        raise UsageError("--diff: it asks several questions; --json has what each says now")
     now, before = _now(artefact), _before(artefact, start, system_prompt)
     named = "--start" if start else "--system-prompt" if system_prompt else None
     known = before if before.start == artefact.card.provenance.start else None
     if named and known is None:
         raise UsageError(f"{named}: is not what this {artefact.program} was compiled from, by the hash in its card")
     if known is None:
-        mend = "--start" if isinstance(artefact, JudgeArtefact) else "--start or --system-prompt"
+        mend = "--start or --system-prompt" if isinstance(artefact, AssistantArtefact) else "--start"
         say(
             "What it was before is not known: the hash of that in its card is not that of our "
             f"{artefact.program} uncompiled. Name it with {mend}. This is what it says now."
@@ -88,20 +125,24 @@ def _diff(before: _Said, now: _Said) -> Iterator[str]:
     yield from changed or ["It says what it said before."]
 
 
-def _now(artefact: JudgeArtefact | AssistantArtefact) -> _Said:
+def _now(artefact: Artefact) -> _Said:
+    if isinstance(artefact, SeveralArtefact):
+        return _Said.several(artefact.states, artefact.digest)
     if isinstance(artefact, JudgeArtefact):
-        return _Said(compiled_judge(artefact).instruction, artefact.state.demos, artefact.digest)
+        return _Said.one(compiled_judge(artefact).instruction, artefact.state.demos, artefact.digest)
     assistant = compiled_assistant(artefact)
-    return _Said(assistant.instruction, artefact.state.demos, assistant.fingerprint())
+    return _Said.one(assistant.instruction, artefact.state.demos, assistant.fingerprint())
 
 
-def _before(artefact: JudgeArtefact | AssistantArtefact, start: Path | None, system_prompt: str | None) -> _Said:
+def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -> _Said:
     if start and system_prompt is not None:
         raise UsageError("--start has a prompt of its own; leave --system-prompt out")
+    if system_prompt is not None and not isinstance(artefact, AssistantArtefact):
+        raise UsageError(f"--system-prompt: {_WITHOUT_PROMPT[artefact.program]}; leave it out")
+    if isinstance(artefact, SeveralArtefact):
+        return _Said.several(*entry_of(artefact.benchmark).begun_with(artefact, start))
     if isinstance(artefact, JudgeArtefact):
-        if system_prompt is not None:
-            raise UsageError("--system-prompt: a judge has none; leave it out")
         judge = Judge(ask_quote_again=False)
-        return _now(read_judge(start)) if start else _Said(judge.instruction, (), judge.fingerprint())
+        return _now(read_judge(start)) if start else _Said.one(judge.instruction, (), judge.fingerprint())
     assistant = Assistant(text_of(system_prompt))
-    return _now(read_assistant(start)) if start else _Said(assistant.instruction, (), assistant.fingerprint())
+    return _now(read_assistant(start)) if start else _Said.one(assistant.instruction, (), assistant.fingerprint())

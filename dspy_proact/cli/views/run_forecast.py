@@ -59,7 +59,8 @@ def _role(role: RoleCalls) -> str:
     few, many = role.completion_tokens
     price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
     calls = f"{'at least ' if role.untold else ''}{role.calls:,} calls"
-    return f"{calls}, {role.prompt_tokens:,} tokens in (counted by {role.tokenizer}), {few:,} to {many:,} out, {price}"
+    counted = f" (counted by {role.tokenizer})" if role.tokenizer else ""
+    return f"{calls}, {role.prompt_tokens:,} tokens in{counted}, {few:,} to {many:,} out, {price}"
 
 
 def _exceeded(forecasts: Sequence[RunForecast], limits: Limits) -> list[str]:

@@ -72,6 +72,7 @@ class RunProgress(ProgressOnStderr, Observer):
 
     def _cost(self) -> list[str]:
         prices: dict[tuple[str, str | None], Price] = {("assistant", None): self._manifest.assistant_price}
+        prices |= {(role, None): price for role, price in self._manifest.further_prices.items()}
         prices |= {("judge", judge): price for judge, price in self._manifest.judge_prices.items()}
         spent = [tally.usage(prices[who]).usd for who, tally in self._tallies.items() if who in prices]
         known = [usd for usd in spent if usd is not None]

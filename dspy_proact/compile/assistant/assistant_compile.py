@@ -13,7 +13,8 @@ from dspy_proact.compile.assistant.task import AssistantTask, folds_of
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
+from dspy_proact.compile.named import two_judges
 from dspy_proact.corpus import Corpus
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
@@ -21,7 +22,6 @@ from dspy_proact.programs import (
     ASSISTANT,
     JUDGE,
     OPTIMIZERS,
-    PROPOSER,
     REPORT_JUDGE,
     Assistant,
     AssistantArtefact,
@@ -42,8 +42,6 @@ from dspy_proact.views import AssistantView, JudgeView
 
 ASSISTANT_OPTIMIZERS: tuple[Optimizer, ...] = tuple(name for name in OPTIMIZERS if name != "labeled")
 """Labelled few-shot is none of them: nobody has written the responses that it would show."""
-_GUARDED = 3
-"""Candidates beyond the trials that an optimizer may come up with: without demos, with labelled ones, unshuffled."""
 
 
 class AssistantCompile(Compile[AssistantArtefact]):
@@ -95,13 +93,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         require_measurable(self.margins, self.probes, self.phases)
         self._started = _started(self.probes, system_prompt, start)
         self._started.adapter = TamedChat()
-        tuning = ModelSpec.of(judge)
-        models = {
-            "assistant": (ModelSpec.of(model), ASSISTANT),
-            "judge": (tuning, JUDGE),
-            "report_judge": (ModelSpec.of(report_judge).beside(tuning), REPORT_JUDGE),
-            "proposer": (ModelSpec.of(proposer or tuning), PROPOSER),
-        }
+        models = two_judges((model, ASSISTANT), (judge, JUDGE), (report_judge, REPORT_JUDGE), proposer)
         super().__init__(models, recipe, gate)
 
     @property
@@ -124,11 +116,6 @@ class AssistantCompile(Compile[AssistantArtefact]):
             "guards": {str(guard): margin for guard, margin in sorted(self.margins.items())},
             "judging": [Judge().fingerprint(), OfferDetector().fingerprint()],
         }
-
-    @property
-    def same_judge(self) -> bool:
-        """Whether one model tunes and reports."""
-        return self.models["judge"].name == self.models["report_judge"].name
 
     def task(self, models: Mapping[str, Model]) -> AssistantTask:
         """The assistant, tuned by one judge and tested by another."""
@@ -189,7 +176,7 @@ class AssistantCompile(Compile[AssistantArtefact]):
         looked_at = {"offers": controls, "length": len(chosen), "tokens": len(chosen), "phases": others}
         if "length" in self.margins:
             looked_at["tokens"] = 0  # they look at the same
-        guarded = sum(looked_at[guard] for guard in self.margins) * (self.recipe.trials + _GUARDED + 1)
+        guarded = guarded_at_most(self.recipe, sum(looked_at[guard] for guard in self.margins))
         # A search looks at control turns in every trial, and asks a teacher beside the student.
         searched = self.recipe.trials * controls + learn if self.recipe.optimizer == "search" else 0
         return answers_at_most(self.recipe, learn, compare) + searched + guarded

@@ -1,11 +1,11 @@
 """The card of a compiled assistant: what was bought, and what it cost."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
+from dspy_proact.compile.assistant.costs import Costs, points_of_change
 from dspy_proact.compile.assistant.examiner import Examined
-from dspy_proact.compile.assistant.guards import MARGINS
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.task import AssistantTask
 from dspy_proact.compile.cross_fit import Compiled
@@ -18,9 +18,8 @@ from dspy_proact.programs import (
     CardUsage,
     Change,
     Provenance,
-    tokens_ratio,
 )
-from dspy_proact.stats import Estimate, LengthChange, ScoreChange, holm, length_change, score_change
+from dspy_proact.stats import LengthChange, ScoreChange, holm, length_change, score_change
 from dspy_proact.types import Phase
 from dspy_proact.views import JudgeView
 
@@ -43,15 +42,13 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
     adjusted = dict(zip(phases, holm([change.p for change in phases.values()]), strict=True))
     counts = {phase: len(of_phases(probes, [phase])) for phase in Phase}
     offers = _compared(controls, compiled, lambda examined: examined.pushed, seed)
-    answered, before, after = compiled.both(of_phases(probes, list(Phase)), lambda examined: examined.words)
-    length = length_change(before, after, [probe.scenario for probe in answered])
+    length = _grown(of_phases(probes, list(Phase)), compiled, lambda examined: examined.words)
+    tokens = _grown(probes, compiled, lambda examined: examined.tokens)
     rubrics = [text for probe in probes if isinstance(probe.view, JudgeView) for text in criteria_of(probe.view.rubric)]
     turns = [text for probe in probes for text in said_in(probe.conversation)]
     usages = [CardUsage.of(tested.calls, len(probes), price) for tested in (compiled.before, compiled.after)]
-    changes = {phase: change.difference for phase, change in phases.items()}
-    cost = costs(task.phases, changes, offers.difference, length.ratio, tokens_ratio(*usages))
-    return AssistantCard(
-        statement=_statement(target, task.phases, cost, offers.count > 0),
+    card = AssistantCard(
+        statement="",
         shown=target.shown,
         warnings=_warnings(task, provenance, usages[0]),
         chosen=tuple(task.phases),
@@ -59,6 +56,7 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         phases={phase: _change(change, counts[phase], adjusted[phase]) for phase, change in phases.items()},
         offers=_change(offers, len(controls), offers.p) if controls else _none(NO_CONTROLS),
         length=_change(length, sum(counts.values()), None),
+        tokens=_change(tokens, len(probes), None),
         unscored=len(probes) - offers.count - sum(change.count for change in phases.values()),
         scenarios=len({probe.scenario for probe in probes}),
         triggers=len(probes) - len(controls),
@@ -73,6 +71,7 @@ def make_card(task: AssistantTask, compiled: CompiledAssistant, provenance: Prov
         usage_after=usages[1],
         provenance=provenance,
     )
+    return card.model_copy(update={"statement": _statement(target, task.phases, Costs.of(card), offers.count > 0)})
 
 
 def _warnings(task: AssistantTask, provenance: Provenance, usage: CardUsage) -> tuple[str, ...]:
@@ -82,57 +81,34 @@ def _warnings(task: AssistantTask, provenance: Provenance, usage: CardUsage) -> 
     return (*same, *uncounted)
 
 
-def costs(
-    chosen: Sequence[Phase],
-    phases: Mapping[Phase, Estimate],
-    offers: Estimate,
-    length: Estimate,
-    tokens: float | None,
-) -> list[str]:
-    """What rose or fell by more than the usual margin of its guard, with its interval where it has one.
-
-    Args:
-        chosen: Phases that it was tuned for.
-        phases: By how much their scores and those of the others changed.
-        offers: By how much the share of control turns with an unwanted one did.
-        length: Of responses after by that before.
-        tokens: Of a response after by those before, prompt included; None where they are not known.
-    """
-    told: list[str] = []
-    if offers.value is not None and offers.value > MARGINS["offers"]:
-        told.append(f"unwanted offers {_points(offers)} points")
-    for phase, change in phases.items():
-        if phase not in chosen and change.value is not None and change.value < -MARGINS["phases"]:
-            told.append(f"{phase} {_points(change)} points")
-    if length.value is not None and length.value > 1 + MARGINS["length"]:
-        told.append(f"responses {_times(length)} as long")
-    if tokens is not None and tokens > 1 + MARGINS["tokens"]:
-        told.append(f"{tokens:.1f} times the tokens")
-    return told
-
-
-def _statement(target: ScoreChange, chosen: Sequence[Phase], cost: Sequence[str], known: bool) -> str:
+def _statement(target: ScoreChange, chosen: Sequence[Phase], costs: Costs, known: bool) -> str:
     names = ", ".join(chosen)
     if not target.count:
         return f"no improvement shown in {names}: nothing could be graded"
-    gain = f"{_points(target.difference)} points"
+    gain = f"{points_of_change(target.difference)} points"
     said = (
         f"improvement shown in {names}, {gain}"
         if target.shown
         else f"no improvement shown in {names}, {gain}: {ProactBench.nouns.worded(target.reason)}"
     )
-    if cost:
-        said += f"; it cost {', '.join(cost)}"
-    elif known:
-        said += "; nothing beyond the usual margins was paid for it"
+    paid = f"it cost {', '.join(costs.beyond)}" if costs.beyond else ""
+    if known and costs.nothing:
+        paid = "nothing beyond the usual margins was paid for it"
+    said = "; ".join(filter(None, [said, paid, costs.doubt]))
     return said if known else f"{said}; what it did to unwanted offers is not known"
 
 
 def _compared(
     probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], float | None], seed: int
 ) -> ScoreChange:
-    examined, before, after = compiled.both(probes, number)
-    return score_change(before, after, [probe.scenario for probe in examined], seed=seed)
+    return score_change(*compiled.numbers(probes, number), [probe.scenario for probe in probes], seed=seed)
+
+
+def _grown(
+    probes: Sequence[Probe], compiled: CompiledAssistant, number: Callable[[Examined], int | None]
+) -> LengthChange:
+    known, before, after = compiled.both(probes, number)
+    return length_change(before, after, [probe.scenario for probe in known])
 
 
 def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
@@ -151,7 +127,17 @@ def _candidates(compiled: CompiledAssistant) -> tuple[CandidateCard, ...]:
 
 def _change(change: ScoreChange | LengthChange, total: int, p: float | None) -> Change:
     scores = isinstance(change, ScoreChange)
+    at_worst = (
+        {
+            "low98_unread": change.low98_unread,
+            "least": CardNumber.of(change.least),
+            "most": CardNumber.of(change.most),
+        }
+        if scores and change.unread
+        else {}
+    )
     return Change(
+        **at_worst,
         count=change.count,
         total=total,
         before=CardNumber.of(change.before),
@@ -165,17 +151,3 @@ def _change(change: ScoreChange | LengthChange, total: int, p: float | None) -> 
 def _none(reason: str) -> Change:
     nothing = CardNumber(value=None, reason=reason)
     return Change(count=0, total=0, before=nothing, after=nothing, difference=nothing)
-
-
-def _points(difference: Estimate) -> str:
-    if difference.value is None:
-        return "unknown"
-    told = f"{100 * difference.value:+.0f}"
-    if difference.low is None or difference.high is None:
-        return told
-    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
-
-
-def _times(ratio: Estimate) -> str:
-    bounds = "" if ratio.low is None or ratio.high is None else f" [{ratio.low:.2f}, {ratio.high:.2f}]"
-    return f"{ratio.value:.2f}{bounds} times"

@@ -6,12 +6,12 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.labels import LEVELS, TIES, Labelled
 from dspy_proact.compile.judge.task import CutJudge, Graded
 from dspy_proact.compile.task import Tested
 from dspy_proact.compile.texts import criteria_of, overlap, said_in
 from dspy_proact.programs import CardNumber, CardUsage, Gain, Judge, JudgeCard, PhaseCard, Provenance
-from dspy_proact.stats import Improvement, cluster_mean, human_reference, improvement, paired_difference
+from dspy_proact.stats import Improvement, Judged, Panel, human_reference, improvement
 from dspy_proact.types import Grade, Phase
 
 CompiledJudge = Compiled[Judge, CutJudge, Graded]
@@ -23,15 +23,16 @@ def make_card(
     items: Sequence[Labelled], votes: int, compiled: CompiledJudge, provenance: Provenance, price: Price
 ) -> JudgeCard:
     """The card of a compile on these items, so many verdicts on each, at the judge's price; numbers are out of fold."""
-    read, before, after = compiled.both(items, _level)
+    before, after = compiled.numbers(items, _level)
     gains = improvement(
         before,
         after,
-        [item.soft for item in read],
-        [item.phase for item in read],
-        [item.scenario for item in read],
+        [item.soft for item in items],
+        [item.phase for item in items],
+        [item.scenario for item in items],
         order=list(Phase),
         seed=provenance.recipe.seed,
+        panel=_panel(items),
     )
     phases = dict(zip(Phase, gains.strata, strict=True))
     return JudgeCard(
@@ -44,12 +45,13 @@ def make_card(
         },
         scenarios=gains.overall.groups,
         raters=len({rating.annotator for item in items for rating in item.ratings}),
-        unread=len(items) - len(read),
+        unread=gains.overall.unread,
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),
         usage_before=CardUsage.of(compiled.before.calls, votes * len(items), price),
         usage_after=CardUsage.of(compiled.after.calls, votes * len(items), price),
         fold_scores=compiled.fold_scores,
+        cases=compiled.tuned.cases,
         overlap=overlap(compiled.tuned.judge.instruction, (text for item in items for text in _texts(item))),
         provenance=provenance,
     )
@@ -66,7 +68,7 @@ def _texts(item: Labelled) -> list[str]:
 
 def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
     if overall.shown:
-        return "improvement shown"
+        return overall.reason.partition(";")[0]
     counts = {phase: sum(item.phase is phase for item in items) for phase in Phase}
     reason = ProactBench.nouns.worded(overall.reason)
     said = reason if reason.startswith("no improvement shown") else f"no improvement shown: {reason}"
@@ -87,32 +89,38 @@ def _phase(items: Sequence[Labelled], compiled: CompiledJudge, gain: Improvement
     read, *levels = compiled.both(items, _level)
     before, after = ([LEVELS[level] for level in each] for each in levels)
     consensus, scenarios = [item.consensus for item in read], [item.scenario for item in read]
-    commonest = max(LEVELS, key=consensus.count)
-    grades = [[rating.grade for rating in item.ratings] for item in read]
-    reference = human_reference(grades, after, LEVELS, scenarios) if read else None
+    commonest = [max(LEVELS, key=consensus.count)] * len(read)
+    grades, raters = _ratings(read)
+    reference = human_reference(grades, after, LEVELS, scenarios, raters=raters) if read else None
+    panel = _panel(read)
+    first, second, constant = (Judged.of(panel, judge, LEVELS, scenarios, TIES) for judge in (before, after, commonest))
     return PhaseCard(
         **_gain(gain, gain.adjusted),
-        exact_before=_equal(before, consensus, scenarios),
-        exact_after=_equal(after, consensus, scenarios),
-        exact_commonest=_equal([commonest] * len(consensus), consensus, scenarios),
+        exact_before=CardNumber.of(first.exact()),
+        exact_after=CardNumber.of(second.exact()),
+        exact_commonest=CardNumber.of(constant.exact()),
         one_human=CardNumber.of(reference.one_human) if reference else _NONE,
         best_attainable=CardNumber.of(reference.best_attainable) if reference else _NONE,
-        bias_before=_bias(read, before),
-        bias_after=_bias(read, after),
+        bias_before=CardNumber.of(first.bias(_SCORES)),
+        bias_after=CardNumber.of(second.bias(_SCORES)),
     )
 
 
 _NONE = CardNumber(value=None, reason="no items")
 
 
-def _equal(one: Sequence[Grade], other: Sequence[Grade], scenarios: Sequence[str]) -> CardNumber:
-    return CardNumber.of(cluster_mean([float(a is b) for a, b in zip(one, other, strict=True)], scenarios))
+_SCORES = [grade.score for grade in LEVELS]
 
 
-def _bias(items: Sequence[Labelled], judge: Sequence[Grade]) -> CardNumber:
-    people = [sum(rating.grade.score for rating in item.ratings) / len(item.ratings) for item in items]
-    scenarios = [item.scenario for item in items]
-    return CardNumber.of(paired_difference(people, [grade.score for grade in judge], scenarios).difference)
+def _panel(items: Sequence[Labelled]) -> Panel:
+    grades, raters = _ratings(items)
+    return Panel.of(grades, LEVELS, raters)
+
+
+def _ratings(items: Sequence[Labelled]) -> tuple[list[list[Grade]], list[list[str]]]:
+    """The grades of each item, and who gave them."""
+    grades = [[rating.grade for rating in item.ratings] for item in items]
+    return grades, [[rating.annotator for rating in item.ratings] for item in items]
 
 
 def _gain(gain: Improvement, p: float | None) -> dict[str, Any]:

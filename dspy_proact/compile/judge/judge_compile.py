@@ -1,7 +1,6 @@
 """`dspy-proact optimize judge`, as a value."""
 
-from collections.abc import Mapping
-from itertools import pairwise
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +8,13 @@ from dspy_proact.benchmarks.proactbench import VERDICT_TOKENS
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split, tested_folds
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.judge.card import make_card
+from dspy_proact.compile.judge.case_guard import JudgeGuard, digest_of
 from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.compile.judge.labels import labelled
 from dspy_proact.compile.judge.task import CutJudge, JudgeTask
-from dspy_proact.corpus import Ratings
+from dspy_proact.corpus import Ratings, judge_cases
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
@@ -31,9 +31,7 @@ from dspy_proact.programs import (
     read_judge,
     signature_hash,
 )
-
-_POWER = ((60, 0.42), (120, 0.23), (200, 0.18), (400, 0.14))
-"""Items, and the gain in kappa that is shown in four compiles of five, by simulation with reliable raters."""
+from dspy_proact.stats import smallest_gain
 
 
 class JudgeCompile(Compile[JudgeArtefact]):
@@ -46,6 +44,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         recipe: Optimizer, folds and seed.
         votes: Verdicts on each response.
         start: An artefact to go on from; our judge as it is where None.
+        guards: What the start gets right and no candidate may lose: `cases`, the worked cases of the judge's rules.
         gate: How calls are made, and what they may cost.
 
     Raises:
@@ -63,9 +62,11 @@ class JudgeCompile(Compile[JudgeArtefact]):
         recipe: Recipe | None = None,
         votes: int = 1,
         start: Path | None = None,
+        guards: Collection[JudgeGuard] = (),
         gate: Gate | None = None,
     ):
         self.ratings, self.votes, self.items = ratings, votes, labelled(ratings)
+        self._guarded = judge_cases() if "cases" in guards else ()
         self._artefact = self._checked(start) if start else None
         spec = ModelSpec.of(judge)
         models = {"judge": (spec, JUDGE), "proposer": (ModelSpec.of(proposer or spec), PROPOSER)}
@@ -90,13 +91,15 @@ class JudgeCompile(Compile[JudgeArtefact]):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Verdicts on each response."""
-        return {"votes": self.votes}
+        """Verdicts on each response, and the guard where there is one."""
+        guards = {"guards": {"cases": digest_of(self._guarded)}} if self._guarded else {}
+        return {"votes": self.votes, **guards}
 
     def task(self, models: Mapping[str, Model]) -> JudgeTask:
         """The judge, tuned to the rated items."""
         lms = models["judge"].lm, models["proposer"].lm
-        return JudgeTask(self._started(), self.items, self.recipe, *lms, self.votes, self._gate.concurrency)
+        width = self._gate.concurrency
+        return JudgeTask(self._started(), self.items, self.recipe, *lms, self.votes, width, self._guarded)
 
     def forecast(self) -> Forecast:
         """What `run` takes at most; no call is made and nothing is written."""
@@ -105,6 +108,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
         for train in [*(fold.train for fold in folds), self.items]:
             learn, compare = (len(part) for part in split(train, self.recipe.seed))
             calls += answers_at_most(self.recipe, learn, compare) + compare * (self.votes - 1)
+            calls += guarded_at_most(self.recipe, len(self._guarded) * self.votes)
         judge, start = self.models["judge"], self._started().judge
 
         def prompt() -> float:
@@ -115,7 +119,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe),
         }
         scenarios = len({item.scenario for item in self.items})
-        gain = smallest_gain(len(self.items))
+        gain = smallest_gain(len(self.items), scenarios)
         return Forecast(roles, self._gate.concurrency, len(self.items), scenarios, gain)
 
     def artefact(self, task: JudgeTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgeArtefact:
@@ -141,13 +145,3 @@ class JudgeCompile(Compile[JudgeArtefact]):
         if self._artefact is None:
             return CutJudge(Judge(ask_quote_again=False))
         return CutJudge(compiled_judge(self._artefact, ask_quote_again=False), {**PLAIN, **self._artefact.cuts})
-
-
-def smallest_gain(items: int) -> float | None:
-    """The gain that so many items show in four compiles of five, between the simulated numbers by a straight line."""
-    if items < _POWER[0][0]:
-        return None
-    for (fewer, larger), (more, smaller) in pairwise(_POWER):
-        if items <= more:
-            return larger + (smaller - larger) * (items - fewer) / (more - fewer)
-    return _POWER[-1][1]

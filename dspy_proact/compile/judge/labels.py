@@ -15,6 +15,8 @@ from dspy_proact.views import JudgeView, dialogue_mark
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 """Grades in rising order; a level is a place in it."""
+TIES = (Grade.PARTIAL, Grade.PASS, Grade.FAIL)
+"""Which grade is an item's commonest where several are, by the published rule."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,9 @@ class Labelled:
 
     @property
     def consensus(self) -> Grade:
-        """The commonest grade; ties by the published rule, PARTIAL before PASS before FAIL."""
+        """The commonest grade."""
         counts = Counter(rating.grade for rating in self.ratings)
-        return max((Grade.PARTIAL, Grade.PASS, Grade.FAIL), key=lambda grade: counts[grade])
+        return max(TIES, key=lambda grade: counts[grade])
 
     @property
     def example(self) -> dspy.Example:
@@ -56,10 +58,9 @@ class Labelled:
         return dspy.Example(
             key=self.key,
             conversation=tamed(self.view.conversation),
-            turn=self.view.turn,
             rubric=self.view.rubric,
             response=tame(self.response),
-        ).with_inputs("conversation", "turn", "rubric", "response")
+        ).with_inputs("conversation", "rubric", "response")
 
     def worked(self, before: Verdict | None = None) -> dspy.Example:
         """The example with what a judge that agrees with people would have answered.

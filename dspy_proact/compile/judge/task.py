@@ -9,33 +9,16 @@ import dspy
 
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, split, tested_folds
+from dspy_proact.compile.judge.case_guard import CaseGuard
 from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
+from dspy_proact.compile.judge.votes import Votes, vote
 from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.errors import ContentError
-from dspy_proact.programs import Cuts, Judge, Recipe
-from dspy_proact.types import Phase, Verdict
-
-
-@dataclass(frozen=True)
-class Votes:
-    """The verdicts on one response."""
-
-    verdicts: tuple[Verdict | None, ...]
-    """One a vote; None where it could not be read."""
-
-    @property
-    def read(self) -> list[Verdict]:
-        """Those that could be read."""
-        return [verdict for verdict in self.verdicts if verdict is not None]
-
-    @property
-    def level(self) -> float | None:
-        """Mean level of the verdicts in [0, 2]: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
-        levels = [LEVELS.index(verdict.grade) for verdict in self.read]
-        return sum(levels) / len(levels) if levels else None
+from dspy_proact.corpus import JudgeCase
+from dspy_proact.programs import CasesRight, Cuts, Judge, Recipe
+from dspy_proact.types import Phase
 
 
 @dataclass(frozen=True)
@@ -44,6 +27,8 @@ class CutJudge:
 
     judge: Judge
     cuts: Mapping[Phase, Cuts] = field(default_factory=lambda: PLAIN)
+    cases: CasesRight | None = None
+    """What the guard found; None without it."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +52,7 @@ class JudgeTask:
         proposer_lm: Writes instructions.
         votes: Verdicts on each response.
         width: Responses at once.
+        guarded: Worked cases of which none that the start gets right may be lost; empty for no guard.
     """
 
     start: CutJudge
@@ -76,6 +62,7 @@ class JudgeTask:
     proposer_lm: dspy.LM
     votes: int = 1
     width: int = 1
+    guarded: Sequence[JudgeCase] = ()
     role: str = "judge"
 
     def folds(self) -> tuple[Fold[Labelled], ...]:
@@ -98,22 +85,32 @@ class JudgeTask:
             items={item.key: item for item in items},
             metric=AgreementMetric(items),
             answers=[item.worked(next(iter(before[item.key].votes.read), None)) for item in learn],
+            cuts=self.start.cuts,
+            guard=CaseGuard(self.guarded, self.judge_lm, self.votes, self.width) if self.guarded else None,
         )
 
     def finished(self, chosen: Chosen[Judge], training: JudgeTraining) -> CutJudge:
         """The judge with the cuts that its verdicts call for, on responses of which none is shown in it.
 
-        They are the ones that candidates were compared on: their verdicts are there already.
+        They are the ones that candidates were compared on: their verdicts are there already. In a phase where they
+        would lose a guarded case the start's cuts stay.
         """
         judge = chosen.program
         items = [training.items[example.key] for example in training.compare]
-        work = [partial(vote, judge, item, self.judge_lm, self.votes) for item in items]
+        work = [partial(vote, judge, item.view, item.response, self.judge_lm, self.votes) for item in items]
         votes = side_by_side(work, self.width)
-        return CutJudge(judge, fitted(items, [each.level for each in votes], self.recipe.seed))
+        cuts = fitted(items, [each.level for each in votes], self.recipe.seed)
+        if training.guard is None:
+            return CutJudge(judge, cuts)
+        means, before = training.guard.means(judge), training.right_at_start
+        kept = training.guard.kept(means, before, cuts, self.start.cuts)
+        right = len(before), len(training.guard.right(means, kept)), len(self.guarded)
+        dropped = sum(bool(guards) for guards in chosen.broken.values())
+        return CutJudge(judge, kept, CasesRight(before=right[0], after=right[1], of=right[2], dropped=dropped))
 
     def test(self, tuned: CutJudge, item: Labelled) -> Graded:
         """A judge's verdicts on a response, and their level by its cuts."""
-        votes = vote(tuned.judge, item, self.judge_lm, self.votes)
+        votes = vote(tuned.judge, item.view, item.response, self.judge_lm, self.votes)
         return Graded(votes, level_of(votes.level, tuned.cuts[item.phase]))
 
     def score(self, results: Mapping[str, Graded], items: Sequence[Labelled]) -> float | None:
@@ -121,17 +118,3 @@ class JudgeTask:
         metric = AgreementMetric(items)
         levels = [(item, results[item.key].level) for item in items]
         return fmean(0.0 if level is None else metric.score(item, LEVELS[level]) for item, level in levels)
-
-
-def vote(judge: Judge, item: Labelled, lm: dspy.LM, count: int) -> Votes:
-    """A judge's verdicts on an item by one model, each under a rollout of its own."""
-    lms = lm, *(lm.copy(rollout_id=number) for number in range(1, count))
-    return Votes(tuple(_verdict(judge, item, each) for each in lms))
-
-
-def _verdict(judge: Judge, item: Labelled, lm: dspy.LM) -> Verdict | None:
-    try:
-        with dspy.context(lm=lm, trace=None):
-            return judge.judge_now(item.view, item.response)
-    except ContentError:
-        return None

@@ -1,16 +1,19 @@
 """A training set of the judge: rated items, and what people said of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import dspy
 
+from dspy_proact.compile.judge.case_guard import CaseGuard
+from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.metric import AgreementMetric
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.programs import Judge
-from dspy_proact.types import Grade
+from dspy_proact.programs import Cuts, Judge
+from dspy_proact.types import Grade, Phase
 
 
 class ProposeInstruction(dspy.Signature):
@@ -45,11 +48,26 @@ class JudgeTraining(Training[Judge]):
     """By its labels."""
     answers: Sequence[dspy.Example]
     """The examples to learn from, as a judge that agrees with people would have answered them."""
+    cuts: Mapping[Phase, Cuts] = field(default_factory=lambda: PLAIN)
+    """Of the start."""
+    guard: CaseGuard | None = None
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:
         """By people's grades."""
         return self.answers
+
+    @cached_property
+    def right_at_start(self) -> frozenset[str]:
+        """Worked cases that the student gets right; none without a guard."""
+        return self.guard.right(self.guard.means(self.student), self.cuts) if self.guard else frozenset()
+
+    def broken(self, program: Judge) -> tuple[str, ...]:
+        """The guard, where the program loses a worked case that the student gets right."""
+        if self.guard is None:
+            return ()
+        lost = self.right_at_start - self.guard.right(self.guard.means(program), self.cuts)
+        return ("cases",) if lost else ()
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """Agreement with people beyond what a constant answer earns."""

@@ -13,18 +13,27 @@ from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.named import two_judges
 from dspy_proact.compile.probe.card import make_card
 from dspy_proact.compile.probe.grader import Grader
-from dspy_proact.compile.probe.task import AgentTask, folds_of, items_of
+from dspy_proact.compile.probe.task import SHOWN, AgentTask, folds_of, items_of
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
-from dspy_proact.programs import PROPOSER, AgentArtefact, DataSource, Optimizer, Provenance, Recipe
+from dspy_proact.programs import AgentArtefact, DataSource, Optimizer, Provenance, Recipe
 
 AGENT_OPTIMIZERS: tuple[Optimizer, ...] = ("search", "gepa")
 """Those that work by instructions alone: a worked example would be a whole mailbox."""
 TUNED = ("single", "stages")
 """Agents whose calls are known beforehand."""
-_FIXED: Mapping[str, Any] = {"oracle": "none", "baseline": "none", "embedder": None}
+_SHOWN_TOKENS = SHOWN / 3
+"""Of the inputs of a task, as a proposer is shown them: assumed."""
+_FIXED: Mapping[str, Any] = {
+    "oracle": "none",
+    "baseline": "none",
+    "embedder": None,
+    "embedder_api_base": None,
+    "embedder_price": None,
+}
 
 
 class AgentCompile(Compile[AgentArtefact]):
@@ -71,13 +80,7 @@ class AgentCompile(Compile[AgentArtefact]):
         if start is not None:
             card = load_agent(start, self._started).card
             require_unseen(start, card, {item.mark for item in self.items}, "these tasks")
-        tuning = ModelSpec.of(judge)
-        models = {
-            "assistant": (ModelSpec.of(model), AGENT),
-            "judge": (tuning, JUDGE),
-            "report_judge": (ModelSpec.of(report_judge).beside(tuning), REPORT_JUDGE),
-            "proposer": (ModelSpec.of(proposer or tuning), PROPOSER),
-        }
+        models = two_judges((model, AGENT), (judge, JUDGE), (report_judge, REPORT_JUDGE), proposer)
         super().__init__(models, recipe, gate)
 
     @property
@@ -95,11 +98,6 @@ class AgentCompile(Compile[AgentArtefact]):
     def settings(self) -> dict[str, Any]:
         """Those of the benchmark, and the words of the judges."""
         return {"benchmark": BENCHMARK, **self.probe.model_dump(mode="json"), "judging": ProbeJudge().fingerprint()}
-
-    @property
-    def same_judge(self) -> bool:
-        """Whether one model tunes and reports."""
-        return self.models["judge"].name == self.models["report_judge"].name
 
     def task(self, models: Mapping[str, Model]) -> AgentTask:
         """The agent, tuned by one judge and tested by another."""
@@ -135,7 +133,9 @@ class AgentCompile(Compile[AgentArtefact]):
             "assistant": RoleForecast(questions * (tuning + reporting), prompt, SOLUTION_TOKENS[1], agent.price),
             "judge": graded(self.models["judge"], tuning),
             "report_judge": graded(self.models["report_judge"], reporting),
-            "proposer": RoleForecast.of_proposer(proposer, self.recipe, questions),
+            "proposer": RoleForecast.of_proposer(
+                proposer, self.recipe, questions, lambda: min(prompt(), _SHOWN_TOKENS)
+            ),
         }
         people = len({item.unit for item in self.items})
         return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")

@@ -30,11 +30,12 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
     adjusted = holm([change.p for change in stages.values()])
     usages = [CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after)]
     models = provenance.models
+    same_judge = SAME_JUDGE if models["judge"].model == models["report_judge"].model else None
     chosen = compiled.chosen
     return AgentCard(
         statement=statement_of(target),
         shown=target.shown,
-        warnings=(SAME_JUDGE,) if models["judge"].model == models["report_judge"].model else (),
+        warnings=tuple(filter(None, (same_judge, task.shown.told))),
         aim="overall",
         target=change_of(target, count, target.p),
         case=Probe.nouns.case,
@@ -56,15 +57,22 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
 
 
 def _compared(task: AgentTask, compiled: CompiledAgent, of: Callable[[ProbeGrade], float], seed: int) -> ScoreChange:
-    items, before, after = compiled.both(task.items, lambda grade: of(grade) if grade else None)
-    return score_change(before, after, [item.unit for item in items], seed=seed)
+    before, after = compiled.numbers(task.items, lambda grade: of(grade) if grade else None)
+    return score_change(before, after, [item.unit for item in task.items], seed=seed)
 
 
 def change_of(change: ScoreChange, total: int, p: float | None) -> Change:
     """As a card has it, of so many that were asked."""
     before, after, difference = (_number(each) for each in (change.before, change.after, change.difference))
     return Change(
-        count=change.count, total=total, before=before, after=after, difference=difference, low98=change.low98, p=p
+        count=change.count,
+        total=total,
+        before=before,
+        after=after,
+        difference=difference,
+        low98=change.low98,
+        p=p,
+        low98_unread=change.low98_unread if change.unread else None,
     )
 
 

@@ -25,6 +25,7 @@ from dspy_proact.corpus.probe import (
     sample_graded_descriptions,
     sample_graded_parameters,
 )
+from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
     PROPOSER,
@@ -70,6 +71,8 @@ class JudgesCompile(Compile[JudgesArtefact]):
     ):
         self.probe, recipe = settings or ProbeSettings(), recipe or Recipe()
         require_instructed(recipe)
+        for name in self.probe.model_fields_set - {"sanitize", "seed"}:
+            raise UsageError(f"--set {name}: decides nothing of what judges are tuned to; leave it out")
         tasks = load_tasks("sample", sanitize=self.probe.sanitize, seed=self.probe.seed)
         read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
         graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
@@ -145,12 +148,12 @@ def _card(
     task: JudgesTask, compiled: Compiled[ProbeJudge, ProbeJudge, Numbers], made: Provenance, price: Price
 ) -> AgentCard:
     def compared(name: str) -> ScoreChange:
-        items, before, after = compiled.both(task.items, lambda numbers: numbers.get(name))
-        return score_change(before, after, [item.unit for item in items], seed=made.recipe.seed)
+        asked = [item for item in task.items if name in (AGREEMENT, *_rows_of(item))]
+        before, after = compiled.numbers(asked, lambda numbers: numbers.get(name))
+        return score_change(before, after, [item.unit for item in asked], seed=made.recipe.seed)
 
     count, target, rows = len(task.items), compared(AGREEMENT), {name: compared(name) for name in _ROWS}
-    described = sum(isinstance(item.graded, GradedDescription) for item in task.items)
-    asked = {name: count - described if name == _ROWS[-1] else described for name in _ROWS}
+    asked = {name: sum(name in _rows_of(item) for item in task.items) for name in _ROWS}
     adjusted = dict(zip(rows, holm([change.p for change in rows.values()]), strict=True))
     before, after = (CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after))
     return AgentCard(
@@ -175,3 +178,8 @@ def _card(
         usage_after=after,
         provenance=made,
     )
+
+
+def _rows_of(item: GradedItem) -> tuple[str, ...]:
+    """The rows that an item is counted in."""
+    return _ROWS[:2] if isinstance(item.graded, GradedDescription) else _ROWS[2:]

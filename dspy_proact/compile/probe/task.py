@@ -1,7 +1,7 @@
 """An agent of PROBE as what is tuned: on tasks of some people, by a judge that does not report."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 
 import dspy
@@ -11,6 +11,7 @@ from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.benchmarks.probe.compiled import mark_of
 from dspy_proact.benchmarks.probe.grading import ALL_FAULTS
 from dspy_proact.compile.candidate import Chosen
+from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.folds import Fold, Item, grouped_folds, split
 from dspy_proact.compile.probe.grader import Grader
 from dspy_proact.compile.probe.training import PROPOSAL, AgentTraining
@@ -18,6 +19,8 @@ from dspy_proact.corpus.probe.grade import ProbeGrade
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs import Recipe
 
+SHOWN = 30_000
+"""Characters of an input that a proposer is shown: the beginning of every item, where there are 80 of them."""
 _LEAST = 2
 """People of a training set: one to learn from, one to compare candidates on."""
 
@@ -68,6 +71,8 @@ class AgentTask:
     reporting: Grader
     proposer_lm: dspy.LM
     width: int
+    shown: Excerpts = field(default_factory=lambda: Excerpts(SHOWN))
+    """Of tasks, to the proposer."""
     role: str = "assistant"
 
     def folds(self) -> tuple[Fold[TaskItem], ...]:
@@ -89,6 +94,7 @@ class AgentTask:
             width=self.width,
             views={item.key: item.view for item in train},
             grader=self.tuning,
+            shown=self.shown,
         )
 
     def finished(self, chosen: Chosen[AgentModule], training: AgentTraining) -> AgentModule:

@@ -8,6 +8,7 @@ import dspy
 
 from dspy_proact.benchmarks.probe import ProbeView, Solution
 from dspy_proact.benchmarks.probe.agents import AgentModule
+from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.probe.grader import Grader
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.corpus.probe.grade import ProbeGrade
@@ -48,8 +49,15 @@ class AgentTraining(Training[AgentModule]):
     """All of these, by key; what is right of any other task is out of reach."""
     grader: Grader
     """With the tuning judge."""
+    shown: Excerpts
+    """Of mailboxes."""
     _found: dict[tuple[str, str], ProbeGrade | None] = field(default_factory=dict, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    @property
+    def excerpts(self) -> Excerpts:
+        """Of what an agent is asked."""
+        return self.shown
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """The paper's overall of the three stages."""

@@ -1,6 +1,6 @@
 """PROBE's files: a person's world, what lies scattered in it, and the one thing that should be done about it."""
 
-from dspy_proact.corpus.probe.corpus import TaskCorpus, TaskEntry
+from dspy_proact.corpus.probe.corpus import FOREIGN, TaskCorpus, TaskEntry
 from dspy_proact.corpus.probe.sample import (
     Distractor,
     EvidenceNote,
@@ -29,6 +29,7 @@ from dspy_proact.corpus.probe.task import (
 )
 
 __all__ = [
+    "FOREIGN",
     "PROBE",
     "Action",
     "Distractor",

@@ -8,10 +8,17 @@ from typing import Literal
 
 from dspy_proact.corpus.probe.json_file import JsonFile
 from dspy_proact.corpus.probe.members import Pair
-from dspy_proact.corpus.probe.official import RawInput, RawOutput, unfit
+from dspy_proact.corpus.probe.official import RawInput, RawOutput, foreign, unfit
 from dspy_proact.corpus.probe.sanitize import sanitized
 from dspy_proact.corpus.probe.task import Task
 from dspy_proact.errors import CorpusError
+
+FOREIGN = "the right parameters are not those of the right action"
+"""Why a task is left out: nothing that an agent could answer would be right."""
+
+
+class _UnsolvableError(CorpusError):
+    """A task whose right parameters are not those of its right action."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,8 @@ class TaskCorpus:
     """In the order of their keys."""
     ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """How often each field occurred that the format does not know, by dotted name."""
+    left_out: tuple[str, ...] = ()
+    """Of each task that stands in the files and is none of the entries, for `FOREIGN`, what is wrong with it."""
     sanitize: bool = True
     """Whether tasks are handed out sanitized."""
     seed: int = 0
@@ -50,14 +59,22 @@ class TaskCorpus:
         """Read and validate tasks, one after the other, so that no more than one is held.
 
         Raises:
-            CorpusError: A file is at fault, or two do not fit together.
+            CorpusError: A file is at fault, two do not fit together, or no task has parameters of its action.
         """
         ignored = Counter[str]()
         entries: list[TaskEntry] = []
+        left_out: list[_UnsolvableError] = []
         for pair in pairs:
-            task = _handed_out(_read(pair, ignored), sanitize, seed)
-            entries.append(TaskEntry(task.key, task.person, task.difficulty, _sha256(task), pair))
-        return cls(name, revision, tuple(entries), dict(sorted(ignored.items())), sanitize, seed)
+            try:
+                task = _handed_out(_read(pair, ignored), sanitize, seed)
+            except _UnsolvableError as error:
+                left_out.append(error)
+            else:
+                entries.append(TaskEntry(task.key, task.person, task.difficulty, _sha256(task), pair))
+        if left_out and not entries:
+            raise left_out[0]
+        told, named = tuple(map(str, left_out)), dict(sorted(ignored.items()))
+        return cls(name, revision, tuple(entries), named, told, sanitize, seed)
 
     def __len__(self) -> int:
         """Number of tasks, at least 1."""
@@ -115,6 +132,8 @@ def _read(pair: Pair, ignored: Counter[str] | None = None) -> Task:
     if ignored is not None:
         ignored.update(given.unknown_fields())
         ignored.update(right.unknown_fields())
+    for name, problem in foreign(given, right):
+        raise _UnsolvableError(problem, source=output.source, field=name)
     world = given.world_model
     return Task(
         key=pair.key,

@@ -351,16 +351,25 @@ def _unfit_action(gold: Gold, actions: tuple[Action, ...], ids: set[str], path: 
     if taken is None:
         yield f"{path}.correct_action", f"{shown(gold.action)} is none of the input's {len(actions)} actions"
         return
-    for name in gold.parameters:
-        if name not in taken.required:
-            has = ", ".join(map(shown, taken.required)) or "none"
-            problem = f"the action {shown(taken.id)} has no parameter {shown(name)}; it has {has}"
-            yield f"{path}.correct_parameters", problem
     for name, item in (gold.supported_by or {}).items():
         if name not in gold.parameters:
             yield f"{path}.supported_by", f"{shown(name)} is none of the parameters"
         elif item not in ids:
             yield f"{path}.supported_by", f"{shown(item)} is none of the input's {len(ids)} items"
+
+
+def foreign(given: RawInput, right: RawOutput) -> Iterator[tuple[str, str]]:
+    """Field of the output and problem wherever a parameter is not of the right action; `unfit` must be empty.
+
+    The official generator takes the action from one step and the parameters from another, and does not compare them.
+    """
+    gold = right.gold()
+    (taken,) = [each for each in given.actions() if each.id == gold.action]
+    for name in gold.parameters:
+        if name not in taken.required:
+            has = ", ".join(map(shown, taken.required)) or "none"
+            problem = f"the action {shown(taken.id)} has no parameter {shown(name)}; it has {has}"
+            yield f"{right.criteria_path}.correct_parameters", problem
 
 
 def _twice(path: str, ids: list[str], field: str = ".id") -> Iterator[tuple[str, str]]:

@@ -14,7 +14,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
-from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
+from dspy_proact.programs.embedded.asked import value_of
+from dspy_proact.programs.embedded.read import Shown, read
 from dspy_proact.programs.embedded.words import content_words, sentences
 
 _FORWARD = re.compile(
@@ -36,41 +37,33 @@ _STEP = 0.2
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
-    shown = fields_of(messages[-1][1]) if messages else {}
-    response = unfenced(shown.get("response", ""))
-    names = outputs_of(system)
-    if "offers" in names:
-        return json.dumps(_offers(shown, response), ensure_ascii=False)
-    strength, quote = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
+    shown = read(messages[-1][1] if messages else "")
+    if "offers" in shown.names:
+        return json.dumps(_offers(shown), ensure_ascii=False)
+    strength, quote = _strongest(shown)
     low, high = cuts = _cuts(system, messages[:-1])
     verdict = {
         "reasoning": f"The strongest step has strength {strength:.2f}; the cuts are {low:.2f} and {high:.2f}.",
         "evidence": [quote] if quote else [],
         "grade": _grade(strength, cuts),
     }
-    return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
+    return json.dumps({name: verdict.get(name, "") for name in shown.names or verdict}, ensure_ascii=False)
 
 
-def _offers(shown: dict[str, str], response: str) -> dict[str, Any]:
-    said = _said(shown.get("conversation", ""))
-    heard = content_words(" ".join(said))
-    invited = bool(said and _INVITES.search(said[-1]))
-    found = [text for text in sentences(response) if _OFFER.search(text)]
+def _offers(shown: Shown) -> dict[str, Any]:
+    heard = content_words(" ".join(shown.said))
+    invited = bool(shown.said and _INVITES.search(shown.said[-1]))
+    found = [text for text in sentences(shown.response) if _OFFER.search(text)]
     offers = [{"quote": text, "grounded": len(content_words(text) & heard) > 1, "asked_for": invited} for text in found]
     return {"reasoning": f"{len(found)} sentences suggest or offer something.", "offers": offers}
 
 
 @lru_cache(maxsize=4096)  # a compile asks again and again about the same responses
-def _strongest(response: str, conversation: str, criteria: str) -> tuple[float, str]:
-    rubric = value_of(criteria, {})
-    heard = content_words(" ".join(_said(conversation)))
-    passing = content_words(str(rubric.get("pass_criteria"))) - content_words(str(rubric.get("fail_criteria")))
-    rated = [(_strength(text, heard, passing), text) for text in sentences(response)]
+def _strongest(shown: Shown) -> tuple[float, str]:
+    heard = content_words(" ".join(shown.said))
+    passing = content_words(shown.passing) - content_words(shown.failing)
+    rated = [(_strength(text, heard, passing), text) for text in sentences(shown.response)]
     return max(rated, key=lambda pair: pair[0], default=(0.0, ""))
-
-
-def _said(conversation: str) -> list[str]:
-    return [str(turn.get("user")) for turn in value_of(conversation, []) if isinstance(turn, dict)]
 
 
 def _strength(sentence: str, heard: Any, passing: Any) -> float:
@@ -81,8 +74,7 @@ def _strength(sentence: str, heard: Any, passing: Any) -> float:
 
 
 def _cuts(system: str, demos: Sequence[tuple[str, str]]) -> tuple[float, float]:
-    instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", system, re.IGNORECASE)) for word in ("strict", "lenient"))
     shift = _STEP * (strict - lenient)
     low, high = _taught(tuple(demos))
     return low + shift, high + shift
@@ -93,9 +85,7 @@ def _taught(demos: tuple[tuple[str, str], ...]) -> tuple[float, float]:
     """The cuts under which most demos have the grade that they show; ties go to the cuts nearest to the usual ones."""
     graded: list[tuple[float, str]] = []
     for (_, asked), (_, answered) in zip(demos[::2], demos[1::2], strict=False):
-        shown = fields_of(asked)
-        response = unfenced(shown.get("response", ""))
-        strength, _ = _strongest(response, shown.get("conversation", ""), shown.get("rubric", ""))
+        strength, _ = _strongest(read(asked))
         graded.append((strength, str(value_of(answered, {}).get("grade", ""))))
     values = sorted({strength for strength, _ in graded})
     places = sorted({(a + b) / 2 for a, b in pairwise([0.0, *values, 1.0])} | set(_CUTS))

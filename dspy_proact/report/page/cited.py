@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
@@ -11,6 +11,7 @@ from dspy_proact.report.numbers import probability, share, signed
 Place = str | int
 """A key of an object, or a number of a list."""
 Path = tuple[Place, ...]
+_NONE = Markup('<span class="none">–</span>')
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,22 @@ class Cited:
         ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
         return Markup("–").join(ends)
 
+    def cell(self, kind: Literal["count", "range", "score"], path: Path) -> Markup:
+        """A number of a ranking; a dash where there is none."""
+        found = self._found(path)
+        if found is None:
+            return _NONE
+        if kind == "score":
+            return self.estimate(path) if isinstance(found, Mapping) else self.share(path)
+        return self.count(path) if kind == "count" else self.range(path)
+
+    def _found(self, path: Path) -> Any:
+        """What stands there; None where nothing does."""
+        try:
+            return self.at(path)
+        except KeyError:
+            return None
+
     def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
         value = self._number((*path, "value"), shown)
         if self.at(*path)["low"] is None:
@@ -82,7 +99,7 @@ class Cited:
     def _number(self, path: tuple[Place | Path, ...], shown: Callable[[Any], str]) -> Markup:
         value = self.at(*path)
         if value is None:
-            return Markup('<span class="none">–</span>')
+            return _NONE
         return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), pointer(*path), shown(value))
 
 

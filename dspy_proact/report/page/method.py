@@ -49,6 +49,7 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
         f"{_spoken(identity.assistant)} was asked {asked} of the corpus {corpus.name}{revision} (sha256 "
         f"{identity.corpus[:16]}){often}, {told}."
     )
+    yield from (f"{each[0].upper()}{each[1:]}." for each in summary.left_out)
     whole, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
     yield f"Of {counted(whole, 'answer')} {answers:,} are there, of which {graded:,} were graded."

@@ -4,6 +4,7 @@
   const SHAPES = 1000; // of rows, whose heights are measured; further ones are as high as the highest
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
+  const LONG = 12; // items of a section that is shown unfolded
   const KEPT = 256; // chunks that stay open
   const BREATH = 40; // milliseconds after which a search lets the page be drawn
   const COLOURS = 6; // of runs
@@ -368,6 +369,13 @@
       element("div", "", element("dt", "", letters(name)), element("dd", "", written(texts.get(text))))));
   }
 
+  // A long list is folded: what was made of it stands below.
+  function part([title, kind, items], texts) {
+    const told = (kind === "chat" ? chat : terms)(items, texts);
+    if (kind === "chat" || items.length <= LONG) return [element("h4", "", letters(title)), told];
+    return [element("details", "part", element("summary", "", letters(title), ` (${items.length})`), told)];
+  }
+
   function response(side, texts) {
     const text = texts.get(side.response);
     const plain = written(text, side.marks || []);
@@ -441,7 +449,7 @@
       element("div", "bar", before, after, link),
       element("h3", "", named(stratum), " ", element("span", "key", isolated(key)),
         head.epochs > 1 ? element("span", "quiet", ` epoch ${epoch}`) : null),
-      ...item.sections.flatMap(([title, kind, items]) => [element("h4", "", letters(title)), (kind === "chat" ? chat : terms)(items, texts)]),
+      ...item.sections.flatMap((each) => part(each, texts)),
       element("h4", "", head.runs.length > 1 ? "responses and verdicts" : "response and verdict"),
       element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((each, run) => side(each, run, texts))),
       element("details", "meta", element("summary", "", "About it"),

@@ -20,10 +20,12 @@ from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block
+from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.terminal import each_reason
+from dspy_proact.runs import Measure
 
 _LONGEST_NAME = 120
 _COLOURS = ScatterColours(
@@ -70,13 +72,13 @@ def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str,
     """What a page's numbers point into.
 
     `runs` has the document of `report --json` of each with its breakdowns, `comparisons` that of
-    `compare --json` of the first and each other, and `ranking` what the benchmark ranks runs by, or null.
+    `compare --json` of the first and each other, and `ranking` that of `leaderboard --json`, or null.
     """
     first, *others = summaries
     return {
         "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
         "comparisons": [comparison_document(compare(first, each)) for each in others],
-        "ranking": first.particulars.ranking(summaries),
+        "ranking": ranking.document if (ranking := first.particulars.ranking(summaries)) else None,
     }
 
 
@@ -197,34 +199,52 @@ class _Page:
         """Likewise of a comparison."""
         return _grouped(self.cited, ("comparisons", number), None)
 
-    def compared(self, number: int) -> list[_Row]:
-        """The rows of a comparison."""
-        strata = [_Row(name, ("comparisons", number, self.nouns.strata, name)) for name in self.first.strata]
-        overall = [_Row(name, ("comparisons", number, "overall", name)) for name in ("micro", "macro")]
-        return [*strata, *overall]
+    def compared(self, number: int, *inner: str) -> list[_Row]:
+        """The rows of a comparison, or what stands in each under further keys."""
+        strata = [(name, (self.nouns.strata, name)) for name in self.first.strata]
+        overall = [(name, ("overall", name)) for name in ("micro", "macro")]
+        return [_Row(name, ("comparisons", number, *path, *inner)) for name, path in [*strata, *overall]]
+
+    def tables(self, comparison: Comparison) -> list[tuple[str, tuple[str, ...], str]]:
+        """Score, further keys and title of each table of a comparison; strict ones where something is unscored."""
+        scores = (("weighted", "Mean score"), ("pass_rate", "Pass rate"))
+        kinds = [((), ""), *([(("strict",), ", strict")] if any(comparison.unscored) else [])]
+        return [(score, inner, f"{title}{strict}") for score, title in scores for inner, strict in kinds]
 
     def warnings(self, run: int) -> list[str]:
         """What is to be said of a run's estimates."""
         rows = [*self.rows(run), _Row("macro", ("runs", run, "overall", "macro"))]
-        told = ((row.name, self.cited.at(*row.path, "weighted").get("reason")) for row in rows)
-        return list(each_reason(told))
+        return self.reasons(rows, "weighted")
 
     def cautions(self, number: int) -> list[str]:
         """Likewise of a comparison's."""
         rows = ((row.name, self.cited.at(*row.path, "weighted")) for row in self.compared(number))
-        return list(each_reason((name, told.get("p_reason") or told.get("reason")) for name, told in rows))
+        told = ((name, told.get(why)) for name, told in rows for why in ("p_reason", "reason"))
+        return list(each_reason(told))
 
-    @property
-    def ranked(self) -> bool:
-        """Whether a ranking is shown: there are several runs, or one stands in it."""
-        ranking = self.cited.at("ranking")
-        return bool(ranking) and (
-            self.several or any(not each["published"] and each["rank_lenient"] for each in ranking["models"])
-        )
+    def reasons(self, rows: Sequence[_Row], *inner: str) -> list[str]:
+        """Why rows have no interval or a poor one; further keys lead to the estimate."""
+        return list(each_reason((row.name, self.cited.at(*row.path, *inner).get("reason")) for row in rows))
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """The table that is shown; of one run only where it stands in it."""
+        ranking = self.first.particulars.ranking(self.summaries)
+        return ranking if ranking and (self.several or ranking.stands) else None
 
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""
         return (*(row.path[:-1] if row.path[-1] == "micro" else row.path), "measures")
+
+    def foremost(self, measure: Measure) -> bool:
+        """Whether a measure is one that every report shows."""
+        foremost = self.first.particulars.foremost
+        return foremost is None or measure.name in foremost
+
+    def measures_compared(self, number: int, row: _Row) -> tuple[Place, ...]:
+        """Where those of a row stand in a comparison; `row` is one of a run's."""
+        _, _, *within = self.measures(row)
+        return ("comparisons", number, *within)
 
     def usage(self, run: int) -> list[str]:
         """Roles that used something."""

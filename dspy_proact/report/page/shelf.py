@@ -101,9 +101,10 @@ def _flags(sides: Sequence[Outcome | None]) -> int:
 
 
 def _excerpt(readings: Sequence[Reading | None]) -> str:
-    """How the last that was said before the answer begins."""
-    read = next(each for each in readings if each)
-    said = next((section.items[-1][1] for section in read.sections if section.items), "")
+    """How the last that was said before the answer begins; where nothing was said, how the first answer does."""
+    there = [each for each in readings if each]
+    chats = [section.items[-1][1] for section in there[0].sections if section.kind == "chat" and section.items]
+    said = next(iter([*chats, *(each.answer for each in there if each.answer)]), "")
     line = " ".join(said[: 4 * _EXCERPT].split())
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
@@ -134,11 +135,11 @@ def _side(reading: Reading, summary: Summary, held: Block) -> dict[str, Any]:
     """What one run has of a case; what is not there has no key."""
     outcome, number = reading.outcome, held.texts.number
     told: dict[str, Any] = {"state": outcome.state, "truncated": outcome.truncated, "awaited": outcome.awaited}
-    if outcome.response is not None:
+    if (answer := reading.answer) is not None:
         spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
-        told["response"] = number(outcome.response)
-        told["marks"] = _in_utf16(outcome.response, spans)
-        told["rendered"] = rendered(outcome.response, spans)
+        told["response"] = number(answer)
+        told["marks"] = _in_utf16(answer, spans)
+        told["rendered"] = rendered(answer, spans)
     names = summary.judge_names
     told["verdicts"] = [
         _verdict(verdict, grounds, names, held)

@@ -41,8 +41,7 @@ def explanations(study: Study) -> Iterator[str]:
     if study.balanced:
         yield (
             "The published items were drawn by the judge's grade, in about equal numbers: no rate on them, and no "
-            "leniency, is one in the corpus. They can show that the judge agrees with a person at least as well as "
-            "another person does; they are too few to rank judges, or to show that one has improved."
+            "leniency, is one in the corpus. They are too few to rank judges, or to show that one has improved."
         )
 
 
@@ -97,7 +96,7 @@ def _about_raters(study: Study) -> Iterator[str]:
 
 
 def _missing(study: Study) -> Iterator[str]:
-    """Why a number or an interval of the tables is not there."""
+    """Why a number or an interval of the tables is not there, or what is wrong with it."""
     concerned: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for name, part in study.parts.items():
         reference = part.reference
@@ -105,13 +104,16 @@ def _missing(study: Study) -> Iterator[str]:
             "alpha": part.alpha("ordinal"),
             "person": reference.one_human,
             "judge": reference.judge,
+            "judge - person": reference.difference,
+            "best": reference.best_attainable,
             "exact": part.exact,
             "kappa": part.kappa("quadratic"),
+            "judge - people": part.bias,
         }
         reasons: defaultdict[str, list[str]] = defaultdict(list)
         for what, estimate in shown.items():
-            if estimate.low is None and estimate.reason:
-                reasons[estimate.reason].append(what)
+            for reason in estimate.reason.split("; ") if estimate.reason else ():
+                reasons[reason].append(what)
         for reason, lacking in reasons.items():
             concerned[reason, tuple(lacking)].append(name)
     for (reason, lacking), names in concerned.items():

@@ -75,6 +75,9 @@ def _part(part: Part) -> dict[str, Any]:
         "items": len(part.enough),
         "judged": len(part.compared),
         "ratings": part.ratings,
+        "paired_ratings": part.paired,
+        "raters": reference.raters,
+        "judge_minus_human_98": [reference.low98, reference.high98],
         "confusion": part.counts,
         **{name: _estimate(estimate) for name, estimate in estimates.items()},
     }

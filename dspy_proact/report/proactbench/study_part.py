@@ -12,19 +12,14 @@ from dspy_proact.stats import (
     AltTest,
     Estimate,
     HumanReference,
+    Judged,
+    Panel,
     Standing,
     Weight,
-    ac_estimate,
     alpha_estimate,
     alt_test,
-    cluster_mean,
     human_reference,
-    kappa_estimate,
     majority,
-    paired_difference,
-    recall,
-    soft_kappa_estimate,
-    soft_labels,
     standings,
 )
 from dspy_proact.types import Grade, Rating
@@ -84,6 +79,11 @@ class Part:
         """Of all items of the part."""
         return sum(len(each.ratings) for each in self.rated)
 
+    @property
+    def paired(self) -> int:
+        """Ratings of items that have two or more, which alone say how far people agree."""
+        return sum(len(each.ratings) for each in self.rated if len(each.ratings) > 1)
+
     @cached_property
     def enough(self) -> list[Rated]:
         """Items with enough ratings."""
@@ -130,31 +130,26 @@ class Part:
 
     def alpha(self, metric: AlphaMetric) -> Estimate:
         """Krippendorff's alpha of people among themselves, over all ratings."""
-        return alpha_estimate([each.grades for each in self.rated], LABELS, metric, _scenarios(self.rated))
+        grades, raters = [each.grades for each in self.rated], [each.raters for each in self.rated]
+        return alpha_estimate(grades, LABELS, metric, _scenarios(self.rated), raters)
 
     def kappa(self, weight: Weight) -> Estimate:
         """Cohen's kappa of people and the judge."""
-        if self.choices.consensus == "soft" and weight == "quadratic":
-            return self._compared(self._soft_kappa)
-        return self._labelled(lambda: kappa_estimate(self.consensus, self.judge, LABELS, self._groups, weight))
+        soft = self.choices.consensus == "soft" and weight == "quadratic"
+        return (self._compared if soft else self._labelled)(lambda: self._beside.kappa(weight))
 
     def ac(self, weight: Weight) -> Estimate:
         """Gwet's AC1 (`none`) or AC2 (`quadratic`) of people and the judge."""
-        return self._labelled(lambda: ac_estimate(self.consensus, self.judge, LABELS, self._groups, weight))
+        return self._labelled(lambda: self._beside.ac(weight))
 
     def recall(self, grade: Grade) -> Estimate:
         """Share of what people call a grade that the judge calls it too."""
-        return self._labelled(lambda: recall(grade, self.judge, self.consensus, self._groups))
+        return self._labelled(lambda: self._recall(grade))
 
     @cached_property
     def exact(self) -> Estimate:
         """Share of items at which people and the judge give the same grade; where soft, of single ratings."""
-        pairs = list(zip(self.compared, self.judge, self.consensus, strict=True))
-        if self.choices.consensus == "soft":
-            shares = [each.grades.count(judge) / len(each.grades) for each, judge, _ in pairs]
-        else:
-            shares = [float(judge == grade) for _, judge, grade in pairs]
-        return self._compared(lambda: cluster_mean(shares, self._groups))
+        return self._compared(self._beside.exact)
 
     @cached_property
     def reference(self) -> HumanReference:
@@ -162,20 +157,19 @@ class Part:
 
         Where no judge is known, one person against another on all items with enough ratings.
         """
-        if self.compared:
-            return human_reference([each.grades for each in self.compared], self.judge, LABELS, self._groups)
         # One person against another does not depend on what the judge says, so any grade stands for it.
-        grades = [each.grades for each in self.enough]
-        people = human_reference(grades, LABELS[:1] * len(grades), LABELS, _scenarios(self.enough))
+        of, judge = (self.compared, self.judge) if self.compared else (self.enough, LABELS[:1] * len(self.enough))
+        grades, raters = [each.grades for each in of], [each.raters for each in of]
+        found = human_reference(grades, judge, LABELS, _scenarios(of), raters=raters)
+        if self.compared:
+            return found
         missing = Estimate(None, reason=self.silence)
-        return replace(people, judge=missing, difference=missing, exact_judge=missing)
+        return replace(found, judge=missing, difference=missing, low98=None, high98=None, exact_judge=missing)
 
     @cached_property
     def bias(self) -> Estimate:
         """Mean score of the judge minus that of people, in [-1, 1]: above 0 the judge is the more lenient."""
-        people = [sum(grade.score for grade in each.grades) / len(each.grades) for each in self.compared]
-        judge = [grade.score for grade in self.judge]
-        return self._compared(lambda: paired_difference(people, judge, self._groups).difference)
+        return self._compared(lambda: self._beside.bias([grade.score for grade in LABELS]))
 
     @cached_property
     def alt_test(self) -> AltTest | None:
@@ -216,9 +210,15 @@ class Part:
     def _groups(self) -> list[str]:
         return _scenarios(self.compared)
 
-    def _soft_kappa(self) -> Estimate:
-        levels = [LABELS.index(grade) for grade in self.judge]
-        return soft_kappa_estimate(levels, soft_labels([e.grades for e in self.compared], LABELS), self._groups)
+    @cached_property
+    def _beside(self) -> Judged:
+        """The judge beside people, on the items that are compared."""
+        panel = Panel.of([each.grades for each in self.compared], LABELS, [each.raters for each in self.compared])
+        ties = TIES if self.choices.consensus == "published" else None
+        return Judged.of(panel, self.judge, LABELS, self._groups, ties)
+
+    def _recall(self, grade: Grade) -> Estimate:
+        return self._beside.recall(LABELS.index(grade))
 
     def _compared(self, estimate: Callable[[], Estimate]) -> Estimate:
         return estimate() if self.compared else Estimate(None, reason=self.silence)

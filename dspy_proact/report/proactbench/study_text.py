@@ -12,6 +12,7 @@ from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.proactbench.study_headline import study_headline
 from dspy_proact.report.proactbench.study_part import LABELS
 from dspy_proact.report.terminal import Table, show, table
+from dspy_proact.stats import ENOUGH_RATERS
 
 _WIDTHS = (5, 8, 5)
 """Of a count under FAIL, PARTIAL and PASS."""
@@ -80,7 +81,7 @@ def _with_people(study: Study) -> Table:
         weighted = part.kappa("quadratic")
         kappas = [coefficient(weighted)] if soft else [coefficient(part.kappa("none")), plain(weighted)]
         alpha = coefficient(part.alpha("ordinal"))
-        told.append([name, str(part.ratings), alpha, str(len(part.compared)), exact, *kappas])
+        told.append([name, str(part.paired), alpha, str(len(part.compared)), exact, *kappas])
     kappas = ("quadratic kappa",) if soft else ("kappa", "quadratic")
     return table(("", "ratings", "alpha", "items", "exact", *kappas), told)
 
@@ -101,14 +102,21 @@ def _counted(row: Sequence[float]) -> str:
 
 def _words(study: Study) -> Iterator[str]:
     """What the tables' words mean."""
+    raters = study.pooled.reference.raters or 0
+    whose = f"of other raters like these {raters} too" if raters >= ENOUGH_RATERS else "of these raters alone"
     yield (
-        "Agreement is 1 at best and 0 by chance. [95 % intervals] are jackknives over scenarios, over items where "
-        "there are fewer than ten scenarios; that of judge - people is cluster-robust."
+        "Agreement is 1 at best and 0 by chance. [95 % intervals] are jackknives over scenarios, those of exact and "
+        f"judge - people cluster-robust; all but those of single raters speak of other scenarios, and {whose}."
     )
     yield (
         f"person, judge: against one rater at a time, on items with {max(2, study.choices.min_ratings)} ratings or "
-        "more. best: about what a judge that knew each item's expected grade would reach. pooled: lies higher where "
-        "phases differ in level."
+        "more. pooled: lies higher where phases differ in level. ratings, by alpha: of those items."
+    )
+    reached = {name: part.reference.best_attainable for name, part in study.parts.items()}
+    yield (
+        "best: the kappa of a judge that knows each item's expected grade and cuts it best, computed for items whose "
+        "raters give grades in these shares and agree as far as person: "
+        f"{', '.join(f'{name} {coefficient(each)}' for name, each in reached.items())}."
     )
     ties = "commonest grade: ties go to PARTIAL, then PASS, then FAIL. quadratic: kappa with quadratic weights. "
     yield (

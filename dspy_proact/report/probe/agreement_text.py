@@ -73,7 +73,7 @@ def _said(found: ProbeAgreement) -> Iterator[str]:
 def _notes() -> Iterator[str]:
     yield (
         "share: of the answers that were read, cluster-robust over people. kappa: what is beyond chance, with a "
-        "jackknife that takes answers for independent, for there are too few people: its intervals are too narrow. "
+        "jackknife over people. Both speak of other tasks, and of no other graders. "
         "Quadratic weights for word and would resolve, none for facets."
     )
     yield "word: CORRECT, PARTIALLY_CORRECT or INCORRECT; no score is made of it where there are facets."

@@ -97,6 +97,7 @@ def _differences(summary: Summary, manifest: Manifest) -> list[str]:
         differences.append(f"the corpus is {manifest.corpus.name!r}, not the published one")
     if summary.judges:
         differences.append(f"the paper names no judge; here {summary.judge_name}, in our words")
+    differences += summary.left_out
     differences += [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
     if manifest.epochs != 1:
         differences.append(f"{counted(manifest.epochs, 'answer')} to each task")

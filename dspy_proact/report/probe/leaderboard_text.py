@@ -12,7 +12,7 @@ from dspy_proact.report.probe.leaderboard import COLUMNS, Leaderboard, OwnEntry,
 from dspy_proact.report.probe.leaderboard_headline import leaderboard_headline
 from dspy_proact.report.terminal import Table, each_reason, show, table
 
-_HEADINGS = ("P", "R", "F1", "ident", "task", "overall", "end to end")
+HEADINGS = ("P", "R", "F1", "ident", "task", "overall", "end to end")
 _COUNTED = ("root_cause", "person", "deadline", "wrong_action", "parameters_missing", "parameters_wrong")
 """Modes that are published."""
 
@@ -26,29 +26,27 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
         explain: Whether failure modes, what the numbers rest on, and what speaks against rows follow.
     """
     runs = [_runs(board)] if board.runs else []
-    show(console, leaderboard_headline(board), _published(board), *runs, *_about(board), *_legend(board))
+    show(console, leaderboard_headline(board), _published(board), *runs, *_about(board), *legend(board))
     show(console, *((_failures(board), *_notes(board)) if explain else ()))
 
 
-def _legend(board: Leaderboard) -> Iterator[str]:
+def legend(board: Leaderboard) -> Iterator[str]:
+    """What the table of published rows is to be read with."""
     yield "mean scores in %; task is the paper's headline, and asks neither for evidence nor for identification."
     marks = [mark.strip() for mark in _marks(board).values()]
     yield f"{listed(marks)} the row does not go together with the paper's text, or with what was released."
 
 
 def _published(board: Leaderboard) -> Table:
-    marks = _marks(board)
     sections = [
-        [_row(row, marks) for row in board.published if row.kind == kind] for kind in ("model", "agent", "person")
+        [_row(row, board) for row in board.published if row.kind == kind] for kind in ("model", "agent", "person")
     ]
-    return table(("published", *_HEADINGS[:-1]), *sections)
+    return table(("published", *HEADINGS[:-1]), *sections)
 
 
-def _row(row: PublishedScores, marks: dict[str, str]) -> list[str]:
+def _row(row: PublishedScores, board: Leaderboard) -> list[str]:
     numbers = (row.precision, row.recall, row.f1, row.identification, row.task, overall_of(row))
-    doubts = "".join(marks[word] for word in row.doubts)
-    entries = f" (n={row.entries})" if row.entries else ""
-    return [f"{row.name}{entries}{doubts}", *(share(number, 0) for number in numbers)]
+    return [name_of(row, board), *(share(number, 0) for number in numbers)]
 
 
 def _runs(board: Leaderboard) -> Table:
@@ -56,7 +54,7 @@ def _runs(board: Leaderboard) -> Table:
         [f"[{number}] {entry.name}", *(percent(entry.scores[name]) for name in COLUMNS)]
         for number, entry in enumerate(board.runs, start=1)
     ]
-    return table(("run", *_HEADINGS), rows)
+    return table(("run", *HEADINGS), rows)
 
 
 def _about(board: Leaderboard) -> Iterator[str]:
@@ -64,7 +62,7 @@ def _about(board: Leaderboard) -> Iterator[str]:
         people = counted(entry.people, "person", "people")
         yield f"[{number}] {entry.path}: {counted(entry.tasks, 'task')} of {people}"
         yield from (f"    otherwise: {difference}" for difference in entry.differences)
-        reasons = zip(_HEADINGS, (entry.scores[name].reason for name in COLUMNS), strict=True)
+        reasons = zip(HEADINGS, (entry.scores[name].reason for name in COLUMNS), strict=True)
         yield from (f"    {line}" for line in each_reason(reasons))
 
 
@@ -91,16 +89,28 @@ def _notes(board: Leaderboard) -> Iterator[str]:
         "its text calls end to end are its task column; overall is its weighted formula, which it does not print: 49 "
         "for GPT-5."
     )
+    yield from doubts(board)
+    yield (
+        "failures may show several modes; published as of descriptions and parameters that a judge's word does not "
+        f"call CORRECT. A {MODES[OF_RESOLUTIONS[0]]} is told by ids in runs, by a judge's word in the published rows."
+    )
+
+
+def doubts(board: Leaderboard) -> Iterator[str]:
+    """What speaks against rows, by its mark."""
     rows = defaultdict[str, list[str]](list)
     for row in board.published:
         for word in row.doubts:
             rows[word].append(row.name)
     marks = _marks(board)
     yield from (f"{marks[word].strip()} {', '.join(names)}: {DOUBTS[word]}." for word, names in rows.items())
-    yield (
-        "failures may show several modes; published as of descriptions and parameters that a judge's word does not "
-        f"call CORRECT. A {MODES[OF_RESOLUTIONS[0]]} is told by ids in runs, by a judge's word in the published rows."
-    )
+
+
+def name_of(row: PublishedScores, board: Leaderboard) -> str:
+    """A published row's name with its marks."""
+    marks = _marks(board)
+    entries = f" (n={row.entries})" if row.entries else ""
+    return f"{row.name}{entries}{''.join(marks[word] for word in row.doubts)}"
 
 
 def _marks(board: Leaderboard) -> dict[str, str]:

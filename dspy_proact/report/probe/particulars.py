@@ -2,14 +2,18 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
 from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.probe.failures import MODES, modes_of
+from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
 from dspy_proact.report.section import Grounds, Section
+
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
 
 _TITLES = {"email": "subject", "event": "title", "document": "title"}
 _BODIES = {"email": "body", "event": "description", "document": "content"}
@@ -50,6 +54,33 @@ def grounds(verdict: GivenVerdict) -> Grounds:
     grade = ProbeGrade.model_validate(verdict.detail)
     told = [each.reasoning for each in (grade.identified, grade.resolved) if each]
     return Grounds("\n\n".join(told), points=tuple(_points(grade)))
+
+
+def ranking(summaries: "Sequence[Summary]") -> Ranking:
+    """The published rows with runs beside them."""
+    from dspy_proact.report.probe import leaderboard, leaderboard_document
+    from dspy_proact.report.probe.leaderboard import COLUMNS
+    from dspy_proact.report.probe.leaderboard_text import HEADINGS, doubts, legend, name_of
+
+    board = leaderboard(summaries)
+    kinds = [
+        tuple(
+            RankingRow(name_of(row, board), ("published", number), own=False)
+            for number, row in enumerate(board.published)
+            if row.kind == kind
+        )
+        for kind in ("model", "agent", "person")
+    ]
+    own = (RankingRow(run.name, ("runs", number), True, run.differences) for number, run in enumerate(board.runs))
+    columns = (RankingColumn(title, (name,)) for title, name in zip(HEADINGS, COLUMNS, strict=True))
+    return Ranking(
+        leaderboard_document(board),
+        caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",
+        columns=tuple(columns),
+        blocks=(*kinds, tuple(own)),
+        stands=any(not run.embedded for run in board.runs),
+        notes=(*legend(board), *doubts(board)),
+    )
 
 
 def _world(world: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -96,6 +127,9 @@ def _points(grade: ProbeGrade) -> Iterator[tuple[str, str]]:
     search, identified, resolved = grade.search, grade.identified, grade.resolved
     yield "search", f"precision {share(search.precision)}, recall {share(search.recall)}, F1 {share(search.f1)} %"
     yield from _listed({"missed": grade.missed, "wrong": grade.wrong, "of no item": grade.unknown})
+    if grade.touched != search:
+        touched = grade.touched
+        yield "touched", f"precision {share(touched.precision)}, recall {share(touched.recall)} %"
     yield "identification", f"{grade.identification:g}"
     if identified:
         yield "its word", identified.judgment
@@ -151,4 +185,5 @@ PARTICULARS = Particulars(
     answer=answer,
     sections=sections,
     grounds=grounds,
+    ranking=ranking,
 )

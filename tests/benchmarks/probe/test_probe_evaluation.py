@@ -11,13 +11,13 @@ from server import Answer
 from dspy_proact.benchmarks import Responses
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
-from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.errors import ContentError, RunError, UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
 from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.settings import AgentName, ProbeSettings
 
 
 @dataclass
@@ -176,6 +176,20 @@ def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         ProbeEvaluation(CORPUS, settings=settings).run(tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"embedder": "openai/any"}, "agent=single is shown every item and searches for none"),
+        ({"agent": "react", "embedder_api_base": "http://localhost:1/v1"}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder_price": 1}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, "a user or password"),
+    ],
+)
+def test_an_embedder_that_is_half_named_or_not_asked_is_refused(given, told):
+    with pytest.raises(UsageError, match=told):
+        ProbeEvaluation(CORPUS, settings=ProbeSettings(**given))
 
 
 def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):

@@ -11,12 +11,12 @@ from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
 
 from dspy_proact.benchmarks.probe import ProbeEvaluation, ProbeSettings, Size, write_synthetic
-from dspy_proact.benchmarks.probe.settings import AgentName
 from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.errors import LimitReached
+from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
+from dspy_proact.settings import AgentName
 
 AGENTS = get_args(AgentName)
 SMALL = Size(items=10, words=30, actions=4)
@@ -28,11 +28,11 @@ def playing(server: Server) -> Server:
     return server
 
 
-def evaluation(server: Server, agent: str, tasks=None, embedder=None, **limits) -> ProbeEvaluation:
+def evaluation(server: Server, agent: str, tasks=None, of_search=None, **limits) -> ProbeEvaluation:
     """An agent and a judge at a server; with limits."""
     model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
     gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
-    settings = ProbeSettings(agent=agent, embedder=embedder)
+    settings = ProbeSettings(agent=agent, **(of_search or {}))
     return ProbeEvaluation(tasks or planted(), model, judge, settings=settings, gate=gate)
 
 
@@ -114,9 +114,28 @@ def test_no_id_and_no_order_that_tells_is_sent(playing, tmp_path, agent):
 def test_what_an_embedder_used_is_told_beside_the_others(playing, tmp_path, monkeypatch):
     playing.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
     monkeypatch.setenv("HOSTED_VLLM_API_BASE", playing.assistant)
-    evaluation(playing, "react", embedder="hosted_vllm/any").run(tmp_path / "run")
+    evaluation(playing, "react", of_search={"embedder": "hosted_vllm/any"}).run(tmp_path / "run")
     usage = summarize(RunFolder(tmp_path / "run")).usage
+    settings = RunFolder(tmp_path / "run").manifest().identity.settings
+    assert settings["embedder_api_base"] == playing.assistant
     asked = [sent for sent in playing.sent if "input" in sent.body]
     assert (list(usage), usage["embedder"].calls) == (["assistant", "judge", "embedder"], len(asked))
     # 7 tokens a request of texts, as the server counts them.
     assert (usage["embedder"].prompt_tokens, usage["embedder"].usd) == (7 * len(asked), None)
+
+
+def test_an_embedder_has_its_endpoint_and_its_price_and_another_price_is_the_same_run(playing, tmp_path):
+    playing.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
+    of_search = {"embedder": "hosted_vllm/any", "embedder_api_base": playing.assistant, "embedder_price": 2.0}
+    evaluation(playing, "react", of_search=of_search).run(tmp_path / "run")
+    used = summarize(RunFolder(tmp_path / "run")).usage["embedder"]
+    assert used.usd == pytest.approx(2e-6 * used.prompt_tokens)
+    before = len(playing.sent)
+    evaluation(playing, "react", of_search=of_search | {"embedder_price": 3.0}).run(tmp_path / "run")
+    assert len(playing.sent) == before
+
+
+def test_a_limit_in_dollars_asks_for_the_price_of_an_embedder(playing, tmp_path):
+    of_search = {"embedder": "hosted_vllm/any", "embedder_api_base": playing.assistant}
+    with pytest.raises(UsageError, match="give --set embedder_price=N"):
+        evaluation(playing, "react", of_search=of_search, usd=1.0)

@@ -12,9 +12,9 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
+from dspy_proact.settings import ProbeSettings
 
 RIGHT = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct")
 

@@ -1,17 +1,23 @@
 """PROBE's agents are compiled: what comes of it, what no request holds, and what is refused."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from probe_player import SECRET, planted, played, token
+from script import ended
 from server import Server
 
+from dspy_proact import cli
 from dspy_proact.benchmarks.probe import ProbeSettings
 from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progress
+from dspy_proact.compile.excerpts import CUT
+from dspy_proact.compile.probe import task
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import Recipe, read_agent
+from dspy_proact.programs import Recipe, read_agent, write_artefact
 from dspy_proact.runs import RunFolder
 
 STAGES = ProbeSettings(agent="stages")
@@ -27,38 +33,83 @@ def compile_at(server: Server, optimizer: str = "search", **changes) -> AgentCom
     return AgentCompile(planted(), agent, judge, judge, proposer, **given)
 
 
-def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_people(proact):
-    status, out, err = proact(*COMPILE, "--out", "made", "--json")
-    card = json.loads(out)
-    assert (status, list(card["stages"])) == (0, ["search (F1)", "identification", "task", "end to end"])
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """Where the command is done once, with what it said."""
+    folder = tmp_path_factory.mktemp("searched")
+    return folder / "made", ended(cli.main, Path("dspy-proact"), *COMPILE, "--out", "made", "--json", folder=folder)
+
+
+@pytest.fixture
+def made(proact, searched):
+    """The command line, in a folder in which that compile is `made`."""
+    shutil.copytree(searched[0], "made")
+    return proact
+
+
+def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_people(searched):
+    _, done = searched
+    card = json.loads(done.stdout)
+    assert (done.returncode, list(card["stages"])) == (0, ["search (F1)", "identification", "task", "end to end"])
     assert card["target"]["before"]["value"] is not None
     assert card["statement"].startswith("no improvement shown")
     assert "6 tasks of 3 people are too few for a claim" in card["headline"]
-    assert "sample: 3 people make 3 folds" in err
+    assert "sample: 3 people make 3 folds" in done.stderr
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
-def test_a_compile_ends_with_an_agent_that_a_run_takes(proact, optimizer):
-    assert proact(*COMPILE, "--optimizer", optimizer, "--out", "made")[0] == 0
-    artefact = read_agent("made")
+def test_a_compile_ends_with_an_agent_that_a_run_takes(made, optimizer):
+    name = "made" if optimizer == "search" else optimizer
+    if name != "made":
+        assert made(*COMPILE, "--optimizer", optimizer, "--out", name)[0] == 0
+    artefact = read_agent(name)
     assert (artefact.agent, list(artefact.states)) == ("stages", ["search", "identify", "resolve"])
-    evaluate = ("eval", "--benchmark", "probe", "--set", "agent=stages", "--program", "made", "--out", "run")
-    assert proact(*evaluate)[0] == 0
+    evaluate = ("eval", "--benchmark", "probe", "--set", "agent=stages", "--program", name, "--out", "run")
+    assert made(*evaluate)[0] == 0
     assert RunFolder("run").manifest().learned_on == 6
-    assert "compiled on 6 of these 6 samples" in " ".join(proact("report", "run")[1].split())
+    assert "compiled on 6 of these 6 samples" in " ".join(made("report", "run")[1].split())
 
 
-def test_the_same_command_again_asks_nobody(proact):
-    proact(*COMPILE, "--out", "made")
-    assert "no call was made" in proact(*COMPILE, "--out", "made")[2]
+def test_the_same_command_again_asks_nobody(made):
+    assert "no call was made" in made(*COMPILE, "--out", "made")[2]
 
 
-def test_a_card_is_shown_and_says_what_it_rests_on(proact):
-    proact(*COMPILE, "--out", "made")
-    shown = proact("optimize", "show", "made", "--explain")[1]
+def test_a_card_is_shown_and_says_what_it_rests_on(made):
+    shown = made("optimize", "show", "made", "--explain")[1]
     assert "stages of probe on embedded" in shown
     assert "6 tasks of 3 people, 3 folds" in shown
-    assert "asks several questions" in proact("optimize", "show", "made", "--as-prompt")[2]
+
+
+def reworded(path: Path) -> None:
+    """Give the second question of a compiled agent another instruction."""
+    artefact = read_agent(path)
+    identify = artefact.states["identify"]
+    signature = identify.signature.model_copy(update={"instructions": "Name it."})
+    states = artefact.states | {"identify": identify.model_copy(update={"signature": signature})}
+    write_artefact(path, artefact.model_copy(update={"states": states}))
+
+
+def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
+    reworded(Path("made/agent.json"))
+    status, out, err = made("optimize", "show", "made", "--diff")
+    assert (status, err) == (0, "")
+    assert " # identify" in out.splitlines()
+    assert "+Name it." in out.splitlines()
+    assert "-Say what the bottleneck is." in out.splitlines()
+    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == ["search", "identify", "resolve"]
+    assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
+    assert (
+        "an agent has one instruction for each" in made("optimize", "show", "made", "--diff", "--system-prompt", "")[2]
+    )
+
+
+def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
+    reworded(Path("made/agent.json"))
+    status, out, err = made("optimize", "show", "made", "--as-prompt")
+    assert (status, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
+    assert "# identify\nName it.\n" in out
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
@@ -88,6 +139,16 @@ def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, opti
     assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
 
 
+def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
+    server.script = played
+    monkeypatch.setattr(task, "SHOWN", 500)
+    made = compile_at(server, "gepa").run(tmp_path / "made")
+    (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
+    assert "longer than 500 characters" in told
+    assert CUT in "".join(sent.text for sent in server.of("proposer"))
+    assert "It is mended. " * 20 not in "".join(sent.text for sent in server.of("proposer"))
+
+
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
@@ -107,9 +168,8 @@ def test_a_corpus_of_two_people_is_refused():
         AgentCompile(planted(people=2))
 
 
-def test_a_file_of_another_agent_is_refused(proact):
-    proact(*COMPILE, "--out", "made")
-    status, _, err = proact("eval", "--benchmark", "probe", "--program", "made")
+def test_a_file_of_another_agent_is_refused(made):
+    status, _, err = made("eval", "--benchmark", "probe", "--program", "made")
     assert (status, "name it with --set agent=stages" in err) == (2, True)
-    status, _, err = proact("eval", "--program", "made")
+    status, _, err = made("eval", "--program", "made")
     assert (status, "a compiled agent, where an assistant is asked for" in err) == (2, True)

@@ -1,11 +1,15 @@
 """PROBE's judges are compiled to the graded answers: what comes of it, and what no request holds."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from probe_player import played
+from script import ended
 from server import Server
 
+from dspy_proact import cli
 from dspy_proact.compile import CompileObserver, CrossFit, JudgesCompile, Progress
 from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
@@ -35,12 +39,27 @@ def test_the_card_has_both_judges_before_and_after_and_claims_nothing_of_three_p
     assert list(read_judges("made").states) == ["identification.grade", "resolution.grade"]
 
 
-def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(proact):
-    proact(*COMPILE, "--out", "made")
-    assert proact("eval", "--benchmark", "probe", "--judge-program", "made", "--out", "run")[0] == 0
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """A folder in which the command is done once."""
+    folder = tmp_path_factory.mktemp("searched")
+    done = ended(cli.main, Path("dspy-proact"), *COMPILE, "--out", "made", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.fixture
+def made(proact, searched):
+    """The command line, in a folder in which that compile is `made`."""
+    shutil.copytree(searched / "made", "made")
+    return proact
+
+
+def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(made):
+    assert made("eval", "--benchmark", "probe", "--judge-program", "made", "--out", "run")[0] == 0
     (judge,) = RunFolder("run").manifest().identity.judges
     assert judge.program.startswith("compiled:")
-    out = proact("agree", "--benchmark", "probe", "--judge-program", "made", "--out", "graded")[1]
+    out = made("agree", "--benchmark", "probe", "--judge-program", "made", "--out", "graded")[1]
     assert "compiled on 48 of these answers, so that this is no test of it" in " ".join(out.split())
 
 
@@ -61,11 +80,17 @@ def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):
             assert not any(unseen in sent.text for sent in server.of("proposer"))
 
 
-def test_what_cannot_be_done_is_refused(proact):
-    assert "one verdict on an answer" in proact(*COMPILE, "--votes", 3)[2]
-    assert "works by worked examples" in proact(*COMPILE, "--optimizer", "labeled")[2]
-    proact(*COMPILE, "--out", "made")
-    status, _, err = proact("eval", "--judge-program", "made")
+def test_compiled_judges_are_compared_with_ours(made):
+    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert "no system prompt" in made("optimize", "show", "made", "--as-prompt")[2]
+
+
+def test_what_cannot_be_done_is_refused(made):
+    assert "one verdict on an answer" in made(*COMPILE, "--votes", 3)[2]
+    assert "--set agent: decides nothing" in made(*COMPILE, "--set", "agent=react")[2]
+    assert "works by worked examples" in made(*COMPILE, "--optimizer", "labeled")[2]
+    status, _, err = made("eval", "--judge-program", "made")
     assert (status, "where a judge is asked for; judges are used by --judge-program on their own" in err) == (2, True)
     with pytest.raises(UsageError, match="was compiled on 6 of the tasks"):
         JudgesCompile(start="made")

@@ -132,13 +132,13 @@ def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path)
 
 
 def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
-    write_synthetic(tmp_path, 0, 60, Size(items=20), zipped=True)
+    write_synthetic(tmp_path, 0, 40, Size(items=20), zipped=True)
     tracemalloc.start()
     sizes = [len(task.model_dump_json()) for task in load_tasks(str(tmp_path))]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    # 60 tasks of about 120 kB, of which reading holds a few copies of one.
-    assert sum(sizes) > 6_000_000
+    # 40 tasks of about 120 kB, of which reading holds a few copies of one.
+    assert sum(sizes) > 4_000_000
     assert peak < 20 * max(sizes)
 
 
@@ -262,6 +262,15 @@ def test_a_bad_input_is_told_with_file_and_field(tmp_path: Path, case: str):
     assert (told.source, told.field) == (str(tmp_path / f"{KEY}_input.json"), field)
     assert problem in str(told)
     assert "\n" not in str(told)
+
+
+def test_a_task_whose_right_parameters_are_of_another_action_is_left_out_and_told_of(tmp_path: Path):
+    strange = files(outputs=executed(correct_parameters={"part": "seal", "whom": "Bo"}), key="strange")
+    tasks = load_tasks(in_folder(tmp_path, {**files(), **strange}))
+    (told,) = tasks.left_out
+    assert [each.key for each in tasks.entries] == [KEY]
+    assert "strange_output.json" in told
+    assert told.endswith("the action 'order' has no parameter 'whom'; it has 'part'")
 
 
 @pytest.mark.parametrize("case", IN_THE_OUTPUT)

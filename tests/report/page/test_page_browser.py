@@ -260,4 +260,4 @@ def test_a_run_that_is_not_complete_says_so(browser, paged, tmp_path):
     written(tmp_path / "run", manifest(), cases, [answered(cases[0]), graded(cases[0]), answered(cases[1])])
     assert RunFolder(tmp_path / "run").exists
     with visit(browser, paged(tmp_path / "run")) as page:
-        assert "The run is not complete: 1 pending." in page.inner_text("#glance")
+        assert "The run is not complete: 1 pending; it reached 1 of 1 scenarios." in page.inner_text("#glance")

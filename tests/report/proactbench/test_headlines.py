@@ -11,9 +11,9 @@ from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.types import Grade, Phase, Rating
 
 LETTERS = {"F": Grade.FAIL, "P": Grade.PARTIAL, "+": Grade.PASS}
-BETTER = [("+", "++F"), ("F", "FF+"), ("P", "PP+"), ("+", "++P")] * 4
+BETTER = [("+", "++F"), ("F", "FF+"), ("P", "PP+"), ("+", "++P")] * 8
 """The judge's letter, and those of raters with whom it agrees more than they do."""
-WORSE = [("F", "+++"), ("+", "FFP"), ("F", "PPP"), ("+", "FFF")] * 4
+WORSE = [("F", "+++"), ("+", "FFP"), ("F", "PPP"), ("+", "FFF")] * 8
 OPEN = [("+", "++"), ("F", "F+"), ("+", "FP"), ("F", "FF")] * 3
 
 
@@ -34,7 +34,7 @@ def of(rows, scenarios=20, name="own"):
 @pytest.mark.parametrize(("rows", "side"), [(BETTER, "better"), (WORSE, "less well")])
 def test_a_judge_that_agrees_more_or_less_than_a_person_is_said_to(rows, side):
     said = study_headline(study(of(rows)))
-    begin = "On the 16 items with two ratings or more the judge agrees with a person"
+    begin = "On the 32 items with two ratings or more the judge agrees with a person"
     assert said.startswith(f"{begin} {side} than another person does (kappa ")
 
 
@@ -42,8 +42,19 @@ def test_on_the_published_items_which_of_both_agrees_more_cannot_be_told():
     said = study_headline(study(published_ratings()))
     assert said == (
         "On the 50 items with two ratings or more it cannot be told whether the judge agrees with a person better or "
-        "less well than another person does (kappa 0.46 and 0.31, difference +0.15, 95 % -0.04 to +0.33)."
+        "less well than another person does (kappa 0.46 and 0.31, difference +0.15, 95 % -0.04 to +0.33, "
+        "of other raters like these 18)."
     )
+
+
+def test_of_fewer_than_30_items_no_difference_is_claimed():
+    said = study_headline(study(of(BETTER[:28])))
+    assert "it cannot be told whether the judge agrees with a person better or less well" in said
+    assert said.endswith("; 28 items would be too few for a claim).")
+
+
+def test_three_raters_speak_of_no_others():
+    assert "of these 3 raters alone" in study_headline(study(of(BETTER)))
 
 
 def test_in_few_scenarios_no_difference_is_claimed():
@@ -84,7 +95,7 @@ def test_what_raises_the_agreement_is_said_in_the_same_sentence():
 
 
 def test_a_study_of_the_stand_in_measures_nothing():
-    assert study_headline(study(of(BETTER), embedded=True)).startswith(f"{MEASURES_NOTHING}On the 16 items ")
+    assert study_headline(study(of(BETTER), embedded=True)).startswith(f"{MEASURES_NOTHING}On the 32 items ")
 
 
 # The leaderboard

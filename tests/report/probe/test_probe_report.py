@@ -13,7 +13,6 @@ from rich.console import Console
 
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.grading import graded
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict
 from dspy_proact.corpus.probe.published import DOUBTS, published_failures, published_scores
@@ -28,6 +27,7 @@ from dspy_proact.report.probe import (
     print_leaderboard,
 )
 from dspy_proact.runs import RunFolder
+from dspy_proact.settings import ProbeSettings
 
 
 class Given:

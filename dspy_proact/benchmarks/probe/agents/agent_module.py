@@ -9,7 +9,6 @@ from typing import Any
 import dspy
 
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting, wording
-from dspy_proact.benchmarks.probe.bounds import Bounds
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.tools import Toolbox
 from dspy_proact.benchmarks.probe.view import TaskView
@@ -19,6 +18,7 @@ from dspy_proact.models import Embedder
 from dspy_proact.programs import Direct
 from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
 from dspy_proact.programs.fingerprint import rendered
+from dspy_proact.settings import Bounds
 
 _STAND_IN = TaskView(
     world=World(

@@ -2,14 +2,35 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from dspy_proact.benchmarks.probe.bounds import Bounds
 from dspy_proact.runs import Settings
+from dspy_proact.types import Frozen
 
 AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]
 OracleName = Literal["none", "evidence", "bottleneck"]
 BaselineName = Literal["none", "first", "longest", "kind", "id", "urgent", "bm25", "everything"]
+
+
+class Bounds(Frozen):
+    """The most that an agent may do at one task."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    turns: int = Field(default=20, ge=1, le=200)
+    """Uses of a tool, of all trials together."""
+    observation: int = Field(default=5000, ge=200, le=100_000)
+    """Characters of what one use of a tool returns, and of what it is asked."""
+    calls: int = Field(default=50, ge=1, le=1000)
+    """Requests to the model, repairs among them."""
+    hits: int = Field(default=5, ge=1, le=50)
+    """Items of one search."""
+    rows: int = Field(default=50, ge=1, le=1000)
+    """Of one query in SQL."""
+    trials: int = Field(default=2, ge=1, le=10)
+    """Of `reflexion`."""
+    threshold: float = Field(default=0.8, ge=0, le=1)
+    """Its own score at which `reflexion` makes no further trial."""
 
 
 class ProbeSettings(Bounds, Settings):
@@ -26,6 +47,10 @@ class ProbeSettings(Bounds, Settings):
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be."""
     embedder: str | None = None
     """A litellm name of a model that embeds for search; BM25 without one."""
+    embedder_api_base: str | None = None
+    """Its endpoint, such as http://localhost:8000/v1; its provider's own without one."""
+    embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
+    """US dollars per million tokens of it, where litellm knows none; no part of the identity."""
     oracle: OracleName = "none"
     """What is given away, and so scores full: evidence, the right items alone; bottleneck, also what is the matter."""
     baseline: BaselineName = "none"

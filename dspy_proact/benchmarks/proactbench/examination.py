@@ -1,0 +1,104 @@
+"""An examination of a judge: the worked cases of its rules, put to it at once, for a person to read.
+
+Nothing is kept on disk. The cases have one plain answer each, so that a count of them is no measure of agreement with
+people; that is what `agree` is for.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from dspy_proact.benchmarks.blocking import run_to_end
+from dspy_proact.benchmarks.proactbench.at_once import STOPPED, at_once, told
+from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.calls import Call, collect_calls
+from dspy_proact.corpus import JudgeCase
+from dspy_proact.errors import Halt
+from dspy_proact.models import Gate
+from dspy_proact.programs import Direct
+from dspy_proact.runs import attempted
+from dspy_proact.types import Verdict
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """A case, and what the judge made of it."""
+
+    case: JudgeCase
+    verdict: Verdict | None
+    error: str | None
+    """Why there is none, beginning with a short word; None where there is one."""
+    calls: tuple[Call, ...]
+    """Every attempt, in the order in which they ended."""
+
+    @property
+    def right(self) -> bool:
+        """Whether it has the grade that follows from the rule; without a verdict it has not."""
+        return self.verdict is not None and self.verdict.grade is self.case.grade
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was tried and has no verdict; what a halt left out has not failed."""
+        return self.error is not None and self.error != STOPPED
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of an examination."""
+
+    cases: tuple[JudgedCase, ...]
+    """In their order."""
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to show."""
+        return any(each.verdict or each.failed for each in self.cases)
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where a verdict is missing, and 0 where none is, right or wrong."""
+        if self.halt:
+            return self.halt.exit_status
+        return 3 if any(each.failed for each in self.cases) else 0
+
+
+class Examination:
+    """Asks one judge for a verdict on each of the cases.
+
+    Args:
+        jury: One judge.
+        gate: Of its model.
+    """
+
+    def __init__(self, jury: Jury, gate: Gate):
+        self._jury, self._gate = jury, gate
+        self._asking = Direct(jury.models[0].lm)
+
+    def run(self, cases: Sequence[JudgeCase]) -> Examined:
+        """Ask everything at once and wait for the end of it.
+
+        Raises:
+            UsageError: A key is missing.
+            Interrupted: Ctrl-C came twice.
+        """
+        return run_to_end(self.arun(cases))
+
+    async def arun(self, cases: Sequence[JudgeCase]) -> Examined:
+        """The same, awaited."""
+        work = [partial(self._judged, case) for case in cases]
+        judged, halt = await at_once(work, self._jury.models, self._gate)
+        return Examined(tuple(judged), halt)
+
+    async def _judged(self, case: JudgeCase, room: asyncio.Semaphore) -> JudgedCase:
+        verdict = error = None
+        with collect_calls() as calls:
+            try:
+                async with room:
+                    asked = self._jury.program.judge(case.view, case.response, self._asking)
+                    verdict, error = told(await attempted(asked))
+            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
+                error = STOPPED
+        return JudgedCase(case, verdict, error, tuple(calls))

@@ -1,0 +1,99 @@
+"""A judge on the worked cases of its rules, as a person and as a script read it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console
+
+from dspy_proact.benchmarks.proactbench import Examined, JudgedCase
+from dspy_proact.calls import Usage
+from dspy_proact.models import Model
+from dspy_proact.report import (
+    MEASURES_NOTHING,
+    Sheet,
+    document,
+    in_a_line,
+    print_sections,
+    readable,
+    sections_document,
+    show,
+    table,
+)
+from dspy_proact.report.proactbench import sections
+
+
+def print_examination(examined: Examined, model: Model, whole: bool) -> None:
+    """Print which cases the judge gets right, what its calls took, and the others with reasons.
+
+    Args:
+        examined: Begun at least.
+        model: Of the judge.
+        whole: Whether conversation, rubric and response of the others are printed too.
+    """
+    right, console = sum(each.right for each in examined.cases), Console()
+    stand_in = MEASURES_NOTHING if model.embedded else ""
+    count = len(examined.cases)
+    show(console, f"{stand_in}{model.name} gives the grade that the rule gives in {right} of {count} worked cases.")
+    rows = [
+        (each.case.name, each.case.rule, each.case.grade, each.verdict.grade if each.verdict else "-", _word(each))
+        for each in examined.cases
+    ]
+    show(console, table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False))
+    usage = Usage.of([call for each in examined.cases for call in each.calls], model.price)
+    cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
+    tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
+    show(console, f"judge: {usage.calls:,} calls, {tokens}, {cost}")
+    sheet = Sheet(console)
+    for each in examined.cases:
+        if not each.right:
+            sheet.line()
+            for line in _missed(each):
+                sheet.text(readable(line))
+            if whole:
+                print_sections(sheet, list(sections(each.case.view.model_dump(mode="json"))))
+                sheet.line("response", "bold")
+                sheet.text(readable(each.case.response))
+
+
+def _word(judged: JudgedCase) -> str:
+    return "yes" if judged.right else "no"
+
+
+def _missed(judged: JudgedCase) -> Iterator[str]:
+    case, verdict = judged.case, judged.verdict
+    yield f"{case.name}: {case.grade}. {case.why}"
+    if verdict:
+        yield f"The judge: {verdict.grade}. {in_a_line(verdict.reasoning)}"
+    else:
+        yield f"No verdict: {in_a_line(judged.error or '')}"
+
+
+def examination_document(examined: Examined, model: Model, whole: bool = False) -> list[dict[str, Any]]:
+    """The list of `try --judge-cases --json`: an object a case.
+
+    `grade` is the judge's and `expected` the rule's; without a verdict `grade` is null and `error` begins with a short
+    word. Where the whole is asked for, `sections` has the conversation and the rubric, and `response` what is graded.
+    """
+    return [_document(each, model, whole) for each in examined.cases]
+
+
+def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
+    case, verdict = judged.case, judged.verdict
+    shown = {
+        "sections": sections_document(list(sections(case.view.model_dump(mode="json")))),
+        "response": case.response,
+    }
+    return {
+        "case": case.name,
+        "rule": case.rule,
+        "phase": str(case.view.rubric.phase),
+        **(shown if whole else {}),
+        "expected": str(case.grade),
+        "why": case.why,
+        "grade": str(verdict.grade) if verdict else None,
+        "right": judged.right,
+        "reasoning": verdict.reasoning if verdict else None,
+        "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],
+        "error": judged.error,
+        "usage": {"judge": document(Usage.of(judged.calls, model.price))},
+    }

@@ -1,0 +1,67 @@
+"""The guard of a judge's compile: worked cases that the start gets right are not lost."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, get_args
+
+import dspy
+
+from dspy_proact.compile.judge.cuts import level_of
+from dspy_proact.compile.judge.labels import LEVELS
+from dspy_proact.compile.judge.votes import vote
+from dspy_proact.compile.side_by_side import side_by_side
+from dspy_proact.corpus import JudgeCase
+from dspy_proact.programs import Cuts, Judge
+from dspy_proact.types import Phase
+
+JudgeGuard = Literal["cases"]
+JUDGE_GUARDS: tuple[JudgeGuard, ...] = get_args(JudgeGuard)
+Means = Mapping[str, float | None]
+"""Mean level of a judge's verdicts on each case, by name; None where none could be read."""
+
+
+@dataclass(frozen=True)
+class CaseGuard:
+    """Puts the cases to judges.
+
+    Args:
+        cases: With the grade that the rules give.
+        lm: Under the judges.
+        votes: Verdicts on each case.
+        width: Cases at once.
+    """
+
+    cases: Sequence[JudgeCase]
+    lm: dspy.LM
+    votes: int = 1
+    width: int = 1
+
+    def means(self, judge: Judge) -> Means:
+        """What a judge says of the cases."""
+        work = [partial(vote, judge, case.view, case.response, self.lm, self.votes) for case in self.cases]
+        found = side_by_side(work, self.width)
+        return {case.name: votes.level for case, votes in zip(self.cases, found, strict=True)}
+
+    def right(self, means: Means, cuts: Mapping[Phase, Cuts]) -> frozenset[str]:
+        """Names of the cases whose grade is that of the rules, by these cuts."""
+        return frozenset(
+            case.name
+            for case in self.cases
+            if (level := level_of(means[case.name], cuts[case.view.rubric.phase])) is not None
+            and LEVELS[level] is case.grade
+        )
+
+    def kept(
+        self, means: Means, before: frozenset[str], cuts: Mapping[Phase, Cuts], otherwise: Mapping[Phase, Cuts]
+    ) -> dict[Phase, Cuts]:
+        """The cuts, and other ones in a phase where they would lose a case that was right before."""
+        lost = before - self.right(means, cuts)
+        losing = {case.view.rubric.phase for case in self.cases if case.name in lost}
+        return {phase: otherwise[phase] if phase in losing else cut for phase, cut in cuts.items()}
+
+
+def digest_of(cases: Sequence[JudgeCase]) -> str:
+    """sha256, in hexadecimal, of what is asked and expected."""
+    return hashlib.sha256("\n".join(case.model_dump_json() for case in cases).encode()).hexdigest()

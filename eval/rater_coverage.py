@@ -1,0 +1,100 @@
+"""Whether the intervals of agreement hold where raters are drawn: simulated studies whose truth is known.
+
+    python eval/rater_coverage.py
+
+A row is a kind of study: scenarios, items, raters, and how far raters differ in leniency (0, or half the spread of the
+items). A number is how often an interval without a mark holds what it is of in the population of scenarios, items and
+raters; `-`: in most studies it is marked or withheld. Exits 1 when one is OUT: below 93 or above 98 % by more than two
+standard errors.
+"""
+
+import argparse
+import multiprocessing
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from dspy_proact import stats
+
+LABELS, BAND = (0, 1, 2), (0.93, 0.98)
+TRUTH_ITEMS, CARD_EVERY = 200_000, 5  # items of the population's stand-in; a compile's card takes long
+Design = stats.PanelDesign
+WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
+NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6, 18), (9, 6), (20, 1), (20, 3))]
+FULL, QUICK = [*WIDE, *NARROW, Design(12, 20, 18, 0.0)], [WIDE[3], NARROW[1], NARROW[4]]
+
+
+def told(
+    drawn: stats.SimulatedPanel, groups: list[int], raters: list[list[int]] | None, card: bool
+) -> Iterator[tuple[str, stats.Estimate]]:
+    ratings, judge, worse = drawn.ratings, drawn.judges[0].tolist(), drawn.judges[1].tolist()
+    found = stats.human_reference(ratings, judge, LABELS, groups, raters=raters)
+    yield from [("person", found.one_human), ("judge", found.judge), ("judge - person", found.difference)]
+    yield "alpha", stats.alpha_estimate(ratings, LABELS, "ordinal", groups, raters)
+    panel = stats.Panel.of(ratings, LABELS, raters)
+    one, soft = (stats.Judged.of(panel, judge, LABELS, groups, ties) for ties in ((1, 2, 0), None))
+    yield from [("kappa", one.kappa("none")), ("quadratic", one.kappa("quadratic")), ("AC1", one.ac("none"))]
+    yield from [("AC2", one.ac("quadratic")), ("exact", one.exact()), ("recall", one.recall(2))]
+    yield from [("judge - people", one.bias([0, 0.5, 1])), ("soft", soft.kappa("quadratic"))]
+    if card:
+        shares, alone = stats.soft_labels(ratings, LABELS), [0] * len(ratings)
+        gain = stats.improvement(worse, judge, shares, alone, groups, order=[0], panel=panel).overall
+        yield from [("card: after", gain.after), ("card: gain", gain.difference)]
+
+
+def population(design: Design) -> Design:
+    """What the truth depends on; the number of raters bounds that of an item's ratings."""
+    return Design(1, TRUTH_ITEMS, min(5, design.raters), design.leniency)
+
+
+def truth(design: Design) -> dict[str, float]:
+    """Of a large study with a rater for each rating, in two groups, for nobody looks at its intervals."""
+    drawn = stats.simulate_panel(np.random.default_rng(1), design, fresh=True)
+    halves = [place % 2 for place in range(design.items)]
+    return {name: each.value or 0.0 for name, each in told(drawn, halves, None, card=True)}
+
+
+def row(numbered: tuple[int, Design], truths: dict[Design, dict[str, float]], data_sets: int, seed: int) -> str:
+    place, design = numbered
+    rng, true = np.random.default_rng((seed, place)), truths[population(design)]
+    held: dict[str, list[bool | None]] = {name: [] for name in true}
+    for number in range(data_sets):
+        drawn = stats.simulate_panel(rng, design)
+        for name, each in told(drawn, drawn.groups, drawn.raters, number % CARD_EVERY == 0):
+            plain = each.low is not None and each.high is not None and not each.reason
+            held[name].append((each.low or 0) <= true[name] <= (each.high or 0) if plain else None)
+    sizes = (design.groups, design.items, design.raters, design.leniency)
+    return " | ".join([*map(str, sizes), *map(judged, held.values())])
+
+
+def judged(held: list[bool | None]) -> str:
+    plain = [each for each in held if each is not None]
+    if len(plain) <= len(held) / 2:
+        return "-"
+    share, slack = float(np.mean(plain)), 2 * (0.05 * 0.95 / len(plain)) ** 0.5
+    return f"{100 * share:.1f}{'' if BAND[0] - slack <= share <= BAND[1] + slack else ' OUT'}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--datasets", type=int, default=1000, help="data sets in each row")
+    parser.add_argument("--seed", type=int, default=20261122)
+    parser.add_argument("--quick", action="store_true", help="60 data sets in three rows")
+    asked = parser.parse_args()
+    designs, count = (QUICK, 60) if asked.quick else (FULL, asked.datasets)
+    different = list({population(design): None for design in designs})
+    with multiprocessing.Pool() as pool:
+        truths = dict(zip(different, pool.map(truth, different, chunksize=1), strict=True))
+        told_of = partial(row, truths=truths, data_sets=count, seed=asked.seed)
+        rows = pool.map(told_of, enumerate(designs), chunksize=1)
+    heads = " | ".join(["scenarios", "items", "raters", "leniency", *next(iter(truths.values()))])
+    said = "".join(f"| {line} |\n" for line in [heads, "---" + " | ---" * heads.count("|"), *rows])
+    print(f"{count:,} data sets a row (card: one in {CARD_EVERY}), seed {asked.seed}, in %\n\n{said}")
+    print(f"{said.count('OUT')} out of band")
+    sys.exit(int("OUT" in said))
+
+
+if __name__ == "__main__":
+    main()

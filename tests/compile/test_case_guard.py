@@ -1,0 +1,101 @@
+"""The guard of a judge's compile: no worked case that the start gets right is lost."""
+
+from typing import Any
+
+from server import Answer, verdict
+from tuning import at, models, recipe, study, taught
+
+from dspy_proact.compile.judge.case_guard import CaseGuard
+from dspy_proact.compile.judge.cuts import PLAIN
+from dspy_proact.compile.judge.labels import LEVELS
+from dspy_proact.corpus import judge_cases
+from dspy_proact.programs import CasesRight, Cuts
+from dspy_proact.types import Phase
+
+CASES = judge_cases()
+
+
+def case_of(sent):
+    """The worked case that is asked about; None for an item of the study."""
+    if sent.role != "judge":
+        return None
+    said = sent.messages[-1]["content"]
+    shown = [
+        each
+        for each in CASES
+        if f"\n    {each.view.rubric.pass_criteria}\n" in said
+        and "\n".join(f"    {line}" if line else "" for line in each.response.splitlines()) in said
+    ]
+    return shown[0] if shown else None
+
+
+def keeps(lost=()):
+    """A judge that keeps to the rules; shown demos it agrees with people, too, but loses some cases."""
+    otherwise = taught(study())
+
+    def answer(sent):
+        case = case_of(sent)
+        if case is None:
+            return otherwise(sent)
+        forgets = len(sent.messages) > 2 and case.name in lost
+        grade = case.grade if not forgets else "FAIL" if case.grade != "FAIL" else "PASS"
+        return Answer(verdict(grade, [case.response]))
+
+    return answer
+
+
+def compiled(server, folder, *guards, **more):
+    return at(server, study(), recipe("labeled"), guards=guards, **more).run(folder)
+
+
+def test_a_candidate_that_loses_no_case_may_win(tmp_path, server):
+    server.script = keeps()
+    guarded, free = compiled(server, tmp_path / "a", "cases"), compiled(server, tmp_path / "b")
+    assert guarded.artefact.state == free.artefact.state
+    assert guarded.artefact.card.cases == CasesRight(before=40, after=40, of=40, dropped=0)
+    assert free.artefact.card.cases is None
+
+
+def test_a_candidate_that_loses_one_cannot_win(tmp_path, server):
+    server.script = keeps(lost=["vague"])
+    free, guarded = compiled(server, tmp_path / "b"), compiled(server, tmp_path / "a", "cases")
+    assert free.artefact.state.demos, "without the guard it wins"
+    assert not guarded.artefact.state.demos
+    assert guarded.artefact.card.cases == CasesRight(before=40, after=40, of=40, dropped=1)
+
+
+def test_what_the_start_gets_wrong_need_not_be_right(tmp_path, server):
+    server.script = lambda sent: models(sent) if case_of(sent) is None else Answer(verdict("FAIL"))
+    right = sum(case.grade == "FAIL" for case in CASES)
+    card = compiled(server, tmp_path / "a", "cases").artefact.card
+    assert card.cases == CasesRight(before=right, after=right, of=40, dropped=0)
+
+
+def test_the_guard_is_part_of_the_identity_and_of_the_forecast(server):
+    free, guarded = at(server, study(), recipe("labeled")), at(server, study(), recipe("labeled"), guards=["cases"])
+    assert guarded.identity != free.identity
+    # 2 folds and the whole: 3 training sets, each with the start, 2 trials and 3 further candidates.
+    calls = guarded.forecast().roles["judge"].calls - free.forecast().roles["judge"].calls
+    assert calls == 3 * (1 + 2 + 3) * 40
+
+
+def test_no_more_is_asked_than_is_forecast(tmp_path, server):
+    server.script = keeps()
+    compiling = at(server, study(), recipe("search"), guards=["cases"])
+    compiling.run(tmp_path / "out")
+    assert len(server.of("judge")) <= compiling.forecast().roles["judge"].calls
+
+
+def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone():
+    guard = CaseGuard(CASES, lm=Any)
+    means = {case.name: float(LEVELS.index(case.grade)) for case in CASES}
+    assert len(guard.right(means, PLAIN)) == 40
+    # A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from 0.8 on it stays one.
+    harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
+    fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
+    kept = guard.kept(means, guard.right(means, PLAIN), fitted, PLAIN)
+    assert kept == {**fitted, Phase.CRITICAL: PLAIN[Phase.CRITICAL]}
+
+
+def test_a_case_that_cannot_be_read_is_not_right():
+    assert not CaseGuard(CASES, lm=Any).right(dict.fromkeys((case.name for case in CASES), None), PLAIN)

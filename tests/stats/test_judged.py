@@ -1,0 +1,112 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from dspy_proact.stats import (
+    Estimate,
+    Judged,
+    Panel,
+    PanelDesign,
+    ac_estimate,
+    cluster_mean,
+    kappa_estimate,
+    majority,
+    paired_difference,
+    recall,
+    simulate_panel,
+    soft_kappa_estimate,
+    soft_labels,
+    t_quantile,
+)
+
+LABELS, TIES, SCORES = [0, 1, 2], [1, 2, 0], [0, 0.5, 1]
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def width(one: Estimate) -> float:
+    assert one.high is not None
+    assert one.low is not None
+    return one.high - one.low
+
+
+def drawn(raters: int, leniency: float = 0.5):
+    return simulate_panel(np.random.default_rng(5), PanelDesign(20, 80, raters, leniency))
+
+
+def judged(study, ties: Sequence[int] | None, *, known: bool = True) -> Judged:
+    panel = Panel.of(study.ratings, LABELS, study.raters if known else None)
+    return Judged.of(panel, study.judges[0].tolist(), LABELS, study.groups, ties)
+
+
+def test_without_raters_it_is_what_two_gradings_are():
+    study = drawn(6)
+    judge, groups = study.judges[0].tolist(), study.groups
+    consensus = [majority(given, TIES) for given in study.ratings]
+    one, soft = judged(study, TIES, known=False), judged(study, None, known=False)
+    assert numbers(one.kappa("none")) == pytest.approx(
+        numbers(kappa_estimate(consensus, judge, LABELS, groups, "none"))
+    )
+    assert numbers(one.ac("linear")) == pytest.approx(numbers(ac_estimate(consensus, judge, LABELS, groups, "linear")))
+    same = [float(a == b) for a, b in zip(consensus, judge, strict=True)]
+    assert numbers(one.exact()) == pytest.approx(numbers(cluster_mean(same, groups)))
+    assert numbers(one.recall(1)) == pytest.approx(numbers(recall(1, judge, consensus, groups)))
+    labels = soft_labels(study.ratings, LABELS)
+    assert numbers(soft.kappa("quadratic")) == pytest.approx(numbers(soft_kappa_estimate(judge, labels, groups)))
+    people = (labels @ SCORES).tolist()
+    bias = paired_difference(people, [SCORES[level] for level in judge], groups).difference
+    assert numbers(soft.bias(SCORES)) == pytest.approx(numbers(bias))
+
+
+def test_raters_of_differing_leniency_widen_every_interval_and_move_no_value():
+    study = drawn(6)
+    for ties in (TIES, None):
+        these, others = judged(study, ties, known=False), judged(study, ties)
+        for of in (lambda one: one.kappa("quadratic"), lambda one: one.exact(), lambda one: one.bias(SCORES)):
+            assert of(others).value == of(these).value
+            assert width(of(others)) > width(of(these))
+            assert of(others).reason is None
+
+
+def test_the_bias_beside_four_raters_by_hand():
+    # Four scenarios, each rated by all: raters 1 and 2 always say 2, 3 and 4 always 0; the judge says 2, 0, 2, 0.
+    study = Panel.of([[2, 2, 0, 0]] * 4, LABELS, [[1, 2, 3, 4]] * 4)
+    one = Judged.of(study, [2, 0, 2, 0], LABELS, range(4), None).bias(SCORES)
+    # Scenarios: .5, -.5, .5, -.5: V_J = (4 / 16) / (3/4) / 4 = 1/12 (r = .5 each: 4 * .25 / (1 - 1/4) / 16), df 3.
+    # Without a rater people's mean is 1/3 or 2/3 in every scenario, bias -+ 1/6: V_R = 3/4 * 4 / 36 = 1/12.
+    # Without one rating in one scenario it moves by 1/24: V_SR = 15/16 * 16 / 576 = 15/576. Term: 33/576.
+    # Satterthwaite: (81/576)^2 / ((48/576)^2 / 3 + (33/576)^2 / 3) = 3 * 6561 / 3393; with 3 the harmonic mean.
+    df = 2 / (3393 / (3 * 6561) + 1 / 3)
+    reach = t_quantile(0.975, df) * (81 / 576) ** 0.5
+    assert numbers(one) == [0, pytest.approx(max(-1, -reach)), pytest.approx(min(1, reach))]
+    assert reach < 1.5
+    assert one.reason == "too few groups: very wide"
+
+
+@pytest.mark.parametrize(("raters", "told"), [(1, "of this rater alone"), (3, "of these 3 raters alone")])
+def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, told: str):
+    study = drawn(raters)
+    these, others = judged(study, TIES, known=False), judged(study, TIES)
+    for of in (lambda one: one.kappa("none"), lambda one: one.ac("none"), lambda one: one.exact()):
+        assert of(others).reason == told
+        assert numbers(of(others)) == numbers(of(these))
+
+
+def test_what_no_other_rater_bears_out_has_no_bounds():
+    # Rater 4 alone says 2, which the judge does at two of these items.
+    ratings, raters = [[0, 0, 0]] * 9 + [[2]] * 3, [[1, 2, 3]] * 9 + [[4]] * 3
+    one = Judged.of(Panel.of(ratings, LABELS, raters), [0] * 10 + [2, 2], LABELS, range(12), TIES)
+    assert one.recall(2) == Estimate(2 / 3, reason="rests on one rater")
+
+
+def test_what_does_not_align_is_refused():
+    panel = Panel.of([[0]], LABELS)
+    with pytest.raises(ValueError, match="one grade and group an item"):
+        Judged.of(panel, [0, 1], LABELS, [1])
+    with pytest.raises(ValueError, match="ties must name"):
+        Judged.of(panel, [0], LABELS, [1], [0, 1, 1])
+    with pytest.raises(ValueError, match="without ratings has no label"):
+        Judged.of(Panel.of([[]], LABELS), [0], LABELS, [1])
