@@ -46,9 +46,8 @@ def judged(share: float, band: tuple[float, float], slack: float, marked: float 
     return f"{100 * share:.1f}{'' if inside else ' marked' if marked >= 0.9 else ' OUT'}"
 
 
-def told(cases: stats.RatedCases, truth: float) -> tuple[float, float, bool]:
+def told(found: stats.Estimate, truth: float) -> tuple[float, float, bool]:
     """Whether the interval holds the truth, its width (nans without one), and whether it is marked or withheld."""
-    found = stats.corrected_mean(cases).corrected
     if found.low is None or found.high is None:
         return np.nan, np.nan, True
     return found.low <= truth <= found.high, found.high - found.low, found.reason is not None
@@ -60,10 +59,10 @@ def row(cell: Cell) -> str:
     truth, study = float(np.mean(means)), stats.RatedStudy(25, cell.rated, cell.raters, 3)
     corrected, alone, planned = [], [], []
     for _ in range(cell.data_sets):
-        rated = stats.simulate_rated(rng, worlds, study)
-        own = stats.cluster_mean(rated.score, rated.groups)
-        corrected.append((*told(rated, truth), own.low <= truth <= own.high))
-        alone.append(told(stats.unlabelled(stats.simulate_rated(rng, worlds, study, by_label=False)), truth)[:2])
+        found = stats.corrected_mean(stats.simulate_rated(rng, worlds, study))
+        corrected.append((*told(found.corrected, truth), told(found.judge, truth)[0]))
+        evenly = stats.unlabelled(stats.simulate_rated(rng, worlds, study, by_label=False))
+        alone.append(told(stats.corrected_mean(evenly).corrected, truth)[:2])
         pilot = stats.simulate_rated(rng, worlds, stats.RatedStudy(25, 60 // len(means), 12, 2))
         of = stats.components(pilot)
         frame = stats.frame_of(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
