@@ -302,7 +302,7 @@ def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, wh
     view = SideBySide(Console(), prompted, whole)
     for pair in tried.pairs:
         view.show(pair)
-    for line in spending.lines(tried.pairs):
+    for line in spending.lines(call for pair in tried.pairs for call in pair.calls):
         click.echo(printable(line))
 
 

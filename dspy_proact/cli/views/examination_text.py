@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 
 from dspy_proact.benchmarks.proactbench import Examined, JudgedCase
-from dspy_proact.calls import Usage
+from dspy_proact.cli.views.trial_document import Spending
 from dspy_proact.models import Model
 from dspy_proact.report import (
     MEASURES_NOTHING,
@@ -39,10 +39,7 @@ def print_examination(examined: Examined, model: Model, whole: bool) -> None:
         for each in examined.cases
     ]
     show(console, table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False))
-    usage = Usage.of([call for each in examined.cases for call in each.calls], model.price)
-    cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
-    tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
-    show(console, f"judge: {usage.calls:,} calls, {tokens}, {cost}")
+    show(console, *Spending(model).lines(call for each in examined.cases for call in each.calls))
     sheet = Sheet(console)
     for each in examined.cases:
         if not each.right:
@@ -95,5 +92,5 @@ def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
         "reasoning": verdict.reasoning if verdict else None,
         "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],
         "error": judged.error,
-        "usage": {"judge": document(Usage.of(judged.calls, model.price))},
+        "usage": {role: document(usage) for role, usage in Spending(model).of(judged.calls).items()},
     }

@@ -15,21 +15,20 @@ class Spending:
     """What calls have used, by role, at the price of its model.
 
     Args:
-        assistant: The model under test.
-        judge: The model that grades; None where nobody does.
+        models: Each of a role of its own; None for a role that nobody has.
     """
 
-    def __init__(self, assistant: Model, judge: Model | None):
-        self._prices = {model.role.name: model.price for model in (assistant, judge) if model}
+    def __init__(self, *models: Model | None):
+        self._prices = {model.role.name: model.price for model in models if model}
 
     def of(self, calls: Iterable[Call]) -> dict[str, Usage]:
         """Every attempt counted; a role that is not there has none."""
         calls = list(calls)
         return {role: Usage.of([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
 
-    def lines(self, pairs: Iterable[Pair]) -> Iterator[str]:
+    def lines(self, calls: Iterable[Call]) -> Iterator[str]:
         """A line a role, for a person."""
-        for role, usage in self.of(call for pair in pairs for call in pair.calls).items():
+        for role, usage in self.of(calls).items():
             cost = f"cost unknown ({usage.reason})" if usage.usd is None else f"USD {usage.usd:.4f}"
             tokens = f"{usage.prompt_tokens:,} tokens in, {usage.completion_tokens:,} out"
             yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
