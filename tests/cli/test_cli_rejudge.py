@@ -237,7 +237,7 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     assert f"dspy-proact compare {file} child" in err
     status, out, _ = proact("compare", file, "child", "--json")
     document = json.loads(out)
-    assert (status, document["triggers"]) == (0, {"shared": 3, "compared": 2, "worded_otherwise": 0})
+    assert (status, document["triggers"]) == (0, {"shared": 3, "compared": 2, "tried": 3, "worded_otherwise": 0})
     assert document["judges"]["evidence"]["first"] == {"checked": 2, "verified": 1}
 
 
