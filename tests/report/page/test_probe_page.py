@@ -8,13 +8,23 @@ from dspy_proact.corpus.probe import load_tasks
 from dspy_proact.settings import ProbeSettings
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """Two agents of the stand-in on the sample."""
     folder, tasks = tmp_path_factory.mktemp("runs"), load_tasks("sample")
     for agent in ("single", "react"):
         ProbeEvaluation(tasks, settings=ProbeSettings(agent=agent)).run(folder / agent)
     return [folder / "single", folder / "react"]
+
+
+@pytest.fixture(scope="module")
+def one(paged, runs):
+    return paged(runs[0])
+
+
+@pytest.fixture(scope="module")
+def two(paged, runs):
+    return paged(*runs)
 
 
 def test_published_rows_stand_above_runs_with_what_was_done_otherwise(browser, two):
