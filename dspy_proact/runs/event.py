@@ -67,4 +67,9 @@ class Event(Frozen):
         """The answer as a text: its own, or all of it as JSON; None where there is none, or nothing in it."""
         if not self.answer:
             return None
-        return self.answer["text"] if "text" in self.answer else json.dumps(self.answer, sort_keys=True)
+        return self.answer["text"] if self.in_words else json.dumps(self.answer, sort_keys=True)
+
+    @property
+    def in_words(self) -> bool:
+        """Whether there is an answer that is a text of its own, to be read as it is."""
+        return bool(self.answer) and "text" in self.answer

@@ -104,19 +104,26 @@ class Looked:
 
     def excerpts(self, glances: Collection[Glance]) -> list[str]:
         """The response to each of these as it is read, in their order; empty where there is none."""
-        from dspy_proact.report import particulars_of
-
         if not self._index:
             outcomes = self.outcomes(glances)
-            return [particulars_of(self.benchmark).answer(each.response) if each.response else "" for each in outcomes]
+            return [self._read(each.response or "") for each in outcomes]
         part = self._index.part({glance.key for glance in glances})
         for _ in part.cases():
             pass  # read for their marks alone: what a list says of a case is true of it
         answers = {
-            (event.key.case, event.key.epoch): event.text for event in part.events() if event.key.stage == "response"
+            (event.key.case, event.key.epoch): (event.text or "") if event.in_words else self._read(event.text or "")
+            for event in part.events()
+            if event.key.stage == "response"
         }
-        told = [answers.get((glance.key, glance.epoch)) for glance in glances]
-        return [particulars_of(self.benchmark).answer(each) if each else "" for each in told]
+        return [answers.get((glance.key, glance.epoch), "") for glance in glances]
+
+    def _read(self, answer: str) -> str:
+        """An answer as its benchmark has it read; to ask it takes a fifth of the time of a list."""
+        if not answer:
+            return ""
+        from dspy_proact.report import particulars_of
+
+        return particulars_of(self.benchmark).answer(answer)
 
     def holding(self, glances: Iterable[Glance]) -> list[Glance]:
         """Those with the text in key or group, in what was said, in the response, or in what a verdict says of it."""
