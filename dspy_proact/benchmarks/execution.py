@@ -150,10 +150,10 @@ class Execution:
             # A response that is still to be written will be graded, so its verdicts count as open.
             if ledger.is_open(key) or (key.judge and ledger.is_open(ledger.stages(work)[0]))
         ]
-        answers = [self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response"]
+        answers = (self._benchmark.answer_calls(work.case) for work, key in stages if key.stage == "response")
         judges = [
             RoleCalls.of(
-                judge.model, [self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name]
+                judge.model, (self._grade_calls(ledger, work) for work, key in stages if key.judge == judge.model.name)
             )
             for judge in self._judges
         ]

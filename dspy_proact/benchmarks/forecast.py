@@ -1,6 +1,6 @@
 """What a run will take, before a call is made."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dspy_proact.models import Model, count_tokens, tokenizer_name
@@ -28,16 +28,24 @@ class RoleCalls:
     """Stages of which the benchmark cannot tell what they will ask."""
 
     @classmethod
-    def of(cls, model: Model, stages: Sequence[Sequence[ExpectedCall] | None]) -> "RoleCalls":
-        """Count and price what a model will be asked, in stages of which None stands for one that cannot be told."""
-        calls = [call for stage in stages for call in stage or ()]
-        untold = sum(stage is None for stage in stages)
-        prompt = sum(count_tokens(model.name, [dict(message) for message in call.messages]) for call in calls)
+    def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None]) -> "RoleCalls":
+        """Count and price what a model will be asked, in stages of which None stands for one that cannot be told.
+
+        Stages are taken one by one, and none is kept: those of a large corpus are larger than the memory.
+        """
         most = model.decoding.get("max_tokens")
-        low, high = (sum(min(call.tokens[end], most or call.tokens[end]) for call in calls) for end in (0, 1))
+        calls = untold = prompt = low = high = 0
+        for stage in stages:
+            untold += stage is None
+            for call in stage or ():
+                calls += 1
+                prompt += count_tokens(model.name, [dict(message) for message in call.messages])
+                low, high = (
+                    told + min(tokens, most or tokens) for told, tokens in zip((low, high), call.tokens, strict=True)
+                )
         little, much = model.price.of(prompt, low), model.price.of(prompt, high)
         usd = (little, much) if little is not None and much is not None and not untold else None
-        return cls(len(calls) + untold, prompt, (low, high), usd, tokenizer_name(model.name), untold)
+        return cls(calls + untold, prompt, (low, high), usd, tokenizer_name(model.name), untold)
 
     @classmethod
     def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
