@@ -1,4 +1,4 @@
-"""A study written down in Optuna's own form, for its dashboard; it is never read."""
+"""A study written down in Optuna's own form, for its dashboard; no compile reads what another wrote."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -34,3 +34,7 @@ class _File(JournalFileBackend):
     def append_logs(self, logs: list[dict[str, Any]]) -> None:
         with _kept(self._file_path):
             super().append_logs(logs)
+
+    def read_logs(self, log_number_from: int) -> Generator[dict[str, Any]]:
+        with _kept(self._file_path):  # Optuna reads what it wrote
+            yield from super().read_logs(log_number_from)

@@ -371,7 +371,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
         "interrupted",
         "What is done is kept in out. The same command goes on.",
     ]
-    assert len(server.sent) == 20
+    assert len(server.sent) in {20, 21}, "the answer may come before the signal"
     assert not (tmp_path / "out" / f"{program}.json").exists()
 
     server.script = answers

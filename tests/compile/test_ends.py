@@ -19,6 +19,7 @@ from specs import spec
 
 from dspy_proact.calls import Price
 from dspy_proact.compile import AssistantCompile, Compile, CompileObserver, JudgeCompile
+from dspy_proact.compile.journal import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.simulated import Faulty, Received, Scripted, SimulatedProvider, refusal
@@ -156,6 +157,13 @@ def test_a_folder_that_is_removed_in_the_middle_ends_the_compile(tmp_path, serve
         compiling(server, optimizer).run(tmp_path / "out")
     assert 20 <= len(server.sent) <= 20 + 32
     assert not (tmp_path / "out").exists()
+
+
+def test_a_journal_that_is_removed_is_a_fault_of_the_disk(tmp_path):
+    journal = journal_at(tmp_path / "study.log")
+    (tmp_path / "study.log").unlink()
+    with pytest.raises(StorageFault, match="cannot be written"):
+        journal.get_all_studies()
 
 
 # Ctrl-C
