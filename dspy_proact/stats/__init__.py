@@ -14,6 +14,7 @@ from dspy_proact.stats.classification import (
     classification_difference,
     classification_estimate,
 )
+from dspy_proact.stats.cluster import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
 from dspy_proact.stats.correction import Correction, correction
@@ -25,7 +26,6 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
-from dspy_proact.stats.human_reference import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
