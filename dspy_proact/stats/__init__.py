@@ -54,7 +54,7 @@ from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
-from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
+from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -168,6 +168,7 @@ __all__ = [
     "simulate_pair",
     "simulate_panel",
     "simulate_rated",
+    "simulate_rated_runs",
     "simulate_run",
     "smallest_gain",
     "soft_kappa",
