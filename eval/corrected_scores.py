@@ -90,7 +90,9 @@ def main() -> None:
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
     said = "".join(f"| {line} |\n" for line in [HEADS, "---" + " | ---" * HEADS.count("|"), *rows])
-    print(f"{count:,} data sets a cell, seed {asked.seed}, in %\n\n{said}\n{said.count('OUT')} out of band")
+    errors = " and ".join(f"{100 * (at * (1 - at) / count) ** 0.5:.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
+    print(f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}\n\n{said}")
+    print(f"{said.count('OUT')} out of band")
     sys.exit(int("OUT" in said))
 
 

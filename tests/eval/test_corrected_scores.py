@@ -23,6 +23,8 @@ def test_corrected_scores_cover_and_plans_hold_in_a_small_part(program, tmp_path
     # The judge's own interval holds the truth in few data sets, which is why its score is corrected.
     assert all(float(cell[heads.index("judge's own")]) < 50 for cell in cells)
     assert "0 out of band" in done.stdout
+    # The root of .95 x .05 / 40, and of .5 x .5 / 40.
+    assert "standard error of a share 3.4 at 95 and 7.9 at 50" in done.stdout
 
 
 def test_a_share_out_of_its_band_is_no_fault_where_intervals_are_marked(program):
