@@ -69,8 +69,8 @@ def test_macro_by_hand():
 
 
 def test_macro_of_strata_in_other_scenarios_by_hand():
-    # Scores 1, 0 and 0, .5, .5: the mean 5/12, SE .182647 and t 6.188116 of `test_macro_by_hand` in test_paired.py, here
-    # on the logit scale: -.336472 -+ 6.188116 * .182647 / (5/12 * 7/12) = -4.986709 and 4.313765.
+    # Scores 1, 0 and 0, .5, .5: mean 5/12, SE .182647 and t 6.188116 as in test_paired.py, here on the logit scale:
+    # -.336472 -+ 6.188116 * .182647 / (5/12 * 7/12) = -4.986709 and 4.313765.
     estimate = macro_mean([1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
     assert numbers(estimate) == pytest.approx([5 / 12, 0.006782, 0.986797], abs=1e-5)
 

@@ -147,10 +147,11 @@ def test_with_30_items_for_each_of_three_raters_there_is_an_alt_test():
 
 
 def test_with_one_rater_no_interval_speaks_of_people():
-    part = study_document(study(of(*[("EMERGENT", "+F"[n % 3 == 0], "+FP"[n % 4 % 3], f"s{n % 12}") for n in range(36)])))
-    bounded = [name for name in ESTIMATES if part["pooled"][name]["low"] is not None]
+    rows = [("EMERGENT", "+F"[place % 3 == 0], "+FP"[place % 4 % 3], f"s{place % 12}") for place in range(36)]
+    told = study_document(study(of(*rows)))["pooled"]
+    bounded = {name: told[name]["reason"] for name in ESTIMATES if told[name]["low"] is not None}
     assert {"kappa", "ac1", "exact", "recall_pass", "bias"} < set(bounded)
-    assert all("of this rater alone" in (part["pooled"][name]["reason"] or "") for name in bounded)
+    assert all("of this rater alone" in (reason or "") for reason in bounded.values())
 
 
 def test_ratings_that_pair_with_none_are_not_among_those_that_alpha_rests_on():
