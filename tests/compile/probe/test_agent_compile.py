@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from probe_player import SECRET, planted, played, token
 from script import ended
-from server import Server
+from server import Answer, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe import ProbeSettings
@@ -137,6 +137,17 @@ def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, opti
     assert server.of("proposer")
     assert any(SECRET in sent.text for sent in server.of("judge"))
     assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+def test_tasks_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_path):
+    def unread(sent):
+        return Answer("no object") if sent.role == "judge" and token(1) in sent.text else played(sent)
+
+    server.script = unread
+    target = compile_at(server).run(tmp_path / "made").artefact.card.target
+    assert (target.count, target.total) == (3, 4)
+    assert target.low98_unread is not None
+    assert target.low98_unread < (target.low98 or 0)
 
 
 def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
