@@ -80,6 +80,15 @@ def test_a_card_is_shown_and_says_what_it_rests_on(made):
     assert "6 tasks of 3 people, 3 folds" in shown
 
 
+def test_a_gain_that_does_not_bear_the_unread_is_said_to(made):
+    artefact = read_agent("made")
+    changes = {"count": 60, "total": 67, "low98": 0.02, "low98_unread": -0.03}
+    target = artefact.card.target.model_copy(update=changes)
+    card = artefact.card.model_copy(update={"shown": False, "target": target, "scenarios": 20})
+    write_artefact(Path("made/agent.json"), artefact.model_copy(update={"card": card}))
+    assert ": not with the 7 unread at their worst." in " ".join(made("optimize", "show", "made")[1].split())
+
+
 def reworded(path: Path) -> None:
     """Give the second question of a compiled agent another instruction."""
     artefact = read_agent(path)
