@@ -12,20 +12,20 @@ two standard errors.
 import argparse
 import multiprocessing
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import product
 
 import numpy as np
 
-from dspy_proact.stats import SimulatedJudges, improvement_shown, simulate_compile, smallest_gain
+from dspy_proact.stats import Band, SimulatedJudges, improvement_shown, share_error, simulate_compile, smallest_gain
 
 RATERS = {"weakly": 0.35, "well": 0.8}  # two raters agree by a quadratic kappa of .27 and .68
 SIZES = (60, 10), (120, 20), (200, 25), (400, 25)
 PANELS = (None, 0.0), (6, 0.0), (6, 0.5), (18, 0.5)  # None: every rating is of another person, whom nobody knows
 UNREAD, CANDIDATES = (0.0, 0.05, 0.10, 0.20), (5, 20)
 STARTS = ("well", 0.2), ("well", 0.5), ("weakly", 0.1)
-SEED = 20261122
+FALSE, SHOWN, SEED = Band(0.0, 0.05), Band(0.8, 1.0), 20261122
 
 
 @dataclass(frozen=True)
@@ -50,17 +50,6 @@ def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     return claims / compiles
 
 
-def better(judges: SimulatedJudges, gain: float) -> SimulatedJudges | None:
-    """Judges of which one gains so much; None where none can."""
-    low, high = judges.start, 0.99
-    if replace(judges, better=high).gain < gain:
-        return None
-    for _ in range(8):
-        middle = (low + high) / 2
-        low, high = (middle, high) if replace(judges, better=middle).gain < gain else (low, middle)
-    return replace(judges, better=high)
-
-
 def false_cell(
     raters: str, candidates: int, size: tuple[int, int], panel: tuple[int | None, float], unread: float
 ) -> Cell:
@@ -73,14 +62,9 @@ def false_cell(
 def power_cell(raters: str, start: float, size: tuple[int, int], panel: tuple[int | None, float]) -> Cell | None:
     people, leniency = panel
     gain = smallest_gain(*size, people or 0) or 0.0
-    judges = better(SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency), gain)
+    judges = SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency).gaining(gain)
     named = f"{raters} | {start} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {gain:.2f}"
     return judges and Cell(*size, judges, 0, named)
-
-
-def error(share: float, compiles: int) -> float:
-    """Standard error of a share of compiles."""
-    return (share * (1 - share) / compiles) ** 0.5
 
 
 def main() -> None:
@@ -88,8 +72,7 @@ def main() -> None:
     parser.add_argument("--compiles", type=int, default=500, help="in each cell")
     parser.add_argument("--quick", action="store_true", help="40 compiles in one cell of each kind")
     asked = parser.parse_args()
-    compiles = 40 if asked.quick else asked.compiles
-    kinds = slice(-1, None) if asked.quick else slice(None)
+    compiles, kinds = (40, slice(-1, None)) if asked.quick else (asked.compiles, slice(None))
     with_unread = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[:1], UNREAD)
     of_a_panel = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[2:], UNREAD[:1])
     false = [false_cell(*each) for each in [*of_a_panel, *with_unread][kinds]]
@@ -97,18 +80,18 @@ def main() -> None:
     power = [cell for each in asked_for if (cell := power_cell(*each))]
     with multiprocessing.get_context("spawn").Pool() as pool:
         found = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
-    most, least = (share + side * 2 * error(share, compiles) for share, side in ((0.05, 1), (0.8, -1)))
-    whose = "raters agree | {} | items | raters | leniency | {} |"
+    whose = "raters agree | {} | items | raters | leniency | {}"
     heads = whose.format("candidates", "unread, % | false claims, %"), whose.format("start", "gain | shown, %")
-    errors = ", ".join(f"{100 * error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
+    errors = ", ".join(f"{100 * share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
     said = f"{compiles:,} compiles a cell; standard error {errors}\n"
-    for cells, shares, head, low, high in (
-        (false, found[: len(false)], heads[0], 0.0, most),
-        (power, found[len(false) :], heads[1], least, 1.0),
+    for cells, shares, head, band in (
+        (false, found[: len(false)], heads[0], FALSE),
+        (power, found[len(false) :], heads[1], SHOWN),
     ):
         said += f"\n| {head} |\n|{' --- |' * (head.count('|') + 1)}\n"
         for cell, share in zip(cells, shares, strict=True):
-            said += f"| {cell.named} | {100 * share:.1f} | {'within' if low <= share <= high else 'OUT'} |\n"
+            said += f"| {cell.named} | {band.told(share, compiles)} |\n"
+    said += f"\n{said.count('OUT')} out of band\n"
     print(said, end="")
     sys.exit(int("OUT" in said))
 

@@ -3,8 +3,8 @@
     python eval/false_claims.py
 
 Each seed is a study of 200 rated responses with a known rule (`benchmarks/proactbench/synthetic.py`). A rule to learn:
-the embedded judge is shown labelled demos, which can teach it. Permuted: grades are dealt out anew within each phase,
-so that a search has nothing to learn. Always PARTIAL: a judge that says nothing else. Exits 1 if a figure is OUT.
+the embedded judge is shown demos, which can teach it. Permuted: grades are dealt out anew within each phase, so that a
+search learns nothing. Always PARTIAL: a judge that says nothing else. 95 %: of a count (Wilson). Exits 1 if one is OUT.
 """
 
 import argparse
@@ -43,8 +43,7 @@ class Study:
 def graded(program: CutJudge, items: Sequence[Labelled]) -> list[int]:
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
         graded = [(2 * Grade(program.judge(**item.example.inputs()).grade).score, item.phase) for item in items]
-    cuts = {phase: (each.partial, each.full) for phase, each in program.cuts.items()}
-    return [int(apply_cuts([mean], cuts[phase])[0]) for mean, phase in graded]
+    return [int(apply_cuts([mean], (program.cuts[at].partial, program.cuts[at].full))[0]) for mean, at in graded]
 
 
 def studied(seed: int, trials: int, count: int) -> Study:
@@ -59,10 +58,8 @@ def studied(seed: int, trials: int, count: int) -> Study:
     constant = improvement(graded(START, items), [1] * count, *columns, order=list(Phase)).overall.shown
     new = labelled(synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH)))
     program = CutJudge(compiled_judge(taught.artefact, ask_quote_again=False), taught.artefact.cuts)
-    shown = taught.artefact.card.shown, searched.artefact.card.shown, constant
-    return Study(
-        shown, rater_kappa(ratings), taught.paid + searched.paid, new, graded(START, new), graded(program, new)
-    )
+    shown, calls = (taught.artefact.card.shown, searched.artefact.card.shown, constant), taught.paid + searched.paid
+    return Study(shown, rater_kappa(ratings), calls, new, graded(START, new), graded(program, new))
 
 
 def true_gain(studies: Sequence[Study]) -> float:
@@ -88,10 +85,13 @@ def main() -> None:
         ("always PARTIAL: improvement shown", constant, 0, 0, 0),
     ]
     rows += [] if asked.quick else [("calls, of those before", fmean(each.calls for each in found) / CALLS, 0, 0.5, 0)]
-    said = f"| what | seeds | found | band | |\n|{' --- |' * 5}\n"
+    said = f"| what | seeds | found | 95 % | band | |\n|{' --- |' * 6}\n"
     for what, value, low, high, wider in rows:
         judged = "within" if low - wider <= value <= high + wider else "OUT"
-        said += f"| {what} | {seeds} | {round(value, 3)} | {low} to {high} | {judged} |\n"
+        centre, reach = value + 1.96**2 / 2, 1.96 * (value * (1 - value / seeds) + 1.96**2 / 4) ** 0.5
+        sides = (-reach, reach) if isinstance(value, int) else ()
+        told = " to ".join(f"{100 * abs(centre + side) / (seeds + 1.96**2):.1f} %" for side in sides)
+        said += f"| {what} | {seeds} | {round(value, 3)} | {told} | {low} to {high} | {judged} |\n"
     print(said, end="")
     sys.exit(int("OUT" in said))
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from dspy_proact import stats
 
-LABELS, BAND = (0, 1, 2), (0.93, 0.98)
+LABELS = 0, 1, 2
 TRUTH_ITEMS, CARD_EVERY = 200_000, 5  # items of the population's stand-in; a compile's card takes long
 Design = stats.PanelDesign
 WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
@@ -73,9 +73,7 @@ def judged(held: list[bool | None]) -> str:
     plain = [each for each in held if each is not None]
     if len(plain) <= len(held) / 2:
         return "-"
-    share, errors = float(np.mean(plain)), [(edge * (1 - edge) / len(plain)) ** 0.5 for edge in BAND]
-    within = BAND[0] - 2 * errors[0] <= share <= BAND[1] + 2 * errors[1]
-    return f"{100 * share:.1f}{'' if within else ' OUT'}"
+    return stats.COVERAGE.told(float(np.mean(plain)), len(plain))
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincide
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import balanced_counts, balanced_order
+from dspy_proact.stats.band import COVERAGE, Band, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
 from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
@@ -69,6 +70,7 @@ from dspy_proact.stats.tally import cross_tables, tally
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
+    "COVERAGE",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
     "MOST_EACH",
@@ -79,6 +81,7 @@ __all__ = [
     "Advantage",
     "AlphaMetric",
     "AltTest",
+    "Band",
     "Classification",
     "Components",
     "CorrectedMean",
@@ -164,6 +167,7 @@ __all__ = [
     "recall",
     "repeats",
     "score_change",
+    "share_error",
     "simulate_compile",
     "simulate_pair",
     "simulate_panel",

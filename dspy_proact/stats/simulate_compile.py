@@ -22,6 +22,7 @@ FOLDS = 5
 STRATA = ("A", "B", "C")
 CUTS = NORMAL.inv_cdf(0.5), NORMAL.inv_cdf(0.7)
 """Where the latent number becomes level 1, and level 2."""
+_BEST = 0.99
 GROUP = 0.15
 """Share of the latent variance that is a group's."""
 
@@ -59,6 +60,16 @@ class SimulatedJudges:
             np.stack([strata.tables(soft_tables(each, soft)).sum(axis=0) for each in levels])
         )
         return float(better - start)
+
+    def gaining(self, gain: float) -> "SimulatedJudges | None":
+        """The same with a candidate that gains so much; None where none can."""
+        low, high = self.start, _BEST
+        if replace(self, better=high).gain < gain:
+            return None
+        for _ in range(8):
+            middle = (low + high) / 2
+            low, high = (middle, high) if replace(self, better=middle).gain < gain else (low, middle)
+        return replace(self, better=high)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,10 @@ from results_rows import result_row
 from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.benchmarks.probe import ProbeEvaluation
 from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
 from dspy_proact.corpus.line import Line
+from dspy_proact.corpus.probe import load_tasks
 from dspy_proact.corpus.ratings.rating import GivenRating
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
@@ -351,6 +353,7 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
         (["agree", "--benchmark", "probe", "--draw", "5"], "--draw: probe has no sheet for raters"),
         (["agree", "--benchmark", "probe", "--plan", "5"], "--plan: probe has no ratings to plan"),
         (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
+        (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, why):
@@ -358,6 +361,15 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, 
     assert (status, out) == (2, "")
     assert why in said(err)
     assert err.count("Error:") == 1
+
+
+@pytest.mark.parametrize("verb", ["report", "compare"])
+def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
+    path = ProbeEvaluation(load_tasks("sample")).run(tmp_path / "run").path
+    words = [path] if verb == "report" else [path, path, "--ratings", "sample"]
+    status, out, err = proact(verb, *words, "--ratings", "sample")
+    assert (status, out) == (2, "")
+    assert "no run of proactbench, whose phases and rubrics ratings are by" in err
 
 
 @pytest.fixture
@@ -397,6 +409,17 @@ def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
         writer.writeheader()
         writer.writerows(lines)
     status, out, err = proact("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
+    assert (status, out) == (2, "")
+    assert "the same ratings cannot correct two runs" in err
+
+
+def test_the_same_ratings_are_known_where_one_run_has_a_trigger_less(proact, run, tmp_path):
+    """All are rated, so that nothing was drawn; the lines name no response, and fit either run."""
+    events = [event for case in CASES for event in (answered(case, "Call Ann."), graded(case, "PASS", evidence=()))]
+    other = written(tmp_path / "other", manifest(), CASES, events[:-1]).path
+    rows = [{"item": case.key, "annotator": "", "grade": ""} for case in CASES]
+    file = filled(tmp_path / "ratings.csv", rows)
+    status, out, err = proact("compare", run, other, "--ratings", file, "--ratings", file)
     assert (status, out) == (2, "")
     assert "the same ratings cannot correct two runs" in err
 

@@ -344,6 +344,10 @@ def test_a_turn_without_a_grade_or_a_response_ends_nothing_and_is_counted(tmp_pa
     card = compiled(server, tmp_path, script, few(), optimizer=optimizer).card
     # No response is worth nothing; a verdict that cannot be read is not the assistant's fault, and left out.
     assert (card.target.count, card.target.total) == (3, 4)
+    assert card.target.least is not None
+    assert card.target.difference.value is not None
+    # At worst it was 1 before, and 0 after.
+    assert card.target.least.value == pytest.approx((3 * card.target.difference.value - 1) / 4)
     assert (card.offers.count, card.offers.total) == (2, 4)
     assert (card.length.count, card.length.total) == (3, 4)  # what was answered has a length
     assert card.unscored == 3

@@ -96,6 +96,13 @@ def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
     assert lasting(resumed.path) == lasting(whole.path)
 
 
+def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
+    server.script = models
+    card = at(server, study(), recipe()).run(tmp_path / "out").artefact.card
+    told = [each.reason or "" for each in (card.overall.before, card.overall.after)]
+    assert (card.raters, ["of these 2 raters alone" in reason for reason in told]) == (2, [True, True])
+
+
 # What goes wrong on the way
 
 

@@ -1,9 +1,10 @@
-"""eval/corrected_scores.py: its quick part, and that it can fail."""
+"""eval/corrected_scores.py and eval/corrected_differences.py: their quick parts, and that they can fail."""
 
 import pytest
 from script import ROOT, ended, loaded
 
 PROGRAM = ROOT / "eval" / "corrected_scores.py"
+DIFFERENCES = ROOT / "eval" / "corrected_differences.py"
 
 
 @pytest.fixture
@@ -12,28 +13,23 @@ def program():
         yield program
 
 
+def rows(text):
+    """The head of a table, and its cells."""
+    lines = [line.strip("|").split("|") for line in text.splitlines() if line[:1] == "|"]
+    heads, _, *cells = [[cell.strip() for cell in line] for line in lines]
+    return heads, cells
+
+
 def test_corrected_scores_cover_and_plans_hold_in_a_small_part(program, tmp_path):
     done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line[:1] == "|"
-    ]
-    heads, _, *cells = rows[:8]
+    heads, cells = rows(done.stdout)
     assert (len(cells), len(heads)) == (6, 13)
     # The judge's own interval holds the truth in few data sets, which is why its score is corrected.
     assert all(float(cell[heads.index("judge's own")]) < 50 for cell in cells)
-    heads, _, *pairs = rows[8:]
-    assert (len(pairs), len(heads)) == (4, 10)
-    assert all(float(cell[heads.index("judge's own")]) < 60 for cell in pairs)
     assert "0 out of band" in done.stdout
-
-
-def test_a_share_out_of_its_band_is_no_fault_where_intervals_are_marked(program):
-    assert program.judged(0.95, program.COVERAGE, 0.0) == "95.0"
-    assert program.judged(0.90, program.COVERAGE, 0.0) == "90.0 OUT"
-    assert program.judged(0.985, program.COVERAGE, 0.0) == "98.5 OUT"
-    assert program.judged(0.90, program.COVERAGE, 0.0, marked=1.0) == "90.0 marked"
-    assert program.judged(0.90, program.COVERAGE, 0.0, marked=0.5) == "90.0 OUT"
+    # The root of .95 x .05 / 40, and of .5 x .5 / 40.
+    assert "standard error of a share 3.4 at 95 and 7.9 at 50" in done.stdout
 
 
 def test_a_score_that_is_not_corrected_ends_in_failure(program, monkeypatch, tmp_path):
@@ -50,10 +46,22 @@ def test_a_score_that_is_not_corrected_ends_in_failure(program, monkeypatch, tmp
     assert "OUT" in done.stdout
 
 
-def test_a_difference_by_the_judge_alone_is_out(program, monkeypatch):
-    def naive(a, b):
-        return program.stats.paired_difference(a.score, b.score, a.groups).difference
+def test_corrected_differences_cover_in_a_small_part(tmp_path):
+    with loaded(DIFFERENCES) as program:
+        done = ended(program.main, DIFFERENCES, "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    heads, cells = rows(done.stdout)
+    assert (len(cells), len(heads)) == (4, 9)
+    assert all(float(cell[heads.index("judge's own")]) < 60 for cell in cells)
 
-    monkeypatch.setattr(program.stats, "corrected_difference", naive)
-    cell = program.Cell("good", "0.33", 50, 18, 0.0, 60, 0.1, (1, 1))
-    assert "OUT" in program.pair(cell)
+
+def test_a_difference_by_the_judge_alone_ends_in_failure(monkeypatch, tmp_path):
+    with loaded(DIFFERENCES) as program:
+
+        def naive(a, b):
+            return program.stats.paired_difference(a.score, b.score, a.groups).difference
+
+        monkeypatch.setattr(program.stats, "corrected_difference", naive)
+        done = ended(program.main, DIFFERENCES, "--quick", folder=tmp_path)
+    assert done.returncode == 1
+    assert "OUT" in done.stdout

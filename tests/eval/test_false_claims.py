@@ -21,7 +21,7 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
     done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     heads, _, *rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in done.stdout.splitlines()]
-    assert heads == ["what", "seeds", "found", "band", ""]
+    assert heads == ["what", "seeds", "found", "95 %", "band", ""]
     assert [row[0].partition(":")[0] for row in rows] == [
         "two raters",
         "true gain, 50 fresh items",
@@ -30,7 +30,7 @@ def test_a_seed_claims_what_is_there_and_nothing_else(program, tmp_path):
         "always PARTIAL",
     ]
     assert {row[1] for row in rows} == {"1"}
-    assert {row[4] for row in rows} == {"within"}
+    assert {row[5] for row in rows} == {"within"}
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +66,14 @@ def test_a_figure_that_is_out_of_its_band_ends_in_failure(
     ]
     assert sum(line.endswith("| OUT |") for line in printed) == len(out)
     assert done.returncode == int(bool(out))
+
+
+def test_a_count_of_seeds_has_its_interval(program, graded, monkeypatch, tmp_path):
+    new, levels = graded
+    study = program.Study((True, False, False), 0.65, 1000, new, levels["before"], levels["truth"])
+    monkeypatch.setattr(program, "studied", lambda seed, trials, count: study)
+    printed = ended(program.main, PROGRAM, folder=tmp_path).stdout
+    # Of 100: 1.96^2 / 103.8416 = 3.7 %.
+    assert "| a rule to learn: improvement shown | 100 | 100 | 96.3 % to 100.0 % |" in printed
+    assert "| labels permuted: improvement shown | 100 | 0 | 0.0 % to 3.7 % |" in printed
+    assert "| two raters: quadratic kappa | 100 | 0.65 |  |" in printed

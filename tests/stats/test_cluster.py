@@ -68,6 +68,13 @@ def test_macro_by_hand():
     assert numbers(estimate) == pytest.approx([0.5, 0.013352, 0.986648], abs=1e-6)
 
 
+def test_macro_of_strata_in_other_scenarios_by_hand():
+    # Scores 1, 0 and 0, .5, .5: mean 5/12, SE .182647 and t 6.188116 as in test_paired.py, here on the logit scale:
+    # -.336472 -+ 6.188116 * .182647 / (5/12 * 7/12) = -4.986709 and 4.313765.
+    estimate = macro_mean([1, 0, 0, 0.5, 0.5], list("ABABC"), list("XXYYY"), list("XY"))
+    assert numbers(estimate) == pytest.approx([5 / 12, 0.006782, 0.986797], abs=1e-5)
+
+
 def test_macro_weighs_strata_and_not_triggers():
     # X: 1, 1, 1, .5 has mean .875; Y: 0, .5 has .25; (.875 + .25) / 2 = .5625, where all six have 2/3.
     estimate = macro_mean([1, 1, 1, 0.5, 0, 0.5], list("ABABAB"), list("XXXXYY"), list("XY"))

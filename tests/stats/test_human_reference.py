@@ -109,6 +109,15 @@ def varied(items: int) -> Rows:
     return [(given[place % 4], "PASS" if place % 3 else "FAIL", place) for place in range(items)]
 
 
+def test_the_best_judge_has_the_interval_that_peoples_kappa_lets_it_reach():
+    given = [["FAIL", "FAIL"], ["PASS", "PASS"], ["PARTIAL", "PARTIAL"], ["FAIL", "PARTIAL"], ["PASS", "FAIL"]]
+    one = reference([(given[place % 5], "FAIL", place // 3) for place in range(60)])
+    shares = (24 / 60, 18 / 60, 18 / 60)  # of 120 ratings, 2 + 1 + 1, 2 + 1 and 2 + 1 of every ten
+    ends = [end and attainable_kappa(end, shares) for end in numbers(one.one_human)]
+    assert numbers(one.best_attainable) == pytest.approx(ends)
+    assert None not in ends
+
+
 def test_better_is_claimed_by_98_percent():
     one = reference(varied(40))
     assert one.difference.low is not None

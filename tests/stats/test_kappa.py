@@ -104,6 +104,8 @@ def test_what_rests_on_one_item_has_no_bounds():
 def test_what_rests_on_one_scenario_has_no_bounds():
     table = [("PASS", "PASS", place) for place in range(12)] + [("FAIL", "FAIL", 12)] * 3
     assert estimate(table) == Estimate(1, reason="rests on one group")
+    # Thirty items of one scenario that agree in two of three: whose items they are is what was drawn.
+    assert estimate([*[("PASS", "PASS", 0), ("FAIL", "FAIL", 0), ("PARTIAL", "PASS", 0)] * 10]).low is None
 
 
 @pytest.mark.parametrize(

@@ -24,14 +24,14 @@ def test_raters_that_stand_for_others_count():
 def test_a_gain_that_is_promised_is_shown_in_four_of_five():
     """120 labels, a judge that hardly agrees with people: .23 was promised before, and shown in about 60 of 100."""
     promised = smallest_gain(120, 20, 3)
-    judges = SimulatedJudges(rater=0.8, start=0.2, better=0.64)
+    judges = SimulatedJudges(rater=0.8, start=0.2).gaining(promised)
     assert judges.gain == pytest.approx(promised, abs=0.005)
     assert shown(judges, 100) >= 76  # the standard error of 80 is 4
 
 
 def test_a_gain_that_is_promised_of_six_lenient_and_severe_raters_is_shown_in_four_of_five():
     promised = smallest_gain(120, 20, 6)
-    judges = SimulatedJudges(rater=0.8, start=0.2, better=0.8, raters=6, leniency=0.5)
+    judges = SimulatedJudges(rater=0.8, start=0.2, raters=6, leniency=0.5).gaining(promised)
     assert judges.gain == pytest.approx(promised, abs=0.005)
     assert shown(judges, 100) >= 76
 
@@ -41,6 +41,10 @@ def shown(judges, compiles):
     told = [(one.before, one.after, one.soft, one.strata, one.groups) for one in drawn]
     panels = [None if one.panel.raters is None else one.panel for one in drawn]
     return sum(improvement_shown(*each, order="ABC", panel=panel) for each, panel in zip(told, panels, strict=True))
+
+
+def test_no_candidate_gains_more_than_raters_let_it():
+    assert SimulatedJudges(rater=0.35, start=0.1).gaining(0.6) is None
 
 
 def test_candidates_of_one_worth_gain_nothing():

@@ -33,12 +33,14 @@ def test_a_mean_has_its_textbook_intervals():
     assert units.claim_bounds(values, ratio, bounds=(0, 0.25)) == (0, 0.25)
 
 
-def test_whole_scenarios_are_left_out():
-    # Ten scenarios of two equal items each: the same as ten items.
-    values = [place / 10 for place in range(10)]
-    twice = Units.of([*range(10), *range(10)]).estimate(counted(values * 2), ratio, undefined="")
-    once = Units.of(range(10)).estimate(counted(values), ratio, undefined="")
+@pytest.mark.parametrize("groups", [2, 4, 9, 10])
+def test_whole_scenarios_are_left_out_however_few(groups: int):
+    # Scenarios of two equal items each: the same as one item each.
+    values = [place / 10 for place in range(groups)]
+    twice = Units.of([*range(groups), *range(groups)]).estimate(counted(values * 2), ratio, undefined="")
+    once = Units.of(range(groups)).estimate(counted(values), ratio, undefined="")
     assert [twice.value, twice.low, twice.high] == pytest.approx([once.value, once.low, once.high])
+    assert twice.reason == once.reason == ("too few groups: very wide" if groups < 5 else None)
 
 
 def test_what_nobody_else_adds_to_is_exactly_zero_without_it():

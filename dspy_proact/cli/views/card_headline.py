@@ -1,7 +1,7 @@
 """What a compile shows: one plain sentence that claims no more than the card carries."""
 
 from dspy_proact.compile import Costs
-from dspy_proact.programs import AgentCard, AssistantCard, JudgeCard
+from dspy_proact.programs import AgentCard, AssistantCard, Change, JudgeCard
 from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, smallest_gain
 
@@ -44,6 +44,13 @@ def _unread(low98: float | None, low98_unread: float | None) -> bool:
     return (low98 or 0) > 0 and low98_unread is not None and low98_unread <= 0
 
 
+def _of_unread(target: Change) -> str:
+    """That they do, and how many they are; empty where they do not."""
+    if not _unread(target.low98, target.low98_unread):
+        return ""
+    return f": not with the {target.total - target.count} unread at their worst"
+
+
 def _assistant(card: AssistantCard) -> str:
     target, names = card.target, listed(card.chosen)
     change, triggers = target.difference.estimate, counted(target.count, "trigger")
@@ -52,10 +59,8 @@ def _assistant(card: AssistantCard) -> str:
         return f"Improvement shown in {names}{told}, on {triggers} that it had not seen"
     if change.value is None:
         return f"No improvement could have been shown in {names}: nothing could be graded"
-    if _unread(target.low98, target.low98_unread):
-        return (
-            f"No improvement shown in {names}{told}: not with the {target.total - target.count} unread at their worst"
-        )
+    if unread := _of_unread(target):
+        return f"No improvement shown in {names}{told}{unread}"
     scenarios = card.scenarios < CLAIM_GROUPS or (target.low98 or 0) > 0
     if target.count < CLAIM_LABELS or scenarios:
         few = triggers if target.count < CLAIM_LABELS else "their scenarios"
@@ -77,7 +82,7 @@ def _agent(card: AgentCard) -> str:
         return (
             f"No improvement could have been shown: {few}, which takes {CLAIM_LABELS} of {CLAIM_GROUPS} {card.groups}"
         )
-    return f"No improvement shown in {card.aim}{told}"
+    return f"No improvement shown in {card.aim}{told}{_of_unread(card.target)}"
 
 
 def _cost(card: AssistantCard) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from probe_player import SECRET, planted, played, token
 from script import ended
-from server import Server
+from server import Answer, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe import ProbeSettings
@@ -80,6 +80,15 @@ def test_a_card_is_shown_and_says_what_it_rests_on(made):
     assert "6 tasks of 3 people, 3 folds" in shown
 
 
+def test_a_gain_that_does_not_bear_the_unread_is_said_to(made):
+    artefact = read_agent("made")
+    changes = {"count": 60, "total": 67, "low98": 0.02, "low98_unread": -0.03}
+    target = artefact.card.target.model_copy(update=changes)
+    card = artefact.card.model_copy(update={"shown": False, "target": target, "scenarios": 20})
+    write_artefact(Path("made/agent.json"), artefact.model_copy(update={"card": card}))
+    assert ": not with the 7 unread at their worst." in " ".join(made("optimize", "show", "made")[1].split())
+
+
 def reworded(path: Path) -> None:
     """Give the second question of a compiled agent another instruction."""
     artefact = read_agent(path)
@@ -137,6 +146,17 @@ def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, opti
     assert server.of("proposer")
     assert any(SECRET in sent.text for sent in server.of("judge"))
     assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+def test_tasks_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_path):
+    def unread(sent):
+        return Answer("no object") if sent.role == "judge" and token(1) in sent.text else played(sent)
+
+    server.script = unread
+    target = compile_at(server).run(tmp_path / "made").artefact.card.target
+    assert (target.count, target.total) == (3, 4)
+    assert target.low98_unread is not None
+    assert target.low98_unread < (target.low98 or 0)
 
 
 def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):

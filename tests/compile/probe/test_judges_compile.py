@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from probe_player import played
 from script import ended
-from server import Server
+from server import Answer, Server
 
 from dspy_proact import cli
 from dspy_proact.compile import CompileObserver, CrossFit, JudgesCompile, Progress
@@ -61,6 +61,17 @@ def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_fro
     assert judge.program.startswith("compiled:")
     out = made("agree", "--benchmark", "probe", "--judge-program", "made", "--out", "graded")[1]
     assert "compiled on 48 of these answers, so that this is no test of it" in " ".join(out.split())
+
+
+def test_answers_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_path):
+    def unread(sent):
+        return Answer("no object") if sent.role == "judge" and PEOPLE[0] in sent.text else played(sent)
+
+    server.script = unread
+    target = compile_at(server).run(tmp_path / "made").artefact.card.target
+    assert (target.count, target.total) == (32, 48)
+    assert target.low98_unread is not None
+    assert target.low98_unread < (target.low98 or 0)
 
 
 def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):

@@ -47,6 +47,13 @@ def test_on_the_published_items_which_of_both_agrees_more_cannot_be_told():
     )
 
 
+def test_a_difference_that_95_percent_show_and_98_do_not_is_not_claimed():
+    """Of 40 items: +0.35, 95 % +0.04 to +0.66, and from -0.02 at 98 %."""
+    said = study_headline(study(of([*BETTER, *BETTER[:4], *WORSE[:4]])))
+    assert "it cannot be told whether the judge agrees with a person better or less well" in said
+    assert "difference +0.35, 95 % +0.04 to +0.66" in said
+
+
 def test_of_fewer_than_30_items_no_difference_is_claimed():
     said = study_headline(study(of(BETTER[:28])))
     assert "it cannot be told whether the judge agrees with a person better or less well" in said

@@ -146,6 +146,21 @@ def test_with_30_items_for_each_of_three_raters_there_is_an_alt_test():
     assert "alt-test failed: the judge wins over 0 % of raters" in flat(against)
 
 
+def test_with_one_rater_no_interval_speaks_of_people():
+    rows = [("EMERGENT", "+F"[place % 3 == 0], "+FP"[place % 4 % 3], f"s{place % 12}") for place in range(36)]
+    told = study_document(study(of(*rows)))["pooled"]
+    bounded = {name: told[name]["reason"] for name in ESTIMATES if told[name]["low"] is not None}
+    assert {"kappa", "ac1", "exact", "recall_pass", "bias"} < set(bounded)
+    assert all("of this rater alone" in (reason or "") for reason in bounded.values())
+
+
+def test_ratings_that_pair_with_none_are_not_among_those_that_alpha_rests_on():
+    found = study(of(("EMERGENT", "+", "++F"), ("EMERGENT", "F", "FP"), ("EMERGENT", "F", "P")))
+    part = study_document(found)["phases"]["EMERGENT"]
+    assert (part["ratings"], part["paired_ratings"]) == (6, 5)
+    assert "EMERGENT 5 " in flat(found)
+
+
 def test_one_rater_stands_apart_and_would_be_left_out_and_that_is_said_to_be_circular(document, published):
     assert [rater["rater"] for rater in document["raters"] if rater["apart"]] == ["A07"]
     assert [rater["rater"] for rater in document["raters"] if rater["excluded_by_published_rule"]] == ["A08"]
