@@ -1,7 +1,7 @@
 """By which words and cuts judges grade."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,8 +35,8 @@ def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Pat
 
 
 _WORDS = "`official` takes the judge's words from the installed official package."
-_OPTIONS = (
-    choice_option("--judge-prompt", ("default", "official"), _WORDS),
-    path_option("--judge-program", "A compiled judge, as `optimize judge` writes it."),
-)
+_PROGRAM = path_option("--judge-program", "A compiled judge, as `optimize judge` writes it.")
+_OPTIONS = choice_option("--judge-prompt", ("default", "official"), _WORDS), _PROGRAM
 JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)
+JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_PROGRAM,)),), partial(_judging, judge_prompt="default"))
+"""The same where no other words are taken."""
