@@ -72,7 +72,7 @@ def evaluate(
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
     entry = chosen.entry()
-    settings = chosen.settings(entry)
+    settings = chosen.settings_of_answers(entry)
     if min_kappa is not None:
         _require_kappa(judging, min_kappa)
     models = model.specs(EMBEDDED)

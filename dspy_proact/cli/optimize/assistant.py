@@ -109,7 +109,7 @@ def assistant(
     from dspy_proact.cli.views.next import Typed
 
     entry, tested = chosen.entry(), model.spec(EMBEDDED)
-    settings = chosen.settings(entry)
+    settings = chosen.settings_of_answers(entry)
     if tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
