@@ -13,9 +13,9 @@ OracleName = Literal["none", "evidence", "bottleneck"]
 BaselineName = Literal["none", "first", "longest", "kind", "id", "urgent", "bm25", "everything"]
 _NUMBERED = ("first", "longest", "urgent", "bm25")
 """Baselines that name a number of items."""
-_OF_TRIALS = ("trials", "threshold")
-_OF_EMBEDDER = ("embedder_api_base", "embedder_price")
-_OF_TOOLS = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
+_OF_TRIALS: tuple[str, ...] = ("trials", "threshold")
+_OF_EMBEDDER: tuple[str, ...] = ("embedder_api_base", "embedder_price")
+_OF_TOOLS: tuple[str, ...] = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
 _UNUSED: Mapping[AgentName, tuple[str, ...]] = {
     "single": _OF_TOOLS,
     "stages": _OF_TOOLS,
@@ -24,7 +24,7 @@ _UNUSED: Mapping[AgentName, tuple[str, ...]] = {
     "rewoo": _OF_TRIALS,
 }
 """What means nothing to an agent."""
-_BESIDE_EVIDENCE = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
+_BESIDE_EVIDENCE: tuple[str, ...] = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
 """What means nothing to a baseline, which names evidence alone."""
 
 
@@ -79,12 +79,15 @@ class ProbeSettings(Bounds, Settings):
     @property
     def idle(self) -> Mapping[str, str]:
         """What means nothing to the agent, the baseline, the oracle, or without an embedder."""
-        baseline = f"baseline={self.baseline}"
-        idle = dict.fromkeys(_OF_EMBEDDER, "embedder=none") if self.embedder is None else {}
+        baseline, idle = f"baseline={self.baseline}", dict[str, str]()
+        if self.embedder is None:
+            idle |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")
         if self.oracle == "bottleneck":
             idle["upstream_rule"] = "oracle=bottleneck"
         if not self.sanitize:
             idle["seed"] = "sanitize=false"
-        if self.baseline == "none":
-            return idle | {"take": baseline} | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")
-        return idle | dict.fromkeys((*_BESIDE_EVIDENCE, *(() if self.baseline in _NUMBERED else ("take",))), baseline)
+        if self.baseline not in _NUMBERED:
+            idle["take"] = baseline
+        if self.baseline != "none":
+            return idle | dict.fromkeys(_BESIDE_EVIDENCE, baseline)
+        return idle | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")
