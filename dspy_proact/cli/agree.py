@@ -49,13 +49,18 @@ _COMPARED = Section(
         choice_option(
             "--consensus",
             ("published", "soft"),
-            "One grade an item, its commonest; or the share of each.",
+            "What people say of an item: its commonest grade, or the share of each.",
         ),
         number_option(
-            "--min-ratings", click.IntRange(1), "Compare the judge on items with as many; alpha keeps all.", default=1
+            "--min-ratings",
+            click.IntRange(1),
+            "Compare the judge on items with N ratings or more; alpha keeps all.",
+            default=1,
         ),
         click.Option(
-            ["--exclude"], type=click.Choice(["published"]), help="Leave out raters by the published rule: circular."
+            ["--exclude"],
+            type=click.Choice(["published"]),
+            help="Leave out raters who agree too little with the judge, as was published; that flatters it.",
         ),
     ),
 )
@@ -83,6 +88,7 @@ _COMPARED = Section(
     output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
+    brief="Say how far a judge agrees with people.",
 )
 def agree(
     chosen: Chosen,
@@ -101,6 +107,10 @@ def agree(
     By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Ratings of your own are
     of the cases of --run or of the items of --items; the judge's grades are those that stand there, or with --judge
     those that it gives now: every verdict is kept as it comes, and the same command again goes on where it stopped.
+
+    Before there are ratings: --plan says how many it takes, and --draw or --template prints the sheet to fill in.
+
+    Of PROBE the judge, by default the stand-in, grades the 48 answers of the sample that its authors graded.
     """
     from dspy_proact.cli.views.labelling import print_labelling
     from dspy_proact.report.proactbench import study

@@ -47,6 +47,7 @@ _MIN_KAPPA = number_option(
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
+    brief="Score a model on a benchmark.",
 )
 def evaluate(
     chosen: Chosen,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, default_corpus
+from dspy_proact.cli.options.corpus import TRIED_CORPUS, default_corpus
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGE_PROGRAM, Judging
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
@@ -100,7 +100,7 @@ _PLACE = Section(
         click.Option(
             ["--judge-cases", "examined"],
             is_flag=True,
-            help="Try the judge alone, on 40 worked cases of its rules: which does it get right?",
+            help="Try the judge alone, on 40 worked cases of its rules.",
         ),
     ),
 )
@@ -159,20 +159,25 @@ class _Trial:
     Section(Heading.MODELS, (PROGRAM,)),
     model_options(
         "--judge",
-        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model.",
+        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model and for --judge-cases.",
         Heading.JUDGE,
     ),
     JUDGE_PROGRAM,
-    Bundle("place", (CORPUS, _PLACE), _Place),
+    Bundle("place", (TRIED_CORPUS, _PLACE), _Place),
     GATE,
     Section(
         Heading.OUTPUT,
         (
-            click.Option(["--whole"], is_flag=True, help="Show the earlier turns and the rubric too."),
+            click.Option(
+                ["--whole"],
+                is_flag=True,
+                help="Show the earlier turns and the rubric too; of --judge-cases those of the cases that it misses.",
+            ),
             json_option("the responses and verdicts"),
         ),
     ),
     example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
+    brief="Try a system prompt, or a judge on worked cases.",
 )
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
 def try_(
@@ -191,8 +196,10 @@ def try_(
     By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
     A --conversation is JSON or JSON lines (chat messages, turns with user and assistant, or a log with `messages`) or a
     text in which `User:` and `Assistant:` begin a message; it ends with the user, and nobody grades it. Its system
-    message is the prompt where TEXT is not given. With --judge-cases a judge is tried instead. Nothing is written to
-    disk.
+    message is the prompt where TEXT is not given. Nothing is written to disk.
+
+    With --judge-cases a judge is tried instead, ours or a compiled one: which cases it gets right, and of the others
+    what the rule says and what the judge said.
     """
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.triggers_text import print_triggers

@@ -35,8 +35,11 @@ def _judging(*, judge_prompt: Literal["default", "official"], judge_program: Pat
 
 
 _WORDS = "`official` takes the judge's words from the installed official package."
-_PROGRAM = path_option("--judge-program", "A compiled judge, as `optimize judge` writes it.")
-_OPTIONS = choice_option("--judge-prompt", ("default", "official"), _WORDS), _PROGRAM
+_OPTIONS = (
+    choice_option("--judge-prompt", ("default", "official"), _WORDS),
+    path_option("--judge-program", "A compiled judge, as `optimize judge` writes it."),
+)
 JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)
-JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_PROGRAM,)),), partial(_judging, judge_prompt="default"))
+_TRIED = path_option("--judge-program", "With --judge-cases: a compiled judge, as `optimize judge` writes it.")
+JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_TRIED,)),), partial(_judging, judge_prompt="default"))
 """The same where no other words are taken."""
