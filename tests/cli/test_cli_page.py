@@ -114,7 +114,7 @@ def test_a_page_holds_whole_what_it_has_room_for(asked):
 def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(asked, monkeypatch):
     monkeypatch.setattr(shelf, "ROOM", 400)
     page, texts = asked()
-    length = int(re.search(r"searches, (\d+) characters at most", page)[1])
+    (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
     assert 100 < length < 400
     assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
     assert "Any boxes?" in texts
