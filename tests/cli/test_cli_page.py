@@ -119,4 +119,4 @@ def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_s
     assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
     assert "Any boxes?" in texts
     assert not any(LONG in text for text in texts)
-    assert "dspy-proact show RUN --trigger KEY</code> prints a trigger whole" in page
+    assert "dspy-proact show RUN</code> prints every trigger whole" in page
