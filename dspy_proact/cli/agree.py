@@ -66,6 +66,21 @@ _COMPARED = Section(
 )
 
 
+_OF_JUDGE = (
+    "--judge",
+    "--judge-api-base",
+    "--judge-param",
+    "--judge-price",
+    "--judge-program",
+    "--judge-prompt",
+    "--judge-epochs",
+    "--retry-unscored",
+    "--out",
+    "--dry-run",
+)
+"""Options that say something of a judge who is asked."""
+
+
 @verb(
     "agree",
     BENCHMARK,
@@ -120,10 +135,10 @@ def agree(
     status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
     if status is not None:
         return status
+    if labelling.draw_seed is not None and labelling.draw is None:
+        raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
     if flag := labelling.flag:
-        _require_unasked(
-            judge, judging, output, f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody"
-        )
+        _require_unasked(f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody")
         print_labelling(labelling, labels, output.as_json)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -132,7 +147,7 @@ def agree(
     if judge.name:
         graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
         return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
-    _require_unasked(judge, judging, output, "without --judge no model is asked")
+    _require_unasked("without --judge no model is asked")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
     _say_next(found, labels, output)
@@ -204,17 +219,10 @@ def _say_next(found: "Study", labels: Labels, output: Output) -> None:
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)
 
 
-def _require_unasked(judge: NamedModel, judging: Judging, output: Output, why: str) -> None:
+def _require_unasked(why: str) -> None:
     """Raise a `UsageError` where something is said of a judge who is not asked."""
-    said: dict[str, Any] = {
-        "--judge": judge.name,
-        "--judge-api-base": judge.api_base,
-        "--judge-param": judge.param,
-        "--judge-price": judge.price,
-        "--judge-program": judging.file,
-        "--judge-prompt": judging.prompt != "default",
-        "--out": output.out,
-        "--dry-run": output.dry_run,
-    }
-    if flag := next((flag for flag, given in said.items() if given), None):
-        raise UsageError(f"{flag}: {why}; leave it out{'' if judge.name else ', or name a --judge'}")
+    from dspy_proact.cli.views.next import Typed
+
+    given = Typed().given
+    if flag := next((flag for flag in _OF_JUDGE if flag in given), None):
+        raise UsageError(f"{flag}: {why}; leave it out{'' if '--judge' in given else ', or name a --judge'}")
