@@ -4,13 +4,15 @@
 
 False claims: candidates worth what the start is, with 0 to 20 % of the compiled judge's verdicts unread, the likelier
 the farther it is from people. Power: one candidate better by the gain that `smallest_gain` promises to be shown in at
-least four of five. Each cell has its own seed. Exits 1 when a cell is out of band.
+least four of five. Every item has three ratings; raters differ in leniency by 0 or by half the spread of what they see,
+and where their number stands, claims speak of other raters like them. Exits 1 when a cell is out of band by more than
+two standard errors.
 """
 
 import argparse
 import multiprocessing
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
@@ -20,6 +22,7 @@ from dspy_proact.stats import SimulatedJudges, improvement_shown, simulate_compi
 
 RATERS = {"weakly": 0.35, "well": 0.8}  # two raters agree by a quadratic kappa of .27 and .68
 SIZES = (60, 10), (120, 20), (200, 25), (400, 25)
+PANELS = (None, 0.0), (6, 0.0), (6, 0.5), (18, 0.5)  # None: every rating is of another person, whom nobody knows
 UNREAD, CANDIDATES = (0.0, 0.05, 0.10, 0.20), (5, 20)
 STARTS = ("well", 0.2), ("well", 0.5), ("weakly", 0.1)
 SEED = 20261122
@@ -34,63 +37,78 @@ class Cell:
     named: str
 
 
-def shown(cell: Cell, compiles: int) -> float:
+def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     """Share of compiles of which an improvement is said to be shown."""
+    place, cell = numbered
     claims = 0
     for number in range(compiles):
-        rng = np.random.default_rng((SEED, number))
+        rng = np.random.default_rng((SEED, place, number))
         drawn = simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
         told = (drawn.before, drawn.after, drawn.soft, drawn.strata, drawn.groups)
-        claims += improvement_shown(*told, order=sorted({*drawn.strata}))
+        panel = None if drawn.panel.raters is None else drawn.panel
+        claims += improvement_shown(*told, order=sorted({*drawn.strata}), panel=panel)
     return claims / compiles
 
 
-def better(rater: float, start: float, gain: float) -> SimulatedJudges | None:
+def better(judges: SimulatedJudges, gain: float) -> SimulatedJudges | None:
     """Judges of which one gains so much; None where none can."""
-    low, high = start, 0.99
-    if SimulatedJudges(rater, start, high).gain < gain:
+    low, high = judges.start, 0.99
+    if replace(judges, better=high).gain < gain:
         return None
     for _ in range(8):
         middle = (low + high) / 2
-        low, high = (middle, high) if SimulatedJudges(rater, start, middle).gain < gain else (low, middle)
-    return SimulatedJudges(rater, start, high)
+        low, high = (middle, high) if replace(judges, better=middle).gain < gain else (low, middle)
+    return replace(judges, better=high)
 
 
-def false_cell(raters: str, candidates: int, size: tuple[int, int], unread: float) -> Cell:
-    judges = SimulatedJudges(RATERS[raters], RATERS[raters], candidates=candidates)
-    return Cell(*size, judges, unread, f"{raters} | {candidates} | {size[0]} in {size[1]} | {100 * unread:.0f}")
+def false_cell(
+    raters: str, candidates: int, size: tuple[int, int], panel: tuple[int | None, float], unread: float
+) -> Cell:
+    people, leniency = panel
+    judges = SimulatedJudges(RATERS[raters], RATERS[raters], candidates=candidates, raters=people, leniency=leniency)
+    named = f"{raters} | {candidates} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {100 * unread:.0f}"
+    return Cell(*size, judges, unread, named)
 
 
-def power_cell(raters: str, start: float, size: tuple[int, int]) -> Cell | None:
-    gain = smallest_gain(*size) or 0.0
-    judges = better(RATERS[raters], start, gain)
-    return judges and Cell(*size, judges, 0, f"{raters} | {start} | {size[0]} in {size[1]} | {gain:.2f}")
+def power_cell(raters: str, start: float, size: tuple[int, int], panel: tuple[int | None, float]) -> Cell | None:
+    people, leniency = panel
+    gain = smallest_gain(*size, people or 0) or 0.0
+    judges = better(SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency), gain)
+    named = f"{raters} | {start} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {gain:.2f}"
+    return judges and Cell(*size, judges, 0, named)
+
+
+def error(share: float, compiles: int) -> float:
+    """Standard error of a share of compiles."""
+    return (share * (1 - share) / compiles) ** 0.5
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--compiles", type=int, default=1000, help="in each cell")
-    parser.add_argument("--quick", action="store_true", help="40 compiles in one cell of each kind, bands wider by 10")
+    parser.add_argument("--compiles", type=int, default=500, help="in each cell")
+    parser.add_argument("--quick", action="store_true", help="40 compiles in one cell of each kind")
     asked = parser.parse_args()
-    compiles, slack = (40, 0.1) if asked.quick else (asked.compiles, 0.0)
+    compiles = 40 if asked.quick else asked.compiles
     kinds = slice(-1, None) if asked.quick else slice(None)
-    false = [false_cell(*each) for each in [*product(RATERS, CANDIDATES, SIZES[1:3], UNREAD)][kinds]]
-    power = [cell for start, size in [*product(STARTS, SIZES)][kinds] if (cell := power_cell(*start, size))]
+    with_unread = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[:1], UNREAD)
+    of_a_panel = product(RATERS, CANDIDATES, SIZES[1:3], PANELS[2:], UNREAD[:1])
+    false = [false_cell(*each) for each in [*of_a_panel, *with_unread][kinds]]
+    asked_for = [(*start, size, panel) for start, size, panel in product(STARTS, SIZES, PANELS)][kinds]
+    power = [cell for each in asked_for if (cell := power_cell(*each))]
     with multiprocessing.get_context("spawn").Pool() as pool:
-        found = pool.map(partial(shown, compiles=compiles), [*false, *power], chunksize=1)
-    heads = (
-        "raters agree | candidates | items | unread, % | false claims, %",
-        "raters agree | start | items | gain | shown, %",
-    )
-    said = f"{compiles:,} compiles a cell\n"
+        found = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
+    most, least = (share + side * 2 * error(share, compiles) for share, side in ((0.05, 1), (0.8, -1)))
+    whose = "raters agree | {} | items | raters | leniency | {} |"
+    heads = whose.format("candidates", "unread, % | false claims, %"), whose.format("start", "gain | shown, %")
+    errors = ", ".join(f"{100 * error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
+    said = f"{compiles:,} compiles a cell; standard error {errors}\n"
     for cells, shares, head, low, high in (
-        (false, found[: len(false)], heads[0], 0.0, 0.05),
-        (power, found[len(false) :], heads[1], 0.78, 1.0),
+        (false, found[: len(false)], heads[0], 0.0, most),
+        (power, found[len(false) :], heads[1], least, 1.0),
     ):
-        said += f"\n| {head} | |\n|{' --- |' * (head.count('|') + 2)}\n"
+        said += f"\n| {head} |\n|{' --- |' * (head.count('|') + 1)}\n"
         for cell, share in zip(cells, shares, strict=True):
-            judged = "within" if low - slack <= share <= high + slack else "OUT"
-            said += f"| {cell.named} | {100 * share:.1f} | {judged} |\n"
+            said += f"| {cell.named} | {100 * share:.1f} | {'within' if low <= share <= high else 'OUT'} |\n"
     print(said, end="")
     sys.exit(int("OUT" in said))
 

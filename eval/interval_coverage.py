@@ -72,7 +72,7 @@ def pair_row(cell: Cell) -> str:
     power, apart, *_ = shares(cell, often or 0.2)
     judged = [cell.judged(*each) for each in ((alarms, ALARMS), (alike, COVERAGE), (apart, COVERAGE), (power, POWER))]
     after = [cell.judged(shares(cell, each or 0.2, 3)[0], band) for each, band in ((holm, POWER), (half, HALF))]
-    return " | ".join([*judged, *after, *(f"{100 * points:.1f}" for points in (often, holm, half))])
+    return " | ".join([*judged, *after, *(f"{100 * each:.1f}" if each else "-" for each in (often, holm, half))])
 
 
 def table(row, cells: list[Cell], heads: str) -> str:

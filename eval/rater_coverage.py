@@ -5,7 +5,7 @@
 A row is a kind of study: scenarios, items, raters, and how far raters differ in leniency (0, or half the spread of the
 items). A number is how often an interval without a mark holds what it is of in the population of scenarios, items and
 raters; `-`: in most studies it is marked or withheld. Exits 1 when one is OUT: below 93 or above 98 % by more than two
-standard errors.
+standard errors of those.
 """
 
 import argparse
@@ -23,7 +23,7 @@ TRUTH_ITEMS, CARD_EVERY = 200_000, 5  # items of the population's stand-in; a co
 Design = stats.PanelDesign
 WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
 NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6, 18), (9, 6), (20, 1), (20, 3))]
-FULL, QUICK = [*WIDE, *NARROW, Design(12, 20, 18, 0.0)], [WIDE[3], NARROW[1], NARROW[4]]
+FULL, QUICK = [*WIDE, *NARROW, Design(12, 20, 18, 0.0)], [WIDE[7], NARROW[1], NARROW[4]]
 
 
 def told(
@@ -73,8 +73,9 @@ def judged(held: list[bool | None]) -> str:
     plain = [each for each in held if each is not None]
     if len(plain) <= len(held) / 2:
         return "-"
-    share, slack = float(np.mean(plain)), 2 * (0.05 * 0.95 / len(plain)) ** 0.5
-    return f"{100 * share:.1f}{'' if BAND[0] - slack <= share <= BAND[1] + slack else ' OUT'}"
+    share, errors = float(np.mean(plain)), [(edge * (1 - edge) / len(plain)) ** 0.5 for edge in BAND]
+    within = BAND[0] - 2 * errors[0] <= share <= BAND[1] + 2 * errors[1]
+    return f"{100 * share:.1f}{'' if within else ' OUT'}"
 
 
 def main() -> None:

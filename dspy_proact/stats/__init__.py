@@ -14,6 +14,7 @@ from dspy_proact.stats.classification import (
     classification_difference,
     classification_estimate,
 )
+from dspy_proact.stats.cluster import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
 from dspy_proact.stats.correction import Correction, correction
@@ -25,7 +26,6 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
 from dspy_proact.stats.gwet import ac, ac_estimate
 from dspy_proact.stats.holm import holm
-from dspy_proact.stats.human_reference import ENOUGH_ITEMS as PAIRED_ITEMS
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
 from dspy_proact.stats.kappa import kappa, kappa_estimate
@@ -54,7 +54,7 @@ from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
-from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
+from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
 from dspy_proact.stats.soft_kappa import (
     soft_kappa,
     soft_kappa_estimate,
@@ -168,6 +168,7 @@ __all__ = [
     "simulate_pair",
     "simulate_panel",
     "simulate_rated",
+    "simulate_rated_runs",
     "simulate_run",
     "smallest_gain",
     "soft_kappa",

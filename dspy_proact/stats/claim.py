@@ -18,7 +18,7 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.kappa import BOTH
 from dspy_proact.stats.panel import Changes, Panel, shares
-from dspy_proact.stats.raters import ENOUGH_RATERS
+from dspy_proact.stats.raters import ENOUGH_RATERS, with_rater_df
 from dspy_proact.stats.soft_labels import LEVELS, checked_soft
 from dspy_proact.stats.strata import Strata
 from dspy_proact.stats.student import t_quantile
@@ -118,9 +118,7 @@ def improvement(
         ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
             does not name every stratum once.
     """
-    items = replace(_Items.of(before, after, soft, strata, groups), panel=panel)
-    if panel is not None and not np.array_equal(shares(panel.counts).round(9), items.soft.round(9)):
-        raise ValueError("soft labels are the shares of the panel's ratings")
+    items = _Items.of(before, after, soft, strata, groups).rated_by(panel)
     unread = items.unread
     read = _improvements(items.where(~unread), order, seed)
     if not unread.any():
@@ -137,12 +135,13 @@ def improvement_shown(
     groups: Sequence[Hashable],
     *,
     order: Sequence[Hashable],
+    panel: Panel | None = None,
 ) -> bool:
     """Whether `improvement` says overall that one is shown; without its p values, which take long and do not decide.
 
     Arguments and errors are as there.
     """
-    items = _Items.of(before, after, soft, strata, groups)
+    items = _Items.of(before, after, soft, strata, groups).rated_by(panel)
     ways = [items.where(~items.unread), *([items.at_worst()] if items.unread.any() else [])]
     shown = _too_few(len(ways[0].soft), len(set(ways[0].groups))) is None
     return shown and all((_Gain.of(way, order).low98 or 0) > 0 for way in ways)
@@ -183,6 +182,12 @@ class _Items:
         if len(set(lengths)) > 1:
             raise ValueError(f"one level each, soft label, stratum and group an item: {lengths!r} differ")
         return cls(labels, first, second, strata, groups)
+
+    def rated_by(self, panel: Panel | None) -> "_Items":
+        """The same, of which it is known who gave the labels."""
+        if panel is not None and not np.array_equal(shares(panel.counts).round(9), self.soft.round(9)):
+            raise ValueError("soft labels are the shares of the panel's ratings")
+        return replace(self, panel=panel)
 
     @property
     def unread(self) -> NDArray[np.bool_]:
@@ -317,12 +322,14 @@ def _held(read: Improvement, worst: Improvement, unread: int) -> Improvement:
     return replace(told, shown=False, reason=f"{NOT_SHOWN}: not with the {unread} unread at their worst")
 
 
-def smallest_gain(labels: int, groups: int) -> float | None:
+def smallest_gain(labels: int, groups: int, raters: int) -> float | None:
     """The gain in kappa that so many labels show in at least four compiles of five; None where none may be claimed.
 
-    .9 (t_.99 + t_.80) / sqrt(labels), t with groups - 1 degrees of freedom. The factor is that of the judge of which a
-    gain is hardest to show by simulation: one that hardly agrees with raters who agree well (eval/README.md).
+    .9 (t_.99 + t_.80) / sqrt(labels), t with groups - 1 degrees of freedom, and with fewer (`with_rater_df`) where the
+    interval speaks of other raters, of whom four are enough. The factor is that of the judge of which a gain is hardest
+    to show by simulation: one that hardly agrees with raters who agree well (eval/README.md).
     """
     if _too_few(labels, groups):
         return None
-    return _SPREAD * (t_quantile(0.99, groups - 1) + t_quantile(0.80, groups - 1)) / math.sqrt(labels)
+    df = groups - 1 if raters < ENOUGH_RATERS else with_rater_df(groups - 1, groups - 1, raters)
+    return _SPREAD * (t_quantile(0.99, df) + t_quantile(0.80, df)) / math.sqrt(labels)

@@ -19,6 +19,9 @@ from dspy_proact.stats.table import Table, checked_scores, tabulate
 
 UPPER = 0.975
 """Probability below the upper end of a two-sided 95 % interval."""
+ENOUGH_ITEMS = 30
+"""With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
+the difference of two kappas is too high (eval/README.md)."""
 ROUNDING = 1e-12
 """A standard error of a score below this is rounding, not spread."""
 
@@ -47,6 +50,14 @@ def cluster_mean(
     if len(scores) == len(groups) == 0:
         return Estimate(None, reason="no scores")
     return _mean(scores, groups, [None] * len(groups), [None], drawn)
+
+
+def share_of_items(
+    hits: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: Drawn | None
+) -> Estimate:
+    """`cluster_mean` of the parts of items on which judge and people agree; of few items its bounds carry a warning."""
+    found = cluster_mean(hits, groups, drawn)
+    return found if len(hits) >= ENOUGH_ITEMS else found.marked(f"fewer than {ENOUGH_ITEMS} items: very wide")
 
 
 def macro_mean(

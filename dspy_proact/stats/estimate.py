@@ -1,5 +1,5 @@
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,10 @@ class Estimate:
             raise ValueError(f"an estimate without value or bounds needs a reason: {self!r}")
         if numbers != sorted(numbers):
             raise ValueError(f"the bounds of an estimate enclose its value: {self!r}")
+
+    def marked(self, warning: str) -> "Estimate":
+        """The same with a further warning on its bounds; the same where it has none."""
+        return self if self.low is None else replace(self, reason="; ".join(filter(None, [self.reason, warning])))
 
     def for_json(self) -> dict[str, float | str | None]:
         """The fields by name: value, low and high always (None becomes null), reason only when there is one."""

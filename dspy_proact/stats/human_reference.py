@@ -9,7 +9,7 @@ and to c_a / m in the column of the judge's grade.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.alpha import coincidences
 from dspy_proact.stats.attainable import attainable_kappa
-from dspy_proact.stats.cluster import cluster_mean
+from dspy_proact.stats.cluster import ENOUGH_ITEMS, share_of_items
 from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.kappa import BOTH, EQUAL, kappas
@@ -25,8 +25,6 @@ from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units, gain, ratio
 
-ENOUGH_ITEMS = 30
-"""With fewer items the interval of the difference of two kappas lies too high."""
 NOTHING = Estimate(None, reason="no item with two ratings")
 
 
@@ -108,10 +106,12 @@ def human_reference(
         # Rounding must not lift a share of equal grades above 1.
         shares = np.minimum(np.trace(tables[:, which], axis1=1, axis2=2), 1)
         drawn = changes and units.drawn(tables.sum(axis=0), lambda sums: _exact(sums[:, which]), changes)
-        return cluster_mean(shares, keys, drawn)
+        return share_of_items(shares, keys, drawn)
 
     one_human, gained = told(0), gain(of_table)
     difference = units.estimate(tables, gained, undefined=EQUAL, bounds=BOTH, changes=changes)
+    if len(keys) < ENOUGH_ITEMS:
+        difference = difference.marked(f"fewer than {ENOUGH_ITEMS} items: lower end too high")
     low98, high98 = units.claim_bounds(tables, gained, bounds=BOTH, changes=changes)
     return HumanReference(
         items=len(keys),
@@ -119,7 +119,7 @@ def human_reference(
         raters=panel.people,
         one_human=one_human,
         judge=told(1),
-        difference=_marked(difference, len(keys)),
+        difference=difference,
         low98=low98,
         high98=high98,
         best_attainable=_best_attainable(one_human, weight, panel.counts),
@@ -139,14 +139,6 @@ def _tables(counts: NDArray[np.float64], grades: NDArray[np.float64]) -> NDArray
 def _exact(tables: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of the diagonal: shape (B, k, k) to (B,)."""
     return ratio(np.stack([np.trace(tables, axis1=-2, axis2=-1), tables.sum(axis=(-1, -2))], axis=-1))
-
-
-def _marked(difference: Estimate, items: int) -> Estimate:
-    """With what is wrong with its bounds where items are few."""
-    if difference.low is None or items >= ENOUGH_ITEMS:
-        return difference
-    told = f"fewer than {ENOUGH_ITEMS} items: lower end too high"
-    return replace(difference, reason="; ".join(filter(None, [difference.reason, told])))
 
 
 def _best_attainable(one_human: Estimate, weight: Weight, counts: NDArray[np.float64]) -> Estimate:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.cluster import cluster_mean, part_mean
+from dspy_proact.stats.cluster import part_mean, share_of_items
 from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.gwet import ac_of_items
@@ -23,6 +23,7 @@ class Judged:
 
     Items share groups, and their ratings raters: intervals speak of other groups like these, and, from four raters
     on, of other raters like these; with fewer they carry a warning. One group: no bounds; two to four: a warning.
+    A share of fewer than 30 items carries one, too: its interval was measured to cover up to 99 %.
     """
 
     panel: Panel
@@ -82,7 +83,7 @@ class Judged:
             lambda counts, at: self._means(counts, np.sum(self._cells(counts, at), axis=1))
         )
         # Rounding must not lift a share of equal grades above 1.
-        return cluster_mean(np.minimum(same[:, 0], 1), self.groups, self._drawn(same, changes))
+        return share_of_items(np.minimum(same[:, 0], 1), self.groups, self._drawn(same, changes))
 
     def recall(self, place: int) -> Estimate:
         """Share of the items that people give a label, by its place, that the judge gives it too: in [0, 1]."""
@@ -94,7 +95,7 @@ class Judged:
         hits, changes = self.panel.parts(found)
         chosen = hits[:, 1] > 0
         keys = [key for key, one in zip(self.groups, chosen, strict=True) if one]
-        return cluster_mean(hits[chosen, 0], keys, self._drawn(hits, changes))
+        return share_of_items(hits[chosen, 0], keys, self._drawn(hits, changes))
 
     def bias(self, scores: ArrayLike) -> Estimate:
         """Mean score of the judge minus that of people, each item weighted equally: above 0 it is the more lenient.

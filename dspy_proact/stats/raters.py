@@ -40,9 +40,9 @@ class Spread:
     def with_raters(self, term: float, raters: int) -> "Spread":
         """The same where the raters were drawn, too.
 
-        The degrees of freedom are the harmonic mean of two. Satterthwaite's (1946) trust the ratio of the variances,
-        which few raters leave unknown: measured, they cover 91 to 97 % with six. The smaller of those of the groups
-        and of R - 1 trust none of it, and cover up to 99.8 where raters do not differ.
+        The degrees of freedom are the harmonic mean of two (`with_rater_df`). Satterthwaite's (1946) trust the ratio of
+        the variances, which few raters leave unknown: measured, they cover 91 to 97 % with six. The smaller of those of
+        the groups and of R - 1 trust none of it, and cover up to 99.8 where raters do not differ.
 
         Args:
             term: Variance that the raters add, as `rater_term` or `jackknifed_rater_term` gives it.
@@ -56,7 +56,18 @@ class Spread:
         whole = self.variance + term
         apart = self.variance**2 / self.df + term**2 / (raters - 1)
         trusting = whole**2 / apart if apart > 0 else self.df
-        return Spread(whole, 2 / (1 / trusting + 1 / min(self.df, raters - 1)))
+        return Spread(whole, with_rater_df(trusting, self.df, raters))
+
+
+def with_rater_df(trusting: float, groups: float, raters: int) -> float:
+    """Degrees of freedom of a variance of groups and raters: the harmonic mean of the most and the least they may be.
+
+    Args:
+        trusting: Satterthwaite's, at least 1; those of the groups where nothing is known of the raters' share.
+        groups: Those of the groups alone.
+        raters: Number of raters, R, at least 2.
+    """
+    return 2 / (1 / trusting + 1 / min(groups, raters - 1))
 
 
 ONE_RATER = "rests on one rater"

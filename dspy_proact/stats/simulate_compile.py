@@ -7,12 +7,13 @@ model's, which all candidates have, and half the candidate's own. Candidates are
 by agreement on the others.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dspy_proact.stats.panel import Panel, shares
 from dspy_proact.stats.simulate import NORMAL
 from dspy_proact.stats.soft_kappa import soft_tables
 from dspy_proact.stats.strata import Strata
@@ -38,7 +39,11 @@ class SimulatedJudges:
     candidates: int = 10
     """That a compile chooses among, besides the start."""
     ratings: int = 3
-    """Of each item, each of another rater."""
+    """Of each item."""
+    raters: int | None = None
+    """Who share out the ratings, each at most one of an item; None where every rating is of another person."""
+    leniency: float = 0.0
+    """Standard deviation of the raters' heights, from which each sees all items; in units of what a rater sees."""
 
     @cached_property
     def gain(self) -> float:
@@ -47,7 +52,8 @@ class SimulatedJudges:
             return 0.0
         rng, items = np.random.default_rng(0), 100_000
         latent = rng.standard_normal(items)
-        soft, levels = _soft(rng, self, latent), _levels(rng, self, latent)[:2]
+        drawn = _panel(rng, replace(self, raters=None), latent)
+        soft, levels = shares(drawn.counts), _levels(rng, self, latent)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
         start, better = strata.averages(
             np.stack([strata.tables(soft_tables(each, soft)).sum(axis=0) for each in levels])
@@ -68,6 +74,8 @@ class SimulatedCompile:
     strata: list[str]
     groups: list[int]
     """Group of each item, counted from 0."""
+    panel: Panel
+    """The ratings, whose raters are known where they are the study's."""
 
 
 def simulate_compile(
@@ -83,16 +91,17 @@ def simulate_compile(
         unread: Share of verdicts of the compiled judge that cannot be read, in [0, 1]: the farther from people, the
             likelier.
     """
-    shares = rng.dirichlet(np.full(groups, 3.0))
-    group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=shares)])
+    sizes = rng.dirichlet(np.full(groups, 3.0))
+    group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=sizes)])
     latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
-    soft, levels = _soft(rng, judges, latent), _levels(rng, judges, latent)
+    panel, levels = _panel(rng, judges, latent), _levels(rng, judges, latent)
+    soft = shares(panel.counts)
     places: list[int] = rng.integers(len(STRATA), size=items).tolist()
     names = [STRATA[place] for place in places]
     after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
     errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
     after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
-    return SimulatedCompile(levels[0].astype(np.float64), after, soft, names, group.tolist())
+    return SimulatedCompile(levels[0].astype(np.float64), after, soft, names, group.tolist(), panel)
 
 
 def _chosen(
@@ -106,19 +115,26 @@ def _chosen(
     return levels[np.array(best)[fold], np.arange(len(soft))]
 
 
-def _soft(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> NDArray[np.float64]:
-    noise = rng.standard_normal((judges.ratings, len(latent)))
-    seen = np.sqrt(judges.rater) * latent + np.sqrt(1 - judges.rater) * noise
-    return np.eye(3)[_cut(seen)].mean(axis=0)
+def _panel(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> Panel:
+    n = len(latent)
+    if judges.raters is None:
+        raters = np.arange(n * judges.ratings).reshape(n, -1)
+    else:
+        raters = rng.random((n, judges.raters)).argsort(axis=1)[:, : judges.ratings]
+    heights = judges.leniency * rng.standard_normal(int(raters.max()) + 1)
+    noise = np.sqrt(1 - judges.rater) * rng.standard_normal(raters.shape)
+    own = np.eye(3)[_cut(np.sqrt(judges.rater) * latent[:, None] + noise + heights[raters])]
+    items, known = np.repeat(np.arange(n), raters.shape[1]), None if judges.raters is None else raters.ravel()
+    return Panel(own.sum(axis=1), own.reshape(-1, 3), items, known)
 
 
 def _levels(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> NDArray[np.intp]:
     """Levels by the start, the better candidate and the others: shape (1 + candidates, n)."""
-    shares = np.full((1 + judges.candidates, 1), judges.start)
+    seen = np.full((1 + judges.candidates, 1), judges.start)
     if judges.better is not None:
-        shares[1] = judges.better
-    habit, own = rng.standard_normal(len(latent)), rng.standard_normal((len(shares), len(latent)))
-    return _cut(np.sqrt(shares) * latent + np.sqrt((1 - shares) / 2) * (habit + own))
+        seen[1] = judges.better
+    habit, own = rng.standard_normal(len(latent)), rng.standard_normal((len(seen), len(latent)))
+    return _cut(np.sqrt(seen) * latent + np.sqrt((1 - seen) / 2) * (habit + own))
 
 
 def _cut(seen: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -17,6 +17,8 @@ from dspy_proact.stats.simulate import Thresholds
 
 SUBGROUPS, CHANCE = 10, 0.79
 """Cases of a group: a binomial number of these, and at least one."""
+ALIKE = 0.35
+"""Correlation of what is a case's own in one run with what is in another."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +62,49 @@ def simulate_rated(
         study: How much of each stratum is rated.
         by_label: Whether the rated are drawn in equal numbers by the judge's label, or evenly from all.
     """
+    return simulate_rated_runs(rng, [worlds], study, by_label=by_label)[0]
+
+
+def simulate_rated_runs(
+    rng: np.random.Generator, runs: Sequence[Sequence[RatedWorld]], study: RatedStudy, *, by_label: bool = True
+) -> list[RatedCases]:
+    """Judge several runs on the same cases, and have a part of each rated by the same people.
+
+    Groups move all runs alike, and so does in part what is a case's own. Which cases of a run are rated is drawn for
+    each run by itself.
+
+    Args:
+        rng: Where chance comes from.
+        runs: The strata of each run, as `simulate_rated` takes them.
+        study: How much of each stratum of each run is rated.
+        by_label: As in `simulate_rated`.
+    """
     of_groups, of_raters = rng.standard_normal(study.groups), rng.standard_normal(study.raters)
-    parts = [_stratum(rng, world, study, of_groups, of_raters, by_label=by_label) for world in worlds]
+    groups: list[NDArray[np.intp]] = []
+    strata: list[list[_Part]] = []
+    for worlds in zip(*runs, strict=True):
+        sizes = np.maximum(1, rng.binomial(SUBGROUPS, CHANCE, study.groups))
+        group, first = np.repeat(np.arange(study.groups), sizes), None
+        parts: list[_Part] = []
+        for world in worlds:
+            own = rng.standard_normal(len(group))
+            own = own if first is None else np.sqrt(ALIKE) * first + np.sqrt(1 - ALIKE) * own
+            first = own if first is None else first
+            latent = np.sqrt(world.likeness) * of_groups[group] + np.sqrt(1 - world.likeness) * own
+            parts.append(_part(rng, world, study, latent, of_raters, by_label=by_label))
+        groups.append(group)
+        strata.append(parts)
+    return [_joined(groups, parts) for parts in zip(*strata, strict=True)]
+
+
+def _joined(groups: Sequence[NDArray[np.intp]], parts: Sequence["_Part"]) -> RatedCases:
+    """The strata of a run, with the groups of their cases."""
     starts = np.cumsum([0, *(len(part.scores) for part in parts)])
     scores = np.concatenate([part.scores for part in parts])
     return RatedCases(
         labels=scores.tolist(),
         scores=scores,
-        groups=np.concatenate([part.groups for part in parts]).tolist(),
+        groups=np.concatenate(groups).tolist(),
         strata=np.repeat(np.arange(len(parts)), np.diff(starts)).tolist(),
         of=np.concatenate([start + part.of for start, part in zip(starts, parts, strict=False)]),
         raters=np.concatenate([part.raters for part in parts]).tolist(),
@@ -82,30 +119,25 @@ def unlabelled(cases: RatedCases) -> RatedCases:
 
 @dataclass(frozen=True)
 class _Part:
-    """One stratum: score and group of each case, and case, rater and score of each rating."""
+    """One stratum of a run: score of each case, and case, rater and score of each rating."""
 
     scores: NDArray[np.float64]
-    groups: NDArray[np.intp]
     of: NDArray[np.intp]
     raters: NDArray[np.intp]
     ratings: NDArray[np.float64]
 
 
-def _stratum(
+def _part(
     rng: np.random.Generator,
     world: RatedWorld,
     study: RatedStudy,
-    of_groups: NDArray[np.float64],
+    latent: NDArray[np.float64],
     of_raters: NDArray[np.float64],
     *,
     by_label: bool,
 ) -> _Part:
-    """Cases of one stratum, by standard normal effects of groups and raters."""
-    sizes = np.maximum(1, rng.binomial(SUBGROUPS, CHANCE, study.groups))
-    group = np.repeat(np.arange(study.groups), sizes)
-    share = world.likeness
-    latent = np.sqrt(share) * of_groups[group] + np.sqrt(1 - share) * rng.standard_normal(len(group))
-    seen = world.sight * latent + np.sqrt(1 - world.sight**2) * rng.standard_normal(len(group))
+    """One stratum of a run, by the cases' latent numbers and standard normal effects of the raters."""
+    seen = world.sight * latent + np.sqrt(1 - world.sight**2) * rng.standard_normal(len(latent))
     scores = Thresholds.of_mean(world.mean + world.lift).scores(seen)
     rated = _drawn(rng, scores if by_label else np.zeros_like(scores), study.rated)
     of = np.repeat(rated, study.each)
@@ -113,7 +145,7 @@ def _stratum(
     looked = np.sqrt(world.clarity) * latent[of] + np.sqrt(1 - world.clarity) * rng.standard_normal(len(of))
     looked += world.leniency * of_raters[raters]
     ratings = Thresholds.of_mean(world.mean).scores(looked / np.sqrt(1 + world.leniency**2))
-    return _Part(scores, group, of, raters, ratings)
+    return _Part(scores, of, raters, ratings)
 
 
 def _drawn(rng: np.random.Generator, kinds: NDArray[np.float64], count: int) -> NDArray[np.intp]:

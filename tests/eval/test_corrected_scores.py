@@ -18,10 +18,13 @@ def test_corrected_scores_cover_and_plans_hold_in_a_small_part(program, tmp_path
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line[:1] == "|"
     ]
-    heads, _, *cells = rows
+    heads, _, *cells = rows[:8]
     assert (len(cells), len(heads)) == (6, 13)
     # The judge's own interval holds the truth in few data sets, which is why its score is corrected.
     assert all(float(cell[heads.index("judge's own")]) < 50 for cell in cells)
+    heads, _, *pairs = rows[8:]
+    assert (len(pairs), len(heads)) == (4, 10)
+    assert all(float(cell[heads.index("judge's own")]) < 60 for cell in pairs)
     assert "0 out of band" in done.stdout
 
 
@@ -45,3 +48,12 @@ def test_a_score_that_is_not_corrected_ends_in_failure(program, monkeypatch, tmp
     done = ended(program.main, PROGRAM, "--quick", folder=tmp_path)
     assert done.returncode == 1
     assert "OUT" in done.stdout
+
+
+def test_a_difference_by_the_judge_alone_is_out(program, monkeypatch):
+    def naive(a, b):
+        return program.stats.paired_difference(a.score, b.score, a.groups).difference
+
+    monkeypatch.setattr(program.stats, "corrected_difference", naive)
+    cell = program.Cell("good", "0.33", 50, 18, 0.0, 60, 0.1, (1, 1))
+    assert "OUT" in program.pair(cell)

@@ -53,3 +53,9 @@ def test_the_bounds_enclose_the_value(value: float):
     with pytest.raises(ValueError, match="enclose"):
         Estimate(value, 0.25, 0.75)
     assert Estimate(0.25, 0.25, 0.25).low == 0.25
+
+
+def test_a_mark_is_added_to_what_is_said_already_and_only_where_there_are_bounds():
+    assert Estimate(0.5, 0.2, 0.9).marked("wide") == Estimate(0.5, 0.2, 0.9, "wide")
+    assert Estimate(0.5, 0.2, 0.9, "few").marked("wide") == Estimate(0.5, 0.2, 0.9, "few; wide")
+    assert Estimate(0.5, reason="one").marked("wide") == Estimate(0.5, reason="one")

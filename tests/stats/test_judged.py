@@ -110,3 +110,14 @@ def test_what_does_not_align_is_refused():
         Judged.of(panel, [0], LABELS, [1], [0, 1, 1])
     with pytest.raises(ValueError, match="without ratings has no label"):
         Judged.of(Panel.of([[]], LABELS), [0], LABELS, [1])
+
+
+@pytest.mark.parametrize(("items", "told"), [(29, "fewer than 30 items: very wide"), (30, None)])
+def test_a_share_of_few_items_says_that_its_interval_is_wide(items: int, told: str | None):
+    # Every item is rated 2 by two people in the first, and every third of them 0 by the judge.
+    study = Panel.of([[2, 2]] * items + [[1, 1]] * 30, LABELS)
+    groups = [place % 7 for place in range(items + 30)]
+    one = Judged.of(study, [0 if place % 3 == 0 else 2 for place in range(items + 30)], LABELS, groups, TIES)
+    assert one.recall(2).reason == told
+    assert one.recall(2).low is not None
+    assert one.exact().reason is None

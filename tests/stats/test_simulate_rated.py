@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dspy_proact.stats import RatedStudy, RatedWorld, correction, simulate_rated, unlabelled
+from dspy_proact.stats import RatedStudy, RatedWorld, correction, simulate_rated, simulate_rated_runs, unlabelled
 
 WORLD = RatedWorld(0.33, 0.5)
 
@@ -57,3 +57,15 @@ def test_strata_share_groups_and_raters():
         ]
     )
     assert np.corrcoef(means)[0, 1] > 0.3
+
+
+def test_runs_are_judged_on_the_same_cases_and_move_together():
+    rng = np.random.default_rng(2)
+    world = replace(WORLD, sight=0.9)
+    runs = [[world, replace(world, mean=0.5)], [world, replace(world, mean=0.2)]]
+    a, b = simulate_rated_runs(rng, runs, RatedStudy(400, 100, 18, 2))
+    assert (a.groups, a.strata) == (b.groups, b.strata)
+    assert np.corrcoef(a.score, b.score)[0, 1] > 0.2
+    # Each run's ratings are of cases of its own choice, by the same people.
+    assert set(a.of.tolist()) != set(b.of.tolist())
+    assert set(a.raters) == set(b.raters) == set(range(18))

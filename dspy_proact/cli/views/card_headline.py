@@ -34,7 +34,7 @@ def _judge(card: JudgeCard) -> str:
         return f"No improvement could have been shown in agreement with people: {change.reason}"
     if _unread(gain.low98, gain.low98_unread):
         return f"No improvement shown{told}: not with the {card.unread} unread at their worst"
-    least = smallest_gain(gain.labels, card.scenarios)
+    least = smallest_gain(gain.labels, card.scenarios, card.raters)
     could = f": {labels} let one of {least:.2f} be seen in at least four compiles of five" if least else ""
     return f"No improvement shown{told}{could}"
 

@@ -6,7 +6,7 @@ from typing import Any
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.judge.labels import LEVELS, TIES, Labelled
+from dspy_proact.compile.judge.labels import LEVELS, TIES, Labelled, raters_of
 from dspy_proact.compile.judge.task import CutJudge, Graded
 from dspy_proact.compile.task import Tested
 from dspy_proact.compile.texts import criteria_of, overlap, said_in
@@ -44,7 +44,7 @@ def make_card(
             for phase, gain in phases.items()
         },
         scenarios=gains.overall.groups,
-        raters=len({rating.annotator for item in items for rating in item.ratings}),
+        raters=raters_of(items),
         unread=gains.overall.unread,
         evidence_before=_evidence(compiled.before),
         evidence_after=_evidence(compiled.after),

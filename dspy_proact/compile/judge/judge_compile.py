@@ -12,7 +12,7 @@ from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most
 from dspy_proact.compile.judge.card import make_card
 from dspy_proact.compile.judge.case_guard import JudgeGuard, digest_of
 from dspy_proact.compile.judge.cuts import PLAIN
-from dspy_proact.compile.judge.labels import labelled
+from dspy_proact.compile.judge.labels import labelled, raters_of
 from dspy_proact.compile.judge.task import CutJudge, JudgeTask
 from dspy_proact.corpus import Ratings, judge_cases
 from dspy_proact.errors import UsageError
@@ -119,7 +119,7 @@ class JudgeCompile(Compile[JudgeArtefact]):
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe),
         }
         scenarios = len({item.scenario for item in self.items})
-        gain = smallest_gain(len(self.items), scenarios)
+        gain = smallest_gain(len(self.items), scenarios, raters_of(self.items))
         return Forecast(roles, self._gate.concurrency, len(self.items), scenarios, gain)
 
     def artefact(self, task: JudgeTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgeArtefact:

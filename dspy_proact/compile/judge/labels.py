@@ -1,6 +1,7 @@
 """Rated items: what a judge is tuned to, and the examples that an optimizer gets of them."""
 
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
@@ -81,6 +82,11 @@ class Labelled:
         example.reasoning = next(iter(reasons), f"People graded this response {grade}.")
         example.evidence, example.grade = quotes, str(grade)
         return example
+
+
+def raters_of(items: Sequence[Labelled]) -> int:
+    """How many people rated these items."""
+    return len({rating.annotator for item in items for rating in item.ratings})
 
 
 def labelled(ratings: Ratings) -> tuple[Labelled, ...]:
