@@ -49,16 +49,36 @@ _COMPARED = Section(
         choice_option(
             "--consensus",
             ("published", "soft"),
-            "One grade an item, its commonest; or the share of each.",
+            "What people say of an item: its commonest grade, or the share of each.",
         ),
         number_option(
-            "--min-ratings", click.IntRange(1), "Compare the judge on items with as many; alpha keeps all.", default=1
+            "--min-ratings",
+            click.IntRange(1),
+            "Compare the judge on items with N ratings or more; alpha keeps all.",
+            default=1,
         ),
         click.Option(
-            ["--exclude"], type=click.Choice(["published"]), help="Leave out raters by the published rule: circular."
+            ["--exclude"],
+            type=click.Choice(["published"]),
+            help="Leave out raters who agree too little with the judge, as was published; that flatters it.",
         ),
     ),
 )
+
+
+_OF_JUDGE = (
+    "--judge",
+    "--judge-api-base",
+    "--judge-param",
+    "--judge-price",
+    "--judge-program",
+    "--judge-prompt",
+    "--judge-epochs",
+    "--retry-unscored",
+    "--out",
+    "--dry-run",
+)
+"""Options that say something of a judge who is asked."""
 
 
 @verb(
@@ -83,6 +103,7 @@ _COMPARED = Section(
     output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
+    brief="Say how far a judge agrees with people.",
 )
 def agree(
     chosen: Chosen,
@@ -101,6 +122,10 @@ def agree(
     By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Ratings of your own are
     of the cases of --run or of the items of --items; the judge's grades are those that stand there, or with --judge
     those that it gives now: every verdict is kept as it comes, and the same command again goes on where it stopped.
+
+    Before there are ratings: --plan says how many it takes, and --draw or --template prints the sheet to fill in.
+
+    Of PROBE the judge, by default the stand-in, grades the 48 answers of the sample that its authors graded.
     """
     from dspy_proact.cli.views.labelling import print_labelling
     from dspy_proact.report.proactbench import study
@@ -110,10 +135,10 @@ def agree(
     status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
     if status is not None:
         return status
+    if labelling.draw_seed is not None and labelling.draw is None:
+        raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
     if flag := labelling.flag:
-        _require_unasked(
-            judge, judging, output, f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody"
-        )
+        _require_unasked(f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody")
         print_labelling(labelling, labels, output.as_json)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -122,7 +147,7 @@ def agree(
     if judge.name:
         graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
         return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
-    _require_unasked(judge, judging, output, "without --judge no model is asked")
+    _require_unasked("without --judge no model is asked")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
     _say_next(found, labels, output)
@@ -194,17 +219,10 @@ def _say_next(found: "Study", labels: Labels, output: Output) -> None:
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)
 
 
-def _require_unasked(judge: NamedModel, judging: Judging, output: Output, why: str) -> None:
+def _require_unasked(why: str) -> None:
     """Raise a `UsageError` where something is said of a judge who is not asked."""
-    said: dict[str, Any] = {
-        "--judge": judge.name,
-        "--judge-api-base": judge.api_base,
-        "--judge-param": judge.param,
-        "--judge-price": judge.price,
-        "--judge-program": judging.file,
-        "--judge-prompt": judging.prompt != "default",
-        "--out": output.out,
-        "--dry-run": output.dry_run,
-    }
-    if flag := next((flag for flag, given in said.items() if given), None):
-        raise UsageError(f"{flag}: {why}; leave it out{'' if judge.name else ', or name a --judge'}")
+    from dspy_proact.cli.views.next import Typed
+
+    given = Typed().given
+    if flag := next((flag for flag in _OF_JUDGE if flag in given), None):
+        raise UsageError(f"{flag}: {why}; leave it out{'' if '--judge' in given else ', or name a --judge'}")

@@ -5,7 +5,7 @@ import json
 import click
 
 
-@click.command()
+@click.command(short_help="List what can be measured.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def benchmarks(as_json: bool) -> None:
     """List the benchmarks: what each measures, its size, licence and data, the best published score, its settings.

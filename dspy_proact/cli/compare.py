@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from dspy_proact.report import Comparison, CorrectedComparison
 
 
-@click.command()
+@click.command(short_help="Compare two runs on the cases that they share.")
 @click.argument("runs", nargs=-1, metavar="RUN_A RUN_B", type=click.Path(path_type=Path))
 @click.option(
     "--ratings",
     multiple=True,
     metavar=RATINGS,
-    help="Of responses of RUN_A, and once more of RUN_B: corrected by them.",
+    help="Ratings of a part of the responses: first those of RUN_A, and a second time those of RUN_B.",
 )
 @benchmark_option
 @explained
@@ -31,8 +31,8 @@ def compare(
     """Compare RUN_B with RUN_A, each the folder of a run or a results file, on the cases that they share.
 
     Differences are paired by case and clustered by what cases share (of ProactBench triggers and scenarios, of PROBE
-    tasks and people), beside those that would have been seen. With ratings of a part of the responses of each, what
-    people would have given more to one of them.
+    tasks and people), beside the smallest that would have been seen. With --ratings of each, how much more people would
+    have given to one of them.
     """
     from rich.console import Console
 

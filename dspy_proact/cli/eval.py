@@ -47,6 +47,7 @@ _MIN_KAPPA = number_option(
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
+    brief="Score a model on a benchmark.",
 )
 def evaluate(
     chosen: Chosen,
@@ -72,7 +73,7 @@ def evaluate(
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
     entry = chosen.entry()
-    settings = chosen.settings(entry)
+    settings = chosen.settings_of_answers(entry)
     if min_kappa is not None:
         _require_kappa(judging, min_kappa)
     models = model.specs(EMBEDDED)

@@ -48,7 +48,7 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
             _FOLDER.rmdir()
 
 
-@click.command()
+@click.command(short_help="Write a run as a file for other tools.")
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--format",

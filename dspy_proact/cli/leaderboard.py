@@ -9,7 +9,7 @@ from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
 
 
-@click.command()
+@click.command(short_help="Put runs beside what was published.")
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
 @benchmark_option
 @explained

@@ -39,6 +39,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
+    brief="Have other judges grade the responses of a run.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def rejudge(

@@ -14,7 +14,7 @@ _PAGE = b"<!doctype html"
 """Begins what a page may replace."""
 
 
-@click.command()
+@click.command(short_help="Print the scores of a run, or write its page.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option("--by", multiple=True, metavar="KEY", help="Break down by life_domain, turn, style, ...; repeatable.")
 @click.option("--corpus", metavar="sample|proactbench[@REV]|FILE", help="What a results file answers.")
@@ -24,7 +24,9 @@ _PAGE = b"<!doctype html"
     type=click.Path(path_type=Path, allow_dash=True),
     help="Write a page to look at, - for standard output; of several RUNs too.",
 )
-@click.option("--ratings", metavar=RATINGS, help="Of a part of the responses: what people would have given to all.")
+@click.option(
+    "--ratings", metavar=RATINGS, help="Ratings of a part of the responses: what people would have given to all."
+)
 @benchmark_option
 @explained
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")

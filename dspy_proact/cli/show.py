@@ -123,6 +123,7 @@ _CHOICE = Bundle(
     _CHOICE,
     Section(Heading.OUTPUT, (json_option("what is shown"),)),
     example="dspy-proact show runs/mine --grade fail --phase recovery",
+    brief="Read a run case by case.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def show(run: Path, choice: _Choice, as_json: bool) -> None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import CORPUS, default_corpus
+from dspy_proact.cli.options.corpus import TRIED_CORPUS, default_corpus
 from dspy_proact.cli.options.gate import GATE
+from dspy_proact.cli.options.judging import JUDGE_PROGRAM, Judging
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
@@ -99,7 +100,7 @@ _PLACE = Section(
         click.Option(
             ["--judge-cases", "examined"],
             is_flag=True,
-            help="Try the judge alone, on 40 worked cases of its rules: which does it get right?",
+            help="Try the judge alone, on 40 worked cases of its rules.",
         ),
     ),
 )
@@ -158,19 +159,25 @@ class _Trial:
     Section(Heading.MODELS, (PROGRAM,)),
     model_options(
         "--judge",
-        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model.",
+        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model and for --judge-cases.",
         Heading.JUDGE,
     ),
-    Bundle("place", (CORPUS, _PLACE), _Place),
+    JUDGE_PROGRAM,
+    Bundle("place", (TRIED_CORPUS, _PLACE), _Place),
     GATE,
     Section(
         Heading.OUTPUT,
         (
-            click.Option(["--whole"], is_flag=True, help="Show the earlier turns and the rubric too."),
+            click.Option(
+                ["--whole"],
+                is_flag=True,
+                help="Show the earlier turns and the rubric too; of --judge-cases those of the cases that it misses.",
+            ),
             json_option("the responses and verdicts"),
         ),
     ),
     example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
+    brief="Try a system prompt, or a judge on worked cases.",
 )
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
 def try_(
@@ -178,6 +185,7 @@ def try_(
     model: NamedModel,
     program: Path | None,
     judge: NamedModel,
+    judging: Judging,
     place: _Place,
     gate: "Gate",
     whole: bool,
@@ -188,16 +196,21 @@ def try_(
     By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
     A --conversation is JSON or JSON lines (chat messages, turns with user and assistant, or a log with `messages`) or a
     text in which `User:` and `Assistant:` begin a message; it ends with the user, and nobody grades it. Its system
-    message is the prompt where TEXT is not given. With --judge-cases a judge is tried instead. Nothing is written to
-    disk.
+    message is the prompt where TEXT is not given. Nothing is written to disk.
+
+    With --judge-cases a judge is tried instead, ours or a compiled one: which cases it gets right, and of the others
+    what the rule says and what the judge said.
     """
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.triggers_text import print_triggers
 
     place.require_one_kind()
     if place.examined:
-        _require_judge_alone()
-        return _examine(judge, gate, whole, as_json)
+        from dspy_proact.cli.views.examination import examine
+
+        return examine(judge.spec(EMBEDDED), judging, gate, whole=whole, as_json=as_json)
+    if judging.file:
+        raise UsageError("--judge-program: is tried on cases of its rules; name --judge-cases too, or leave it out")
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
         return _try(trial, place, gate, whole, as_json)
@@ -205,45 +218,6 @@ def try_(
     print_triggers(listed, as_json)
     say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
     return 0
-
-
-_OF_ASSISTANTS = ("--model", "--model-api-base", "--model-param", "--model-price", "--program")
-_OF_PLACES = ("--corpus", "--trigger", "--phase", "--conversation", "--list")
-
-
-def _require_judge_alone() -> None:
-    """Raise a `UsageError` where more than a judge is named."""
-    from dspy_proact.cli.views.next import Typed
-
-    named = click.get_current_context().params["text"] is not None
-    flag = "TEXT" if named else next((flag for flag in Typed().given if flag in _OF_ASSISTANTS + _OF_PLACES), None)
-    if flag:
-        raise UsageError(f"--judge-cases tries a judge on cases of its own; leave {flag} out")
-
-
-def _examine(judge: NamedModel, gate: "Gate", whole: bool, as_json: bool) -> int:
-    from dspy_proact.benchmarks.proactbench import Examination, open_jury
-    from dspy_proact.cli.views.examination_text import examination_document, print_examination
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import Typed, say_next
-    from dspy_proact.corpus import judge_cases
-    from dspy_proact.report import STAND_IN
-
-    jury, cases = open_jury(judge.spec(EMBEDDED), gate), judge_cases()
-    say(f"Asking for {len(cases)} verdicts.")
-    examined, model = Examination(jury, gate).run(cases), jury.models[0]
-    if examined.begun and as_json:
-        if model.embedded:
-            say(STAND_IN)
-        click.echo(json.dumps(examination_document(examined, model, whole), indent=2, allow_nan=False))
-    elif examined.begun:
-        print_examination(examined, model, whole)
-    if examined.halt:
-        say(f"Stopped: {examined.halt}")
-    else:
-        typed = Typed()
-        say_next("agree", *typed.model("--judge", EMBEDDED), *typed.calls(), before="Beside people:")
-    return examined.exit_status
 
 
 def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:

@@ -25,6 +25,11 @@ class Settings(Frozen):
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
+    @property
+    def idle(self) -> Mapping[str, str]:
+        """Settings that decide nothing because of another one, and that one as NAME=VALUE."""
+        return {}
+
 
 @dataclass(frozen=True)
 class Case:

@@ -1,5 +1,6 @@
 """What PROBE can be set to."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import ConfigDict, Field
@@ -10,6 +11,21 @@ from dspy_proact.types import Frozen
 AgentName = Literal["single", "stages", "react", "reflexion", "rewoo"]
 OracleName = Literal["none", "evidence", "bottleneck"]
 BaselineName = Literal["none", "first", "longest", "kind", "id", "urgent", "bm25", "everything"]
+_NUMBERED = ("first", "longest", "urgent", "bm25")
+"""Baselines that name a number of items."""
+_OF_TRIALS: tuple[str, ...] = ("trials", "threshold")
+_OF_EMBEDDER: tuple[str, ...] = ("embedder_api_base", "embedder_price")
+_OF_TOOLS: tuple[str, ...] = ("turns", "observation", "hits", "rows", *_OF_TRIALS, "embedder", *_OF_EMBEDDER)
+_UNUSED: Mapping[AgentName, tuple[str, ...]] = {
+    "single": _OF_TOOLS,
+    "stages": _OF_TOOLS,
+    "react": _OF_TRIALS,
+    "reflexion": (),
+    "rewoo": _OF_TRIALS,
+}
+"""What means nothing to an agent."""
+_BESIDE_EVIDENCE: tuple[str, ...] = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
+"""What means nothing to a baseline, which names evidence alone."""
 
 
 class Bounds(Frozen):
@@ -59,3 +75,19 @@ class ProbeSettings(Bounds, Settings):
     """Items that a baseline names which names a number of them."""
     seed: int = Field(default=0, ge=0)
     """Of the ids and the order of items that are sanitized."""
+
+    @property
+    def idle(self) -> Mapping[str, str]:
+        """What means nothing to the agent, the baseline, the oracle, or without an embedder."""
+        baseline, idle = f"baseline={self.baseline}", dict[str, str]()
+        if self.embedder is None:
+            idle |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")
+        if self.oracle == "bottleneck":
+            idle["upstream_rule"] = "oracle=bottleneck"
+        if not self.sanitize:
+            idle["seed"] = "sanitize=false"
+        if self.baseline not in _NUMBERED:
+            idle["take"] = baseline
+        if self.baseline != "none":
+            return idle | dict.fromkeys(_BESIDE_EVIDENCE, baseline)
+        return idle | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")

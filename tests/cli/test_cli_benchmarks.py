@@ -86,7 +86,7 @@ def test_the_list_is_read_on_a_terminal(proact):
     lines = [" ".join(line.split()) for line in told[1].splitlines()]
     assert {"proactbench:", "settings none", "contest:", "licence none"} < set(lines)
     assert "--set barred=[] JSON. Words that nobody may say." in lines
-    assert "--set longest=3 int. Words that a guess may have to be taken." in lines
+    assert "--set longest=3 a whole number. Words that a guess may have to be taken." in lines
     assert max(map(len, told[1].splitlines())) <= 80
     assert next_of(told) == ["eval", "--benchmark", "proactbench"]
     assert proact(*next_of(told), "--dry-run")[0] == 0
@@ -145,11 +145,11 @@ def test_other_settings_are_another_run(guessed):
     ("typed", "told"),
     [
         (["longer=9"], "contest has no setting 'longer'; did you mean longest? It has longest=3, style=plain, fair=tr"),
-        (["longest=many"], "unable to parse string as an integer. longest takes int, by default 3: Words that a guess"),
-        (["style=sung"], "Input should be 'plain' or 'rhymed'. style takes plain|rhymed, by default plain: How it"),
-        (["bonus=nan"], "--set bonus=nan: Input should be a finite number"),
-        (["longest=none"], "--set longest=none: Input should be a valid integer"),
-        (["barred=echo"], "--set barred=echo: Input should be a valid"),
+        (["longest=many"], "--set longest=many: longest takes a whole number, by default 3: Words that a guess"),
+        (["style=sung"], "--set style=sung: style takes plain or rhymed, by default plain: How it"),
+        (["bonus=nan"], "--set bonus=nan: bonus takes a number, by default 0.5: Points"),
+        (["longest=none"], "--set longest=none: longest takes a whole number"),
+        (["barred=echo"], "--set barred=echo: barred takes JSON, by default []: Words"),
         (["longest=1", "longest=2"], "--set longest: given twice"),
         (["longest"], "'longest' is not NAME=VALUE"),
         (["=3"], "'=3' is not NAME=VALUE"),

@@ -1,11 +1,14 @@
 """`dspy-proact try --judge-cases` as a person meets it."""
 
 import json
+from collections import Counter
 
 import pytest
 from server import Answer, error, verdict
+from tuning import artefact
 
 from dspy_proact.corpus import judge_cases
+from dspy_proact.programs import CasesRight
 
 CASES = judge_cases()
 
@@ -16,10 +19,15 @@ def examined(server, *more):
 
 def knowing(sent, wrong=()):
     """A judge that keeps to the rules, but for some cases."""
-    said = sent.messages[-1]["content"]
-    (case,) = [each for each in CASES if _shows(said, each)]
+    case = asked_about(sent)
     grade = case.grade if case.name not in wrong else "FAIL" if case.grade != "FAIL" else "PASS"
     return Answer(verdict(grade, [case.response]))
+
+
+def asked_about(sent):
+    said = sent.messages[-1]["content"]
+    (case,) = [each for each in CASES if _shows(said, each)]
+    return case
 
 
 def _shows(said, case):
@@ -109,3 +117,105 @@ def test_nothing_else_is_tried_beside_the_judge(proact, server, more):
     assert status == 2
     assert f"leave {more[0] if more[0].startswith('--') else 'TEXT'} out" in err
     assert not server.sent
+
+
+# A compiled judge
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Write a compiled judge; its file."""
+
+    def write(cases=None, **how):
+        made = artefact(**how)
+        made = made.model_copy(update={"card": made.card.model_copy(update={"cases": cases})})
+        (tmp_path / "judge.json").write_text(made.model_dump_json())
+        return ["--judge-program", "judge.json"]
+
+    return write
+
+
+def in_turn(*grades):
+    """A judge that grades each case so, one verdict after the other."""
+    asked = Counter()
+
+    def script(sent):
+        case = asked_about(sent)
+        asked[case.name] += 1
+        return Answer(verdict(grades[asked[case.name] - 1], [case.response]))
+
+    return script
+
+
+def test_a_compiled_judge_is_asked_in_its_own_words_and_named(proact, server, program):
+    server.script = knowing
+    status, out, err = proact(*examined(server, *program()))
+    told = " ".join(out.split())
+    assert (status, "openai/any (compiled:" in told, "in 40 of 40 worked cases." in told) == (0, True, True)
+    assert all("Grade by the moon." in str(sent.messages[0]["content"]) for sent in server.sent)
+    assert "Next: dspy-proact agree --judge openai/any" in err
+    assert "--judge-program judge.json" in err
+
+
+def test_its_votes_are_asked_for_and_its_cuts_make_the_grade(proact, server, program):
+    server.script = in_turn("PASS", "PASS", "PARTIAL")
+    _, out, err = proact(*examined(server, *program(votes=3, cuts=(0.5, 1.8)), "--json"))
+    assert "Asking for 120 verdicts." in err
+    assert len(server.of("judge")) == 120
+    # The mean level is (2 + 2 + 1) / 3 = 1.67, below the cut of PASS, though two of three verdicts are PASS.
+    assert {(each["grade"], *each["grades"]) for each in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
+
+
+def test_without_cuts_the_commonest_of_its_votes_is_its_grade(proact, server, program):
+    server.script = in_turn("PASS", "PARTIAL", "PASS")
+    _, out, _ = proact(*examined(server, *program(votes=3), "--json"))
+    assert {each["grade"] for each in json.loads(out)} == {"PASS"}
+
+
+def test_what_its_votes_come_to_is_told_where_it_is_wrong(proact, server, program):
+    server.script = in_turn("PASS", "FAIL")
+    _, out, _ = proact(*examined(server, *program(votes=2, cuts=(0.5, 1.5))))
+    told = " ".join(out.split())
+    quip = next(case for case in CASES if case.name == "quip")
+    assert f"quip: FAIL. {quip.why} The judge: PARTIAL, which its program makes of 2 verdicts." in told
+
+
+def test_one_vote_that_cannot_be_read_leaves_the_others(proact, server, program):
+    graded = in_turn("FAIL")
+    asked = Counter()
+
+    def script(sent):
+        asked[asked_about(sent).name] += 1
+        return graded(sent) if asked[asked_about(sent).name] == 1 else Answer("prose")
+
+    server.script = script
+    status, out, _ = proact(*examined(server, *program(votes=2), "--json"))
+    assert (status, {tuple(each["grades"]) for each in json.loads(out)}) == (0, {("FAIL",)})
+
+
+def test_a_limit_among_the_votes_of_a_case_leaves_it_without_a_grade(proact, server, program):
+    server.script = in_turn("FAIL", "FAIL", "FAIL")
+    status, out, _ = proact(*examined(server, *program(votes=3), "--concurrency", 1, "--max-calls", 5, "--json"))
+    assert status == 4
+    graded = [each for each in json.loads(out) if each["grade"]]
+    assert [each["grades"] for each in graded] == [["FAIL"] * 3]
+
+
+def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
+    server.script = knowing
+    seen = CasesRight(before=20, after=25, of=40, dropped=1)
+    assert "by these cases, so that this is no test of it." in " ".join(
+        proact(*examined(server, *program(seen)))[2].split()
+    )
+
+
+def test_a_program_is_tried_on_the_cases_alone(proact, server, program):
+    status, _, err = proact("try", "--judge", "openai/any", "--judge-api-base", server.judge, *program())
+    assert (status, server.sent) == (2, [])
+    assert "--judge-program: is tried on cases of its rules; name --judge-cases too, or leave it out" in err
+
+
+def test_a_program_that_is_no_judge_is_refused(proact, server):
+    status, _, err = proact(*examined(server, "--judge-program", "nowhere.json"))
+    assert (status, server.sent) == (2, [])
+    assert "nowhere.json: cannot be read" in err

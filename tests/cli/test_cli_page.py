@@ -1,7 +1,14 @@
 """`dspy-proact report RUN... --html FILE`: what it writes, what it says, and what it refuses."""
 
+import base64
+import json
+import re
+import zlib
+
 import pytest
 from proact_run import run_of, trigger
+
+from dspy_proact.report.page import shelf
 
 
 @pytest.fixture
@@ -75,3 +82,41 @@ def test_a_page_that_cannot_be_made_leaves_the_old_one(proact, pair, tmp_path):
     before = (tmp_path / "page.html").read_bytes()
     assert proact("report", "c", "--html", "page.html")[0] == 2
     assert (tmp_path / "page.html").read_bytes() == before
+
+
+# What a page has room for
+
+LONG = "A box. " * 100
+
+
+@pytest.fixture
+def asked(proact, tmp_path):
+    """Write the page of a run with one long text among two triggers; the page, and every text that it holds."""
+
+    def write():
+        run_of(tmp_path / "run", [(trigger("d1"), "PASS"), (trigger("d2", user=LONG), "FAIL")])
+        assert proact("report", "run", "--html", "page.html")[0] == 0
+        page = (tmp_path / "page.html").read_text(encoding="utf-8")
+        packed = re.search(r"<script[^>]*application/[^>]*>\s*(.*?)</script>", page, re.DOTALL)
+        assert packed
+        _, *chunks = (json.loads(zlib.decompress(base64.b64decode(line))) for line in packed[1].split())
+        return page, {text for chunk in chunks for item in chunk for text in item["texts"]}
+
+    return write
+
+
+def test_a_page_holds_whole_what_it_has_room_for(asked):
+    page, texts = asked()
+    assert LONG in texts
+    assert "would be too large" not in page
+
+
+def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(asked, monkeypatch):
+    monkeypatch.setattr(shelf, "ROOM", 400)
+    page, texts = asked()
+    (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
+    assert 100 < length < 400
+    assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
+    assert "Any boxes?" in texts
+    assert not any(LONG in text for text in texts)
+    assert "dspy-proact show RUN</code> prints every trigger whole" in page

@@ -100,6 +100,65 @@ def test_answers_are_judged_again_by_another_rule_and_by_no_other_setting(proact
     assert (status, "decides answers" in err) == (2, True)
 
 
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["turns=3"], "--set turns: decides nothing with agent=single; calls, agent, sanitize,"),
+        (["agent=react", "trials=3"], "--set trials: decides nothing with agent=react; turns, observation, calls,"),
+        (["agent=react", "embedder_price=1"], "--set embedder_price: decides nothing with embedder=none; turns,"),
+        (["take=3"], "--set take: decides nothing with baseline=none; calls,"),
+        (["baseline=kind", "take=3"], "--set take: decides nothing with baseline=kind; sanitize, baseline, seed do."),
+        (
+            ["baseline=bm25", "agent=react"],
+            "--set agent: decides nothing with baseline=bm25; sanitize, baseline, take,",
+        ),
+        (["sanitize=false", "seed=3"], "--set seed: decides nothing with sanitize=false; calls,"),
+        (["oracle=bottleneck", "upstream_rule=true"], "--set upstream_rule: decides nothing with oracle=bottleneck;"),
+    ],
+)
+@pytest.mark.parametrize("verb", [["eval"], ["optimize", "assistant"]])
+def test_what_decides_nothing_beside_the_other_settings_is_refused(proact, verb, given, told):
+    words = [word for each in given for word in ("--set", each)]
+    status, _, err = proact(*verb, "--benchmark", "probe", *words, "--dry-run")
+    assert (status, told in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    "given", [["agent=reflexion", "trials=3"], ["agent=rewoo", "rows=3"], ["baseline=urgent", "take=3"]]
+)
+def test_what_decides_something_is_taken(proact, given):
+    words = [word for each in given for word in ("--set", each)]
+    assert proact("eval", "--benchmark", "probe", *words, "--dry-run")[0] == 0
+
+
+def test_agreement_with_people_reads_no_setting(proact):
+    status, _, err = proact("agree", "--benchmark", "probe", "--set", "agent=react")
+    assert (status, "--set agent: agree reads no setting of probe;" in err, Path("runs").exists()) == (2, True, False)
+
+
+def test_an_oracle_that_tells_the_bottleneck_leaves_a_rejudging_no_rule_of_it(proact):
+    evaluated = ("eval", "--benchmark", "probe", "--set", "oracle=bottleneck", "--limit", 1, "--out", "told")
+    assert proact(*evaluated)[0] == 0
+    status, _, err = proact("rejudge", "told", "--set", "upstream_rule=true", "--out", "again")
+    assert (status, "--set upstream_rule: decides nothing with oracle=bottleneck" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("turns=0", "turns takes a whole number from 1 to 200, by default 20: Uses of a tool"),
+        ("threshold=2", "threshold takes a number from 0 to 1, by default 0.8: "),
+        ("seed=-1", "seed takes a whole number of at least 0, by default 0: "),
+        ("sanitize=maybe", "sanitize takes true or false, by default true: "),
+        ("agent=all", "agent takes single, stages, react, reflexion or rewoo, by default single: "),
+        ("embedder_price=dear", "embedder_price takes a number from 0 to 1000000 or none, by default none: "),
+    ],
+)
+def test_a_value_that_is_not_taken_is_told_what_is(proact, typed, told):
+    status, _, err = proact("eval", "--benchmark", "probe", "--set", typed)
+    assert (status, f"--set {typed}: {told}" in err) == (2, True), err
+
+
 def test_a_baseline_asks_nobody(proact):
     status, out, _ = proact("eval", "--benchmark", "probe", "--set", "baseline=bm25", "--out", "blind", "--json")
     assert (status, json.loads(out)["usage"]["assistant"]["calls"]) == (0, 0)

@@ -18,7 +18,7 @@ from dspy_proact.errors import Halt
 from dspy_proact.models import Gate
 from dspy_proact.programs import Direct
 from dspy_proact.runs import attempted
-from dspy_proact.types import Verdict
+from dspy_proact.types import Grade, Verdict
 
 
 @dataclass(frozen=True)
@@ -26,20 +26,23 @@ class JudgedCase:
     """A case, and what the judge made of it."""
 
     case: JudgeCase
-    verdict: Verdict | None
+    verdicts: tuple[Verdict, ...]
+    """Those that could be read; none where a halt left some out."""
+    grade: Grade | None
+    """What they come to; None where there are none."""
     error: str | None
-    """Why there is none, beginning with a short word; None where there is one."""
+    """Why there is no grade, beginning with a short word; None where there is one."""
     calls: tuple[Call, ...]
     """Every attempt, in the order in which they ended."""
 
     @property
     def right(self) -> bool:
-        """Whether it has the grade that follows from the rule; without a verdict it has not."""
-        return self.verdict is not None and self.verdict.grade is self.case.grade
+        """Whether it has the grade that follows from the rule; without a grade it has not."""
+        return self.grade is self.case.grade
 
     @property
     def failed(self) -> bool:
-        """Whether it was tried and has no verdict; what a halt left out has not failed."""
+        """Whether it was tried and has no grade; what a halt left out has not failed."""
         return self.error is not None and self.error != STOPPED
 
 
@@ -55,21 +58,21 @@ class Examined:
     @property
     def begun(self) -> bool:
         """Whether there is anything to show."""
-        return any(each.verdict or each.failed for each in self.cases)
+        return any(each.grade or each.failed for each in self.cases)
 
     @property
     def exit_status(self) -> int:
-        """That of the halt; else 3 where a verdict is missing, and 0 where none is, right or wrong."""
+        """That of the halt; else 3 where a grade is missing, and 0 where none is, right or wrong."""
         if self.halt:
             return self.halt.exit_status
         return 3 if any(each.failed for each in self.cases) else 0
 
 
 class Examination:
-    """Asks one judge for a verdict on each of the cases.
+    """Asks one judge for its verdicts on each of the cases.
 
     Args:
-        jury: One judge.
+        jury: One judge, whose program says how many verdicts.
         gate: Of its model.
     """
 
@@ -93,12 +96,17 @@ class Examination:
         return Examined(tuple(judged), halt)
 
     async def _judged(self, case: JudgeCase, room: asyncio.Semaphore) -> JudgedCase:
-        verdict = error = None
+        verdicts, error, grade = list[Verdict](), None, None
         with collect_calls() as calls:
             try:
                 async with room:
-                    asked = self._jury.program.judge(case.view, case.response, self._asking)
-                    verdict, error = told(await attempted(asked))
+                    for _ in range(self._jury.votes):
+                        asked = self._jury.program.judge(case.view, case.response, self._asking)
+                        verdict, why = told(await attempted(asked))
+                        verdicts += [verdict] if verdict else []
+                        error = error or why
+                if verdicts:
+                    grade, error = self._jury.grade(case.view.rubric.phase, [each.grade for each in verdicts]), None
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
-                error = STOPPED
-        return JudgedCase(case, verdict, error, tuple(calls))
+                verdicts, error = [], STOPPED
+        return JudgedCase(case, tuple(verdicts), grade, error, tuple(calls))

@@ -9,6 +9,9 @@ from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
+from dspy_proact.runs import consensus
+from dspy_proact.stats import apply_cuts
+from dspy_proact.types import Grade, Phase
 
 JudgePrompt = Literal["default", "official"]
 
@@ -23,13 +26,28 @@ class Jury:
     """Of a compiled program."""
 
     @property
+    def votes(self) -> int:
+        """Verdicts of each on a response."""
+        return self.artefact.votes if self.artefact else 1
+
+    def grade(self, phase: Phase, given: Sequence[Grade]) -> Grade:
+        """What one judge's verdicts on a response, at least one, come to: its program cuts their mean level.
+
+        Without cuts it is the commonest; of several that tie, the worst.
+        """
+        cut, best_first = self.artefact and self.artefact.cuts.get(phase), tuple(Grade)
+        if cut is None:
+            return Grade(consensus(given, best_first))
+        mean = sum(2 * grade.score for grade in given) / len(given)
+        return best_first[2 - int(apply_cuts([mean], (cut.partial, cut.full))[0])]
+
+    @property
     def participants(self) -> list[Participant]:
         """One a model, in their order."""
         name, prompt, compiled = self.program.name, self.program.fingerprint(), self.artefact
-        votes = compiled.votes if compiled else 1
         cuts = {str(phase): (cut.partial, cut.full) for phase, cut in compiled.cuts.items()} if compiled else {}
         card = compiled and compiled.card.told
-        return [Participant(model, name, prompt, cuts=cuts, votes=votes, card=card) for model in self.models]
+        return [Participant(model, name, prompt, cuts=cuts, votes=self.votes, card=card) for model in self.models]
 
 
 def open_jury(

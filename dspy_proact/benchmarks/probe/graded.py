@@ -23,14 +23,9 @@ from dspy_proact.settings import ProbeSettings
 _NAME = "graded answers"
 
 
-def responses_of_graded(settings: ProbeSettings | None = None) -> Responses:
-    """Every description and every set of parameters, each an answer with nothing else in it; the grades stay behind.
-
-    Args:
-        settings: By which rule a judge's facets are scored; the usual one where None.
-    """
-    settings = settings or ProbeSettings()
-    tasks = load_tasks("sample", sanitize=settings.sanitize, seed=settings.seed)
+def responses_of_graded() -> Responses:
+    """Every description and every set of parameters, each an answer with nothing else in it; the grades stay behind."""
+    tasks = load_tasks("sample")
     entries = {each.key: each for each in tasks.entries}
     views = {key: ProbeView.of(tasks.task(key)) for key in entries}
     graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
@@ -46,7 +41,7 @@ def responses_of_graded(settings: ProbeSettings | None = None) -> Responses:
         case_set=CaseSet(cases, record, sha256),
         stages=tuple(_stage(each.key, answer) for each, answer in zip(graded, answers, strict=True)),
         embedded=False,
-        settings=settings.model_dump(mode="json"),
+        settings=ProbeSettings().model_dump(mode="json"),
     )
 
 

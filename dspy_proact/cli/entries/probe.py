@@ -112,8 +112,9 @@ class ProbeEntry(Entry):
         from dspy_proact.cli.views.probe_agreement import show_agreement
         from dspy_proact.cli.views.rejudged_run import rejudged
 
-        settings, judges = _of_probe(agreeing.settings), self.judges(agreeing.judge, embedded=not agreeing.judge.name)
-        program, responses = agreeing.judging.file, responses_of_graded(settings)
+        _require_unset(agreeing.settings, "agree")
+        judges = self.judges(agreeing.judge, embedded=not agreeing.judge.name)
+        program, responses = agreeing.judging.file, responses_of_graded()
         rejudging = ProbeRejudging(responses, judges, judge_program=program, gate=agreeing.gate())
         ending = rejudged(rejudging, agreeing.scope, agreeing.output)
         if ending is None:
@@ -127,12 +128,12 @@ class ProbeEntry(Entry):
         """Both judges, to the answers that the sample's authors graded."""
         from dspy_proact.compile import JudgesCompile
 
+        _require_unset(tuning.settings, "optimize judge")
         if tuning.votes > 1:
             raise UsageError("--votes: judges of probe give one verdict on an answer; leave it out")
         return JudgesCompile(
             tuning.judge,
             tuning.proposer,
-            settings=_of_probe(tuning.settings),
             recipe=tuning.recipe,
             start=tuning.start,
             gate=tuning.gate,
@@ -158,6 +159,13 @@ def _of_probe(settings: "Settings") -> "ProbeSettings":
 
     assert isinstance(settings, ProbeSettings), "a verb reads the settings of the benchmark that it is about"
     return settings
+
+
+def _require_unset(settings: "Settings", verb: str) -> None:
+    """Raise a `UsageError` where something is set for a verb that is about the answers that were graded by hand."""
+    for name in sorted(settings.model_fields_set):
+        why = "the answers that people graded are shown to judges alike, whatever is set"
+        raise UsageError(f"--set {name}: {verb} reads no setting of probe; {why}. Leave it out")
 
 
 def _read(named: str, revision: str | None, settings: "ProbeSettings") -> "TaskCorpus":

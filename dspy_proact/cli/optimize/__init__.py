@@ -7,7 +7,7 @@ from dspy_proact.cli.optimize.judge import judge
 from dspy_proact.cli.optimize.show import show
 
 
-@click.group()
+@click.group(short_help="Compile the judge or the assistant.")
 def optimize() -> None:
     """Compile the judge or the assistant, and see what it bought."""
 

@@ -72,16 +72,20 @@ _TUNED = Section(
     BENCHMARK,
     model_options("--model", "Assistant to tune, a litellm name. Default: embedded."),
     model_options("--judge", "Judge whose grades it is tuned by. Default: embedded, with an embedded model."),
-    model_options("--report-judge", "Another judge, which tests what came of it. Default: --judge, likewise."),
+    model_options(
+        "--report-judge",
+        "Another judge, which tests what came of it. Default: the one of --judge, with an embedded model.",
+    ),
     model_options("--proposer", "Model that writes prompts. Default: the tuning judge's."),
     CORPUS,
     _PHASES,
     recipe_options(("bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/assistant--ID", "the card"),
+    output_options("the compile. Default: compiles/assistant--ID, of PROBE agent--ID", "the card"),
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
+    brief="Tune the assistant, and see what it bought and what it cost.",
 )
 def assistant(
     chosen: Chosen,
@@ -101,15 +105,15 @@ def assistant(
     """Tune the assistant, of ProactBench to score on Recovery, and see what it bought and what it cost.
 
     Tested on scenarios that it has not seen, by a judge that did not tune it: beside the gain stand the other phases,
-    unwanted offers at control turns and the length of responses; of PROBE on people, and every stage. The same command
-    again goes on where it stopped.
+    unwanted offers at control turns and the length of responses. Of PROBE it is tested on people whose tasks it has not
+    seen, stage by stage. The same command again goes on where it stopped.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import Typed
 
     entry, tested = chosen.entry(), model.spec(EMBEDDED)
-    settings = chosen.settings(entry)
+    settings = chosen.settings_of_answers(entry)
     if tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "

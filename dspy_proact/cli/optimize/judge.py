@@ -30,7 +30,7 @@ _TUNED = Section(
             multiple=True,
             type=click.Choice(["cases"], case_sensitive=False),
             help="What must not be lost: `cases`, each worked case of the judge's rules that the start gets right "
-            "(`try --judge-cases` prints them).",
+            "(`try --judge-cases` says which these are).",
         ),
     ),
 )
@@ -47,9 +47,10 @@ _TUNED = Section(
     recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/judge--ID", "the card"),
+    output_options("the compile. Default: compiles/judge--ID, of PROBE judges--ID", "the card"),
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
     files=FILES,
+    brief="Tune the judge to agree with people.",
 )
 def judge(
     chosen: Chosen,
@@ -67,6 +68,7 @@ def judge(
 
     Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
+    Of PROBE both judges are tuned to the 48 answers of the sample that its authors graded.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say

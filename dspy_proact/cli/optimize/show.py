@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from dspy_proact.programs import AgentArtefact, AssistantArtefact
 
 
-@click.command()
+@click.command(short_help="Print the card of a compiled program, or its prompt.")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--as-prompt",

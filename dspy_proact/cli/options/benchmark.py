@@ -73,19 +73,28 @@ class Chosen:
 
         return read_settings(entry.settings(), self.given, entry.name)
 
+    def settings_of_answers(self, entry: "Entry") -> "Settings":
+        """The same where answers are made; raises likewise, and where what is set decides nothing."""
+        from dspy_proact.cli.options.settings import require_deciding
+
+        settings = self.settings(entry)
+        require_deciding(settings, [name for name, _ in self.given])
+        return settings
+
     def settings_of_grading(self, entry: "Entry", before: Mapping[str, Any]) -> "Settings":
         """What it is set to where the answers are there already, by the settings that they were made with.
 
         Raises:
-            UsageError: It cannot be set so, or what is set decides answers.
+            UsageError: It cannot be set so, or what is set decides answers, or nothing.
         """
-        from dspy_proact.cli.options.settings import plain, read_settings
+        from dspy_proact.cli.options.settings import plain, read_settings, require_deciding
 
         settings, usual = read_settings(entry.settings(), self.given, entry.name, before), entry.settings()()
         for name, _ in self.given:
             if name not in entry.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f", but {', '.join(sorted(entry.of_grading))} may change" if entry.of_grading else ""
                 raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
+        require_deciding(settings, [name for name, _ in self.given if name in entry.of_grading])
         return settings
 
 

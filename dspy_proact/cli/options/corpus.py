@@ -24,6 +24,14 @@ CORPUS = Section(
         ),
     ),
 )
+TRIED_CORPUS = Section(
+    Heading.ASKED,
+    (
+        click.Option(
+            ["--corpus"], metavar=_METAVAR, help="Whose triggers. Default: proactbench; the sample when embedded."
+        ),
+    ),
+)
 ANSWERED_CORPUS = Section(
     Heading.ASKED, (click.Option(["--corpus"], metavar=_METAVAR, help="What a results file answers."),)
 )

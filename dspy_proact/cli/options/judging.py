@@ -1,7 +1,7 @@
 """By which words and cuts judges grade."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -40,3 +40,6 @@ _OPTIONS = (
     path_option("--judge-program", "A compiled judge, as `optimize judge` writes it."),
 )
 JUDGING = Bundle("judging", (Section(Heading.JUDGE, _OPTIONS),), _judging)
+_TRIED = path_option("--judge-program", "With --judge-cases: a compiled judge, as `optimize judge` writes it.")
+JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_TRIED,)),), partial(_judging, judge_prompt="default"))
+"""The same where no other words are taken."""

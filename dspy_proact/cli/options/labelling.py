@@ -19,7 +19,8 @@ class Labelling:
     """Half of the wanted 95 % interval, in points of 100."""
     draw: int | None
     """Responses on a sheet."""
-    draw_seed: int
+    draw_seed: int | None
+    """0 where None."""
     template: bool
     """Whether a sheet of all responses is asked for."""
 
@@ -50,11 +51,11 @@ LABELLING = Bundle(
                 number_option(
                     "--draw",
                     click.IntRange(1),
-                    "Print a sheet of N responses of the run, drawn by phase and the judge's grade, and no numbers.",
+                    "Print a sheet of N responses of --run to be rated, drawn by phase and the judge's grade.",
                 ),
-                number_option("--draw-seed", click.IntRange(0, 999_999_999), "Seed of --draw.", default=0),
+                number_option("--draw-seed", click.IntRange(0, 999_999_999), "Seed of --draw. Default: 0."),
                 click.Option(
-                    ["--template"], is_flag=True, help="Print a sheet of all responses of the run or the items."
+                    ["--template"], is_flag=True, help="Print a sheet of all responses of --run or --items to be rated."
                 ),
             ),
         ),

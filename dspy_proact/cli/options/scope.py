@@ -33,7 +33,11 @@ _CASES = (
 )
 _EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
 _GRADING = (
-    number_option("--judge-epochs", _TIMES, "Verdicts of each judge on a response. Default: 1."),
+    number_option(
+        "--judge-epochs",
+        _TIMES,
+        "Verdicts of each judge on a response. Default: 1, or as many as a compiled judge asks for.",
+    ),
     click.Option(["--retry-unscored"], is_flag=True, help="Try again also what failed for its content."),
 )
 SCOPE = Bundle("scope", (Section(Heading.ASKED, (*_CASES, _EPOCHS, *_GRADING)),), _scope)

@@ -8,11 +8,15 @@ from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError, create_model
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings
 from dspy_proact.types import Frozen
+
+_BOUNDS = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
+"""Of a number, by pydantic's names of them."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,9 @@ class Setting:
 
     name: str
     takes: str
-    """What a value of it is, such as `int` or `a|b`."""
+    """What a value of it is, such as `int` or `a|b`, for a program."""
+    wants: str
+    """The same for a person, with its bounds, such as `a whole number from 1 to 9` or `a or b`."""
     default: Any
     """As JSON."""
     description: str
@@ -36,7 +42,13 @@ def settings_of(kind: type[Settings]) -> list[Setting]:
     """All that can be set, in the order of the model."""
     usual = kind()
     return [
-        Setting(name, _taken(field.annotation), plain(usual, name), " ".join((field.description or "").split()))
+        Setting(
+            name,
+            "|".join(_words(field.annotation)),
+            _wanted(field),
+            plain(usual, name),
+            " ".join((field.description or "").split()),
+        )
         for name, field in kind.model_fields.items()
     ]
 
@@ -65,7 +77,16 @@ def read_settings(
     try:
         return kind.model_validate({**(before or {}), **values})
     except ValidationError as error:
-        raise UsageError(f"--set: {_why(error)}") from error
+        raise UsageError(f"--set: {_own(error) or f'{of} cannot be set so'}") from error
+
+
+def require_deciding(settings: Settings, names: Sequence[str]) -> None:
+    """Raise a `UsageError` where one of these settings decides nothing beside the others."""
+    idle = settings.idle
+    for name in names:
+        if name in idle:
+            others = ", ".join(each for each in type(settings).model_fields if each not in idle)
+            raise UsageError(f"--set {name}: decides nothing with {idle[name]}; {others} do. Leave it out")
 
 
 def plain(settings: Settings, name: str) -> Any:
@@ -87,7 +108,7 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
             return getattr(alone.model_validate({name: json.loads(text)}), name)
         except ValueError:
             (setting,) = [each for each in settings_of(kind) if each.name == name]
-            raise UsageError(f"--set {name}={text}: {_why(error)}. {_told(setting)}") from error
+            raise UsageError(f"--set {name}={text}: {_told(setting, _own(error))}") from error
 
 
 def _may_be_none(alone: type[BaseModel], name: str) -> bool:
@@ -98,9 +119,10 @@ def _may_be_none(alone: type[BaseModel], name: str) -> bool:
     return True
 
 
-def _why(error: ValidationError) -> str:
-    """What is wrong first."""
-    return error.errors()[0]["msg"]
+def _own(error: ValidationError) -> str:
+    """What a benchmark's own check says first; empty where none of them speaks."""
+    raised = (each.get("ctx", {}).get("error") for each in error.errors())
+    return next((str(each) for each in raised if isinstance(each, Exception)), "")
 
 
 def _unknown(name: str, kind: type[Settings], of: str) -> str:
@@ -111,24 +133,43 @@ def _unknown(name: str, kind: type[Settings], of: str) -> str:
     return f"{of} has no setting {name!r}{meant} It has {', '.join(each.usual for each in settings_of(kind))}"
 
 
-def _told(setting: Setting) -> str:
-    return f"{setting.name} takes {setting.takes}, by default {_typed(setting.default)}: {setting.description}"
+def _told(setting: Setting, own: str) -> str:
+    """What a setting takes, and what a check of the benchmark's own says of a value."""
+    taken = f"{setting.name} takes {setting.wants}, by default {_typed(setting.default)}: {setting.description}"
+    return f"{own}. {taken}" if own else taken
 
 
 def _typed(value: Any) -> str:
     return "none" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _taken(annotation: Any) -> str:
-    return "|".join(dict.fromkeys(_words(annotation)))
+def _wanted(field: FieldInfo) -> str:
+    names = {"int": "a whole number", "float": "a number", "str": "a text"}
+    told = [
+        f"{names[word]}{_within(field)}" if word in ("int", "float") else names.get(word, word)
+        for word in _words(field.annotation)
+    ]
+    return " or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
 
 
-def _words(annotation: Any) -> Iterator[str]:
-    """What stands for a type, in the words of the command line."""
+def _within(field: FieldInfo) -> str:
+    """The bounds of a number."""
+    bounds = {name: getattr(each, name) for each in field.metadata for name in _BOUNDS if hasattr(each, name)}
+    if {"ge", "le"} <= bounds.keys():
+        return f" from {bounds['ge']:.15g} to {bounds['le']:.15g}"
+    return "".join(f" {_BOUNDS[name]} {bound:.15g}" for name, bound in bounds.items())
+
+
+def _words(annotation: Any) -> list[str]:
+    """What stands for a type, each word once."""
+    return list(dict.fromkeys(_each_word(annotation)))
+
+
+def _each_word(annotation: Any) -> Iterator[str]:
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         for each in get_args(annotation):
-            yield from _words(each)
+            yield from _each_word(each)
     elif origin is Literal:
         yield from map(str, get_args(annotation))
     elif annotation is bool:

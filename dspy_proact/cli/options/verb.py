@@ -82,6 +82,7 @@ class Verb(click.Command):
         callback: Callable[..., Any],
         params: Sequence[click.Parameter],
         help: str | None,  # noqa: A002 - click's name of it
+        short_help: str,
         parts: Sequence[Section | Bundle],
         example: str,
         files: Sequence[FileForm] = (),
@@ -89,7 +90,7 @@ class Verb(click.Command):
         self.parts, self.example, self.files = parts, example, files
         self._sections = [section for part in parts for section in part.sections]
         options = [option for section in self._sections for option in section.options]
-        super().__init__(name, callback=callback, params=[*params, *options], help=help)
+        super().__init__(name, callback=callback, params=[*params, *options], help=help, short_help=short_help)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone."""
@@ -146,7 +147,7 @@ def _write_lines(formatter: click.HelpFormatter, text: str) -> None:
 
 
 def verb(
-    name: str, *parts: Section | Bundle, example: str, files: Sequence[FileForm] = ()
+    name: str, *parts: Section | Bundle, example: str, brief: str, files: Sequence[FileForm] = ()
 ) -> Callable[[Callable[..., Any]], Verb]:
     """Make a function a command.
 
@@ -154,6 +155,7 @@ def verb(
         name: As a person types it.
         parts: Its options; the function gets each of a section, and one value for each bundle.
         example: A whole command; lines but the last end with a backslash.
+        brief: What it does, a short sentence, in the list of commands.
         files: Forms of files of a person's own that it reads.
     """
-    return click.command(name, cls=Verb, parts=parts, example=example, files=files)
+    return click.command(name, cls=Verb, parts=parts, example=example, files=files, short_help=brief)

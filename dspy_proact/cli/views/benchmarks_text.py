@@ -49,4 +49,4 @@ def _rows(entry: Entry) -> Iterator[tuple[str, str]]:
     if not settings:
         yield "settings", "none"
     for each in settings:
-        yield f"--set {each.usual}", f"{each.takes}. {each.description}"
+        yield f"--set {each.usual}", f"{each.wants}. {each.description}"

@@ -5,12 +5,13 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench import Examined, JudgedCase
+from dspy_proact.benchmarks.proactbench import Examined, JudgedCase, Jury
 from dspy_proact.cli.views.trial_document import Spending
 from dspy_proact.models import Model
 from dspy_proact.report import (
     MEASURES_NOTHING,
     Sheet,
+    counted,
     document,
     in_a_line,
     print_sections,
@@ -22,21 +23,21 @@ from dspy_proact.report import (
 from dspy_proact.report.proactbench import sections
 
 
-def print_examination(examined: Examined, model: Model, whole: bool) -> None:
+def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
     """Print which cases the judge gets right, what its calls took, and the others with reasons.
 
     Args:
         examined: Begun at least.
-        model: Of the judge.
+        jury: One judge.
         whole: Whether conversation, rubric and response of the others are printed too.
     """
+    model, name = jury.models[0], jury.participants[0].identity.name
     right, console = sum(each.right for each in examined.cases), Console()
     stand_in = MEASURES_NOTHING if model.embedded else ""
     count = len(examined.cases)
-    show(console, f"{stand_in}{model.name} gives the grade that the rule gives in {right} of {count} worked cases.")
+    show(console, f"{stand_in}{name} gives the grade that the rule gives in {right} of {count} worked cases.")
     rows = [
-        (each.case.name, each.case.rule, each.case.grade, each.verdict.grade if each.verdict else "-", _word(each))
-        for each in examined.cases
+        (each.case.name, each.case.rule, each.case.grade, each.grade or "-", _word(each)) for each in examined.cases
     ]
     show(console, table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False))
     show(console, *Spending(model).lines(call for each in examined.cases for call in each.calls))
@@ -57,25 +58,28 @@ def _word(judged: JudgedCase) -> str:
 
 
 def _missed(judged: JudgedCase) -> Iterator[str]:
-    case, verdict = judged.case, judged.verdict
+    case, verdicts = judged.case, judged.verdicts
     yield f"{case.name}: {case.grade}. {case.why}"
-    if verdict:
-        yield f"The judge: {verdict.grade}. {in_a_line(verdict.reasoning)}"
-    else:
+    if judged.grade is None:
         yield f"No verdict: {in_a_line(judged.error or '')}"
+    elif [verdict.grade for verdict in verdicts] != [judged.grade]:
+        yield f"The judge: {judged.grade}, which its program makes of {counted(len(verdicts), 'verdict')}."
+    for verdict in verdicts:
+        yield f"The judge: {verdict.grade}. {in_a_line(verdict.reasoning)}"
 
 
 def examination_document(examined: Examined, model: Model, whole: bool = False) -> list[dict[str, Any]]:
     """The list of `try --judge-cases --json`: an object a case.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` is null and `error` begins with a short
-    word. Where the whole is asked for, `sections` has the conversation and the rubric, and `response` what is graded.
+    word. `grades` has those of all its verdicts, `reasoning` and `evidence` are of the first. Where the whole is asked
+    for, `sections` has the conversation and the rubric, and `response` what is graded.
     """
     return [_document(each, model, whole) for each in examined.cases]
 
 
 def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
-    case, verdict = judged.case, judged.verdict
+    case, verdict = judged.case, next(iter(judged.verdicts), None)
     shown = {
         "sections": sections_document(list(sections(case.view.model_dump(mode="json")))),
         "response": case.response,
@@ -87,7 +91,8 @@ def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
         **(shown if whole else {}),
         "expected": str(case.grade),
         "why": case.why,
-        "grade": str(verdict.grade) if verdict else None,
+        "grade": judged.grade and str(judged.grade),
+        "grades": [str(each.grade) for each in judged.verdicts],
         "right": judged.right,
         "reasoning": verdict.reasoning if verdict else None,
         "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],

@@ -67,7 +67,7 @@ def _print_draw(asked: "Labelling", labels: "Labels") -> str:
     if summary is None or labels.items is not None:
         raise UsageError("--draw: name the run whose responses are to be rated, with --run")
     _require_conversations(summary)
-    draw, items = draw_of(summary, asked.draw or 0, asked.draw_seed)
+    draw, items = draw_of(summary, asked.draw or 0, asked.draw_seed or 0)
     click.echo(rating_template(items, draw=draw), nl=False)
     return summary.path
 

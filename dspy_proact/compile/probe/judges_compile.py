@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.probe import Probe, ProbeJudge, ProbeSettings, ProbeView
+from dspy_proact.benchmarks.probe import Probe, ProbeJudge, ProbeView
 from dspy_proact.benchmarks.probe.benchmark import VERDICT_TOKENS
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
 from dspy_proact.benchmarks.probe.evaluation import JUDGE
@@ -25,7 +25,6 @@ from dspy_proact.corpus.probe import (
     sample_graded_descriptions,
     sample_graded_parameters,
 )
-from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
     PROPOSER,
@@ -48,7 +47,6 @@ class JudgesCompile(Compile[JudgesArtefact]):
     Args:
         judge: Under both.
         proposer: Writes instructions; the judge where None.
-        settings: By which the tasks are sanitized.
         recipe: Optimizer, folds and seed; no more folds are made than there are people, and no worked examples.
         start: An artefact to go on from.
         gate: How calls are made, and what they may cost.
@@ -64,16 +62,13 @@ class JudgesCompile(Compile[JudgesArtefact]):
         judge: ModelSpec | str = "embedded",
         proposer: ModelSpec | str | None = None,
         *,
-        settings: ProbeSettings | None = None,
         recipe: Recipe | None = None,
         start: Path | None = None,
         gate: Gate | None = None,
     ):
-        self.probe, recipe = settings or ProbeSettings(), recipe or Recipe()
+        recipe = recipe or Recipe()
         require_instructed(recipe)
-        for name in self.probe.model_fields_set - {"sanitize", "seed"}:
-            raise UsageError(f"--set {name}: decides nothing of what judges are tuned to; leave it out")
-        tasks = load_tasks("sample", sanitize=self.probe.sanitize, seed=self.probe.seed)
+        tasks = load_tasks("sample")
         read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
         graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
         self.items = tuple(GradedItem(each, *read[each.task]) for each in graded)

@@ -19,7 +19,7 @@ from dspy_proact.report.numbers import STAND_IN
 from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
-from dspy_proact.report.page.shelf import block
+from dspy_proact.report.page.shelf import block, longest_text
 from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
@@ -63,7 +63,7 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
         style=Markup(style),
         script=Markup(script),
         policy=_policy(style, script),
-        data=Markup("\n".join(block(shown.summaries))),
+        data=Markup("\n".join(block(shown.summaries, shown.longest))),
     )
     return encodable(made)
 
@@ -122,6 +122,11 @@ class _Page:
     @property
     def stand_in(self) -> str | None:
         return STAND_IN if any(each.embedded for each in self.summaries) else None
+
+    @cached_property
+    def longest(self) -> int | None:
+        """Characters of a text of what was asked that it holds; None where it holds every text whole."""
+        return longest_text(self.summaries)
 
     @cached_property
     def comparisons(self) -> list[Comparison]:

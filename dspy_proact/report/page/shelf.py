@@ -7,6 +7,7 @@ from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.page.block import Block
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
+from dspy_proact.report.page.room import ROOM, even_length, shortened
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.section import Grounds, quoted
 from dspy_proact.report.summary import Summary
@@ -24,23 +25,41 @@ UNVERIFIED, UNSCORED, DIFFERENT = 1, 2, 4
 judges or between epochs."""
 
 
-def block(summaries: Sequence[Summary]) -> Iterator[str]:
-    """The lines of a page's block of data.
+def longest_text(summaries: Sequence[Summary]) -> int | None:
+    """Characters of a text of what stood before the answers that a page has room for; None for all there are.
 
     Raises:
         RunError: A view or a verdict is not what the benchmark writes.
     """
-    first = summaries[0]
-    runs = [{(o.key, o.epoch): o for o in _outcomes(summary)} for summary in summaries]
+    runs = _runs(summaries)
+    lengths: dict[int, int] = {}
+    for key in _keys(runs):
+        readings = [side and Reading.of(side, summaries[0].benchmark) for side in (run.get(key) for run in runs)]
+        texts = (text for section in _fullest(readings).sections for _, text in section.items)
+        lengths |= {hash(text): len(text) for text in texts}  # one that several cases share is held once
+    return even_length(lengths.values(), ROOM)
+
+
+def block(summaries: Sequence[Summary], longest: int | None = None) -> Iterator[str]:
+    """The lines of a page's block of data.
+
+    Args:
+        summaries: At least one.
+        longest: As `longest_text` says it.
+
+    Raises:
+        RunError: A view or a verdict is not what the benchmark writes.
+    """
+    first, runs = summaries[0], _runs(summaries)
     labels = list(dict.fromkeys(label for each in summaries for label in (*each.labels, *_control_labels(each))))
     strata = [*first.strata, *([CONTROL] if any(o.stratum == CONTROL for run in runs for o in run.values()) else [])]
     differing = _differing(runs)
     held, rows = Block(), list[list[Any]]()
-    for key in dict.fromkeys(key for run in runs for key in run):
+    for key in _keys(runs):
         sides = [run.get(key) for run in runs]
         readings = [side and Reading.of(side, first.benchmark) for side in sides]
         there = next(side for side in sides if side)
-        item = _item(readings, summaries, held)
+        item = _item(readings, summaries, held, longest)
         place = held.add(item)
         marks = [_label(side, labels) for side in sides]
         flags = _flags(sides) | (DIFFERENT if key[0] in differing else 0)
@@ -57,6 +76,16 @@ def block(summaries: Sequence[Summary]) -> Iterator[str]:
         "rows": rows,
     }
     yield from held.lines(head)
+
+
+def _runs(summaries: Sequence[Summary]) -> list[dict[Key, Outcome]]:
+    """The outcomes of each run."""
+    return [{(each.key, each.epoch): each for each in _outcomes(summary)} for summary in summaries]
+
+
+def _keys(runs: Sequence[Mapping[Key, Outcome]]) -> dict[Key, None]:
+    """Those of all runs, each once."""
+    return dict.fromkeys(key for run in runs for key in run)
 
 
 def _outcomes(summary: Summary) -> tuple[Outcome, ...]:
@@ -109,17 +138,22 @@ def _excerpt(readings: Sequence[Reading | None]) -> str:
     return line if len(line) <= _EXCERPT else f"{line[: _EXCERPT - 1]}…"
 
 
-def _item(readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block) -> dict[str, Any]:
-    there = [each for each in readings if each]
-    # A results file says less of a case than a run does: what says most is shown.
-    fullest = max(there, key=lambda each: sum(len(text) for section in each.sections for _, text in section.items))
-    outcome, said = there[0].outcome, summaries[0].particulars
-    number = held.texts.number
+def _fullest(readings: Sequence[Reading | None]) -> Reading:
+    """The one that says most of a case: a results file says less of it than a run does."""
+    there = (each for each in readings if each)
+    return max(there, key=lambda each: sum(len(text) for section in each.sections for _, text in section.items))
+
+
+def _item(
+    readings: Sequence[Reading | None], summaries: Sequence[Summary], held: Block, longest: int | None
+) -> dict[str, Any]:
+    outcome, said = next(each for each in readings if each).outcome, summaries[0].particulars
+    fullest, number = _fullest(readings), held.texts.number
     return {
         "group": outcome.group,
         "meta": [[key, str(value)] for key, value in outcome.meta.items() if key not in said.ungrouped],
         "sections": [
-            [section.title, section.kind, [[name, number(text)] for name, text in section.items]]
+            [section.title, section.kind, [[name, number(shortened(text, longest))] for name, text in section.items]]
             for section in fullest.sections
         ],
         "sides": [

@@ -99,7 +99,7 @@ def test_compiled_judges_are_compared_with_ours(made):
 
 def test_what_cannot_be_done_is_refused(made):
     assert "one verdict on an answer" in made(*COMPILE, "--votes", 3)[2]
-    assert "--set agent: decides nothing" in made(*COMPILE, "--set", "agent=react")[2]
+    assert "--set seed: optimize judge reads no setting of probe;" in made(*COMPILE, "--set", "seed=3")[2]
     assert "works by worked examples" in made(*COMPILE, "--optimizer", "labeled")[2]
     status, _, err = made("eval", "--judge-program", "made")
     assert (status, "where a judge is asked for; judges are used by --judge-program on their own" in err) == (2, True)
