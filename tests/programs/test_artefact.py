@@ -3,11 +3,12 @@
 import json
 import os
 import pickle
-from typing import Any
+from functools import partial
 
 import assistants
 import dspy
 import pytest
+from spoilt import at, refusal
 from tuning import artefact, study
 
 from dspy_proact.calls import Call, Price
@@ -39,24 +40,7 @@ def content():
 @pytest.fixture
 def refused(tmp_path):
     """Read a file with these contents; the sentence with which it is refused."""
-
-    def read(contents: Any) -> str:
-        file = tmp_path / "judge.json"
-        file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
-        with pytest.raises(UsageError) as caught:
-            read_artefact(file)
-        said = str(caught.value)
-        assert said.startswith(f"{file}: ")
-        assert "\n" not in said
-        return said
-
-    return read
-
-
-def at(content: Any, path: str) -> Any:
-    for part in path.split(".") if path else []:
-        content = content[int(part)] if part.isdecimal() else content[part]
-    return content
+    return partial(refusal, read_artefact, tmp_path / "judge.json")
 
 
 # Writing and reading

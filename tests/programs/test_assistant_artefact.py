@@ -2,7 +2,7 @@
 
 import json
 import pickle
-from typing import Any
+from functools import partial
 
 import dspy
 import pytest
@@ -10,6 +10,7 @@ import tuning
 from assistants import OFFER, PUSHY, artefact, card, corpus, demo
 from hypothesis import given
 from hypothesis import strategies as st
+from spoilt import at, refusal
 
 from dspy_proact.compile.assistant.probe import probes_of
 from dspy_proact.errors import UsageError
@@ -41,24 +42,7 @@ def content():
 @pytest.fixture
 def refused(tmp_path):
     """Read a file with these contents; the sentence with which it is refused."""
-
-    def read(contents: Any) -> str:
-        file = tmp_path / "assistant.json"
-        file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
-        with pytest.raises(UsageError) as caught:
-            load_assistant(file)
-        said = str(caught.value)
-        assert said.startswith(f"{file}: ")
-        assert "\n" not in said
-        return said
-
-    return read
-
-
-def at(content: Any, path: str) -> Any:
-    for part in path.split(".") if path else []:
-        content = content[int(part)] if part.isdecimal() else content[part]
-    return content
+    return partial(refusal, load_assistant, tmp_path / "assistant.json")
 
 
 # Writing and reading
