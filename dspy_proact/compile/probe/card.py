@@ -7,6 +7,7 @@ from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant.card import SAME_JUDGE
 from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.probe.people import people_of
 from dspy_proact.compile.probe.task import AgentTask
 from dspy_proact.corpus.probe.grade import ProbeGrade
 from dspy_proact.programs import AgentCandidate, AgentCard, CardNumber, CardUsage, Change, Provenance
@@ -48,7 +49,7 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
             AgentCandidate(score=each.score, share=each.share, chosen=place == chosen.place)
             for place, each in enumerate(chosen.tried)
         ),
-        scenarios=len({item.unit for item in task.items}),
+        scenarios=people_of(task.items),
         fold_scores=compiled.fold_scores,
         usage_before=usages[0],
         usage_after=usages[1],

@@ -13,12 +13,11 @@ from dspy_proact.benchmarks.probe.evaluation import JUDGE
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
 from dspy_proact.compile.probe.agent_compile import require_instructed
 from dspy_proact.compile.probe.card import change_of, statement_of
 from dspy_proact.compile.probe.judges_task import AGREEMENT, GradedItem, JudgesTask, Numbers
-from dspy_proact.compile.probe.task import folds_of
+from dspy_proact.compile.probe.people import people_of, suited, tuned_at_most
 from dspy_proact.corpus.probe import (
     GradedDescription,
     load_tasks,
@@ -77,9 +76,7 @@ class JudgesCompile(Compile[JudgesArtefact]):
         read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
         graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
         self.items = tuple(GradedItem(each, *read[each.task]) for each in graded)
-        people = len({item.unit for item in self.items})
-        recipe = recipe.model_copy(update={"folds": min(recipe.folds, people), "max_demos": 0})
-        folds_of(self.items, recipe)
+        recipe = suited(recipe, self.items)
         self._started = ProbeJudge()
         if start is not None:
             self._started, artefact = load_judges(start)
@@ -113,17 +110,12 @@ class JudgesCompile(Compile[JudgesArtefact]):
 
     def forecast(self) -> Forecast:
         """What `run` takes at most, repairs apart; no call is made and nothing is written."""
-        folds, judge = folds_of(self.items, self.recipe), self.models["judge"]
-        parts = [split(train, self.recipe.seed) for train in (*(fold.train for fold in folds), self.items)]
-        calls = sum(answers_at_most(self.recipe, len(learn), len(compare)) for learn, compare in parts)
+        judge, calls = self.models["judge"], tuned_at_most(self.items, self.recipe) + 2 * len(self.items)
         roles = {
-            "judge": RoleForecast(
-                calls + 2 * len(self.items), lambda: mean_tokens(judge, self._asked()), VERDICT_TOKENS[1], judge.price
-            ),
+            "judge": RoleForecast(calls, lambda: mean_tokens(judge, self._asked()), VERDICT_TOKENS[1], judge.price),
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe, 2),
         }
-        people = len({item.unit for item in self.items})
-        return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")
+        return Forecast(roles, self._gate.concurrency, len(self.items), people_of(self.items), groups="people")
 
     def artefact(self, task: JudgesTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgesArtefact:
         """The judges compiled on all answers, and their card."""
@@ -172,7 +164,7 @@ def _card(
             AgentCandidate(score=each.score, share=each.share, chosen=place == compiled.chosen.place)
             for place, each in enumerate(compiled.chosen.tried)
         ),
-        scenarios=len({item.unit for item in task.items}),
+        scenarios=people_of(task.items),
         fold_scores=compiled.fold_scores,
         usage_before=before,
         usage_after=after,
