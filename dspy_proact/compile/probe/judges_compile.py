@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.probe import Probe, ProbeJudge, ProbeSettings, ProbeView
+from dspy_proact.benchmarks.probe import ProbeJudge, ProbeSettings, ProbeView
 from dspy_proact.benchmarks.probe.benchmark import VERDICT_TOKENS
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
 from dspy_proact.benchmarks.probe.evaluation import JUDGE
@@ -15,7 +15,7 @@ from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
 from dspy_proact.compile.probe.agent_compile import require_instructed
-from dspy_proact.compile.probe.card import change_of, statement_of
+from dspy_proact.compile.probe.card import card_of
 from dspy_proact.compile.probe.judges_task import AGREEMENT, GradedItem, JudgesTask, Numbers
 from dspy_proact.compile.probe.people import people_of, suited, tuned_at_most
 from dspy_proact.corpus.probe import (
@@ -28,15 +28,13 @@ from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
     PROPOSER,
-    AgentCandidate,
     AgentCard,
-    CardUsage,
     DataSource,
     JudgesArtefact,
     Provenance,
     Recipe,
 )
-from dspy_proact.stats import ScoreChange, holm, score_change
+from dspy_proact.stats import ScoreChange, score_change
 
 _ROWS = ("facets", "word of descriptions", "word of parameters")
 
@@ -144,31 +142,16 @@ def _card(
         before, after = compiled.numbers(asked, lambda numbers: numbers.get(name))
         return score_change(before, after, [item.unit for item in asked], seed=made.recipe.seed)
 
-    count, target, rows = len(task.items), compared(AGREEMENT), {name: compared(name) for name in _ROWS}
-    asked = {name: sum(name in _rows_of(item) for item in task.items) for name in _ROWS}
-    adjusted = dict(zip(rows, holm([change.p for change in rows.values()]), strict=True))
-    before, after = (CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after))
-    return AgentCard(
-        statement=statement_of(target),
-        shown=target.shown,
-        warnings=("people are the sample's authors, who are language-model agents",),
+    return card_of(
+        compiled,
+        task.items,
+        made,
+        price,
         aim=AGREEMENT,
-        target=change_of(target, count, target.p),
-        stages={name: change_of(change, asked[name], adjusted[name]) for name, change in rows.items()},
         case="answer",
-        cases=count,
-        unscored=count - target.count,
-        group=Probe.nouns.group,
-        groups=Probe.nouns.groups,
-        candidates=tuple(
-            AgentCandidate(score=each.score, share=each.share, chosen=place == compiled.chosen.place)
-            for place, each in enumerate(compiled.chosen.tried)
-        ),
-        scenarios=people_of(task.items),
-        fold_scores=compiled.fold_scores,
-        usage_before=before,
-        usage_after=after,
-        provenance=made,
+        target=compared(AGREEMENT),
+        stages={name: (compared(name), sum(name in _rows_of(item) for item in task.items)) for name in _ROWS},
+        warnings=("people are the sample's authors, who are language-model agents",),
     )
 
 
