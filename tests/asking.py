@@ -71,6 +71,17 @@ def ask(model, way="async"):
             return Outcome(None, raised, calls)
 
 
+def heard(server, script, ask):
+    """What a question comes to where the server answers by a script, its failure included, and what it was sent."""
+    server.sent.clear()
+    answers_once(server, *script)
+    try:
+        what = ask()
+    except ProactError as failed:
+        what = (type(failed), str(failed))
+    return what, [sent.body for sent in server.sent]
+
+
 def answers(server, *given):
     """Script the server's answers one after another; the last one goes on."""
     pending = list(given)

@@ -7,11 +7,11 @@ from typing import Literal
 
 import dspy
 import pytest
-from asking import ROUTES, WAYS, answers_once, awaited, opened, predicted
+from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
 from server import Answer, error, verdict
 
 from dspy_proact.calls import collect_calls
-from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import JUDGE, Direct, GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.judge import RULES
@@ -243,16 +243,10 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_awaited_or_not_it_asks_and_says_the_same(server, script):
-    def outcome(way):
-        server.sent.clear()
-        answers_once(server, *script)
-        try:
-            what = dict(said(opened(server), way).items())
-        except ProactError as failed:
-            what = (type(failed), str(failed))
-        return what, [sent.body for sent in server.sent]
-
-    assert outcome("sync") == outcome("async")
+    first, second = (
+        heard(server, script, lambda way=way: dict(said(opened(server), way).items())) for way in ("async", "sync")
+    )
+    assert first == second
 
 
 @WAYS

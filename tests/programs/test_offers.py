@@ -8,7 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
-from asking import WAYS, answers_once, awaited, opened
+from asking import WAYS, answers_once, awaited, heard, opened
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, record, row, rubric, trigger_point
@@ -18,7 +18,7 @@ from dspy_proact import evidence
 from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.corpus import read_jsonl
-from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import JUDGE, DetectOffers, OfferDetector
 from dspy_proact.programs.offers import DetectedOffer, located
@@ -264,16 +264,8 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_awaited_or_not_it_asks_and_says_the_same(server, script):
-    def outcome(way):
-        server.sent.clear()
-        answers_once(server, *script)
-        try:
-            what = found(server, way)
-        except ProactError as failed:
-            what = (type(failed), str(failed))
-        return what, [sent.body for sent in server.sent]
-
-    assert outcome("sync") == outcome("async")
+    first, second = (heard(server, script, lambda way=way: found(server, way)) for way in ("async", "sync"))
+    assert first == second
 
 
 def test_the_response_stands_in_the_request_in_indented_lines_and_nothing_follows_but_what_is_asked(server):
