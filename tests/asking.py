@@ -17,6 +17,14 @@ ROUTES = pytest.mark.parametrize(
     [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
 )
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 37,
+    "total_tokens": 137,
+    "prompt_tokens_details": {"cached_tokens": 64},
+    "completion_tokens_details": {"reasoning_tokens": 30},
+}
+"""As a provider counts: cached tokens are among those of the prompt, reasoning among those of the completion."""
 
 
 @dataclass

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from asking import ROUTES, WAYS, answers, ask, assistant, gate
+from asking import ROUTES, USAGE, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
 from dspy_proact.models.budget import Limits
@@ -37,21 +37,11 @@ def test_usage_that_is_no_count_costs_no_answer(server, name, backend, way, usag
     assert (through.budget.spent.tokens == 15) == counted  # what is not known counts as the most that it can be
 
 
-USAGE = {
-    "prompt_tokens": 100,
-    "completion_tokens": 37,
-    "total_tokens": 137,
-    "prompt_tokens_details": {"cached_tokens": 64},
-    "completion_tokens_details": {"reasoning_tokens": 30},
-}
-
-
 @ROUTES
 @WAYS
 def test_a_call_is_recorded_with_its_usage(server, name, backend, way):
     answers(server, Answer("hello", usage=USAGE))
     (call,) = ask(assistant(server, name, gate(backend)), way).calls
-    # Cached tokens are among those of the prompt, reasoning among those of the completion.
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
     assert (call.role, call.finish_reason, call.error) == ("assistant", "stop", None)
     assert call.started > 1.7e9

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import dspy
 import pytest
-from asking import WAYS, answers, assistant, gate
+from asking import USAGE, WAYS, answers, assistant, gate
 from dspy.lm15 import Message, Request
 from server import Answer, error
 
@@ -102,15 +102,6 @@ def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, back
     (sent,) = server.sent
     assert sent.body["stream"] is True
     assert sent.body["max_tokens"] == 8192
-
-
-USAGE = {
-    "prompt_tokens": 100,
-    "completion_tokens": 37,
-    "total_tokens": 137,
-    "prompt_tokens_details": {"cached_tokens": 64},
-    "completion_tokens_details": {"reasoning_tokens": 30},
-}
 
 
 @ROUTES
