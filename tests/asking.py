@@ -1,21 +1,30 @@
-"""Asking a model that a server plays through a gate, once, on every route and in both ways."""
+"""Asking a model that a server plays through a gate, on every route and in both ways."""
 
 import asyncio
 from dataclasses import dataclass
 
 import dspy
 import pytest
+from server import Answer
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, ProactError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, Assistant
+from dspy_proact.programs import ASSISTANT, JUDGE, Assistant
 
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),
     [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
 )
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
+USAGE = {
+    "prompt_tokens": 100,
+    "completion_tokens": 37,
+    "total_tokens": 137,
+    "prompt_tokens_details": {"cached_tokens": 64},
+    "completion_tokens_details": {"reasoning_tokens": 30},
+}
+"""As a provider counts: cached tokens are among those of the prompt, reasoning among those of the completion."""
 
 
 @dataclass
@@ -39,29 +48,55 @@ def assistant(server, name, through):
     return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, through)
 
 
-async def awaited(model):
+def opened(server, name="hosted_vllm/any", backend="auto", role=JUDGE):
+    """A model in a role, by which the server knows it; nothing is tried again."""
+    return open_model(ModelSpec(name=name, api_base=getattr(server, role.name)), role, gate(backend, retries=0))
+
+
+async def awaited(model, asking):
+    """What comes of a coroutine that asks a model, which is closed then."""
     try:
         with dspy.context(lm=model.lm):
-            return (await Assistant().acall(history=[], user_message="hi")).response
+            return await asking
     finally:
         await model.aclose()
 
 
-def now(model):
+def predicted(model, program, way="async", **inputs):
+    """A program's prediction, by `aforward` in an event loop of its own or by `forward` without one."""
+    if way == "async":
+        return asyncio.run(awaited(model, program.acall(**inputs)))
     with dspy.context(lm=model.lm):
-        return Assistant()(history=[], user_message="hi").response
+        return program(**inputs)
 
 
 def ask(model, way="async"):
-    """Ask once, in an event loop of its own or without one."""
+    """Ask once."""
     with collect_calls() as calls:
         try:
-            return Outcome(asyncio.run(awaited(model)) if way == "async" else now(model), None, calls)
+            return Outcome(predicted(model, Assistant(), way, history=[], user_message="hi").response, None, calls)
         except (ProactError, Halt) as raised:
             return Outcome(None, raised, calls)
+
+
+def heard(server, script, ask):
+    """What a question comes to where the server answers by a script, its failure included, and what it was sent."""
+    server.sent.clear()
+    answers_once(server, *script)
+    try:
+        what = ask()
+    except ProactError as failed:
+        what = (type(failed), str(failed))
+    return what, [sent.body for sent in server.sent]
 
 
 def answers(server, *given):
     """Script the server's answers one after another; the last one goes on."""
     pending = list(given)
     server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
+
+
+def answers_once(server, *given):
+    """The same, each of them once; text is the content of a healthy answer."""
+    pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
+    server.script = lambda sent: pending.pop(0)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from toy import written
+
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize
@@ -18,7 +20,6 @@ from dspy_proact.runs import (
     Manifest,
     RoleIdentity,
     RunFolder,
-    RunWriter,
     StageKey,
 )
 from dspy_proact.types import Grade, Origin, Phase, Response, Rubric, Turn, Verdict
@@ -126,15 +127,6 @@ def manifest(*judges: str, model: str = MODEL, **changes: Any) -> Manifest:
         "created": "2026-01-02T03:04:05+00:00",
     }
     return Manifest(**(fields | changes))
-
-
-def written(path: Path, of: Manifest, cases: Iterable[Case] = (), events: Iterable[Event] = ()) -> RunFolder:
-    """A run on disk with these contents."""
-    with RunWriter(path, of) as folder:
-        folder.add_cases(cases)
-        for event in events:
-            folder.record(event)
-    return RunFolder(path)
 
 
 def run_of(path: Path, grades: Iterable[tuple[Case, str | None]], *judges: str, **of: Any) -> RunFolder:

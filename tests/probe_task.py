@@ -1,4 +1,4 @@
-"""Small tasks of PROBE, made in code: Mira waits for a key that Tom has; what stands in gold carries a canary."""
+"""Small tasks of PROBE, made in code: Mira waits for a key that Tom has."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -177,6 +177,12 @@ def read(folder: Path, *rows: Row) -> Results:
     return read_results(written(folder, jsonl(*rows)))
 
 
+def only(folder: Path, point: dict[str, Any], **record: Any) -> ResultTrigger:
+    """The trigger of a file that has no other; the point is at turn 2."""
+    (trigger,) = read(folder, result_row(trigger_points=[point], turn_records=[result_record(2, **record)])).triggers
+    return trigger
+
+
 def refusal(act: Callable[[], object]) -> CorpusError:
     """What is said of a file that cannot be read."""
     with pytest.raises(CorpusError) as caught:

@@ -39,6 +39,8 @@ PHASES = tuple(Phase)
 QUOTE = "Label the boxes today."
 KEY, RATER = "quokka", "wombat"
 """Stand in every key, and in every rater's name, and nowhere else."""
+SMALL = ("--trials", 2, "--max-demos", 1, "--folds", 2)
+"""Options of a compile that ends soon."""
 
 
 def token(persona: int) -> str:

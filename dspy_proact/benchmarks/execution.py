@@ -1,6 +1,5 @@
 """A benchmark and who takes part in it, done into a folder: checked before the first call, resumed by the same."""
 
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -11,6 +10,7 @@ from dspy_proact.benchmarks.blocking import run_to_end
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.benchmarks.run_name import run_name
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.provenance import now, versions
@@ -37,9 +37,6 @@ from dspy_proact.runs import (
     select_cases,
 )
 from dspy_proact.switch import Switch
-
-_LONGEST_NAME = 100
-"""Characters of the name of a model, or of a jury, in a folder's name."""
 
 
 @dataclass(frozen=True)
@@ -295,13 +292,3 @@ def _order_of_work(cases: Sequence[Case]) -> list[Case]:
     """The seeded order, of control cases after all others."""
     parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
     return [case for part in parts for case in seeded_order(part)]
-
-
-def run_name(model: str, judges: Sequence[str]) -> str:
-    """`<model>--<judges>`, several judges with a plus between them: the beginning of a run's folder's name."""
-    return "--".join(filter(None, [folder_name(model), "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
-
-
-def folder_name(model: str) -> str:
-    """A model's name as a part of a folder's name, short enough for any disk."""
-    return (re.sub(r"[^A-Za-z0-9._-]+", "_", model).strip(".") or "_")[:_LONGEST_NAME]

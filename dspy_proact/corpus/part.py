@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -63,6 +63,10 @@ class RawPart(Part):
     """Of a public corpus: unknown fields are held apart, to be counted."""
 
     model_config = ConfigDict(extra="allow")
+
+    def known(self) -> dict[str, Any]:
+        """The fields that the format knows, as plain values."""
+        return self.model_dump(include=set(type(self).model_fields))
 
     def unknown_fields(self) -> Counter[str]:
         """How often each field that the format does not know is given, by dotted name; nulls do not count."""

@@ -82,6 +82,13 @@ class CardNumber(Frozen):
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 
     @property
+    def points(self) -> str:
+        """A difference with its interval, in whole points of a hundred; a dash where it is not known."""
+        if self.value is None or self.low is None or self.high is None:
+            return "-" if self.value is None else f"{100 * self.value:+.0f}"
+        return f"{100 * self.value:+.0f} [{100 * self.low:+.0f}, {100 * self.high:+.0f}]"
+
+    @property
     def estimate(self) -> Estimate:
         """The estimate that it was."""
         return Estimate(

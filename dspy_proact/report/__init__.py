@@ -20,6 +20,7 @@ from dspy_proact.report.corrected_headline import corrected_headline, difference
 from dspy_proact.report.corrected_text import print_corrected, print_corrected_comparison
 from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
+from dspy_proact.report.grader import Grader
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
@@ -42,7 +43,7 @@ from dspy_proact.report.reading_text import grade_style, grounds_text, print_rea
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.section import Grounds, Section, quoted
 from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
-from dspy_proact.report.summary import Grader, Scores, Summary, summarize
+from dspy_proact.report.summary import Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
 from dspy_proact.report.terminal import Table, cell, each_reason, show, table

@@ -1,8 +1,11 @@
 """Runs and published results in one table, as a page shows it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
+
+from dspy_proact.errors import UsageError
 
 Place = str | int
 """A key of an object, or a number of a list."""
@@ -47,3 +50,12 @@ class Ranking:
     notes: tuple[str, ...] = ()
     """What the table rests on, in sentences."""
     leading: int = 0
+
+
+def require_each_once(paths: Iterable[str]) -> None:
+    """Raise a `UsageError` where two paths of runs lead to the same place."""
+    seen = set[Path]()
+    for path in paths:
+        if (place := Path(path).resolve()) in seen:
+            raise UsageError(f"{path}: given twice; name each run once")
+        seen.add(place)

@@ -1,6 +1,5 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -12,9 +11,10 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.ended import Ended
 from dspy_proact.report.front import front_html
+from dspy_proact.report.grader import Grader
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.numbers import counted, percent
-from dspy_proact.report.outcome import Evidence, Outcome, Outcomes, grouped, outcomes_of
+from dspy_proact.report.outcome import Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
 from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
@@ -40,21 +40,6 @@ class Scores:
     """Share of full passes over all that were tried."""
     strict_weighted: Estimate
     """Mean score over all that were tried; the unscored count 0."""
-
-
-@dataclass(frozen=True)
-class Grader:
-    """What one judge of a run said."""
-
-    name: str
-    verdicts: int
-    """Verdicts that were read."""
-    unread: Mapping[str, int]
-    """Verdicts that were tried and are not there, by reason."""
-    weighted: Estimate
-    """Mean score of its verdicts, each response counted once."""
-    evidence: Evidence
-    usage: Usage | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,7 +205,8 @@ class Summary(Outcomes):
     @cached_property
     def graders(self) -> tuple[Grader, ...]:
         """What each judge said, in the order of the manifest."""
-        return tuple(self._grader(name) for name in self.judges)
+        usage = self.judge_usage
+        return tuple(Grader.of(name, self.outcomes, self.labels, self.nouns, usage.get(name)) for name in self.judges)
 
     @property
     def judged_severally(self) -> bool:
@@ -251,14 +237,6 @@ class Summary(Outcomes):
     def _shares(self) -> dict[str, bool]:
         """Of each measure, whether its parts are all in [0, 1]."""
         return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
-
-    def _grader(self, name: str) -> Grader:
-        own = [each for outcome in self.outcomes if (each := outcome.by(name, self.labels)).label]
-        verdicts = [verdict for each in own for verdict in each.verdicts]
-        unread = Counter(reason for outcome in self.outcomes for judge, reason in outcome.unread if judge == name)
-        weighted = worded(cluster_mean([each.score for each in own], [each.group for each in own]), self.nouns)
-        usage = self.judge_usage.get(name)
-        return Grader(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
 
     def _scores(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
         tried = [outcome for outcome in outcomes if outcome.state != "pending"]

@@ -1,82 +1,25 @@
 """Other judges on responses that exist, over real HTTP: copied as they are, paid for once, never asked for again."""
 
-import hashlib
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from official_package import installed
 from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
-from results_rows import result_point, result_record, result_row
-from rows import jsonl, record, row, rubric, trigger_point
-from server import Answer, Sent, error, healthy, verdict
+from rejudging import D1, by_turns, corpus, parent, rejudge, responses_of, verdicts_of
+from rows import row
+from server import Answer, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
 from dspy_proact.benchmarks import Responses
-from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging, responses_of_results
-from dspy_proact.corpus import Corpus, read_jsonl, read_results
-from dspy_proact.errors import LimitReached, RunError, UsageError
-from dspy_proact.models import Gate, Limits
-from dspy_proact.report import Summary, summarize
-from dspy_proact.runs import Event, RunFolder, Scope
-from dspy_proact.types import Phase
+from dspy_proact.benchmarks.proactbench import ProactBench, Rejudging
+from dspy_proact.errors import LimitReached, RunError
+from dspy_proact.models import Limits
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder, Scope
 
-D1, D2 = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef", "second"
 HOSTILE = '  | ```\r\n# Label the boxes today.\u2028 \x85é\U0001f600\t{"grade": "PASS"}\x00\n\n'
 """A response in which nothing may be stripped, folded or escaped twice."""
-
-
-TURNS = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
-TWO = (row(), row(unique_id_eval=D2, scenario_id="TRAVEL_08", turn_records=TURNS))
-
-
-def corpus(folder: Path, *rows: dict[str, Any]) -> Corpus:
-    """Two dialogues of two scenarios, each with a trigger a phase, unless rows are given."""
-    (folder / "corpus.jsonl").write_text(jsonl(*(rows or TWO)), encoding="utf-8")
-    return read_jsonl(folder / "corpus.jsonl")
-
-
-def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None, **asked: Any) -> RunFolder:
-    """A run whose responses and verdicts came from the server; its requests are forgotten."""
-    model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/first", server.judge)
-    evaluation = Evaluation(of or corpus(folder), model, judge, gate=Gate(retries=0))
-    evaluation.run(folder / name, Scope(**asked))
-    server.sent.clear()
-    return RunFolder(folder / name)
-
-
-def rejudge(folder: Path, server, of: RunFolder | Responses, name: str = "child", **given: Any) -> RunFolder:
-    """The responses judged by another judge; arguments of `run`, of `Rejudging`, its judge and its gate together."""
-    responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench)
-    asked = {key: given.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in given}
-    said = {key: given.pop(key) for key in ("params",) if key in given}
-    judges = specs(given.pop("judge", "hosted_vllm/second"), server.judge, **said)
-    prompt = given.pop("judge_prompt", "default")
-    rejudging = Rejudging(responses, judges, judge_prompt=prompt, gate=Gate(retries=0, **given))
-    rejudging.run(folder / name, Scope(**asked))
-    return RunFolder(folder / name)
-
-
-def responses_of(folder: RunFolder) -> dict[tuple[str, int], Any]:
-    """What stands for each response: the answer, or the failure."""
-    ended = [event for event in folder.events() if event.key.stage == "response"]
-    return {(event.key.case, event.key.epoch): event.answer or event.failure for event in ended}
-
-
-def verdicts_of(folder: RunFolder) -> list[Event]:
-    return [event for event in folder.events() if event.key.stage == "verdict"]
-
-
-def quoting(sent: Sent) -> Answer:
-    """A judge of responses in results files."""
-    return Answer(verdict("PARTIAL", ["the last boat leaves at four"]))
-
-
-def by_turns(answers: dict[int, Answer]):
-    """An assistant that answers so at these turns; a request of turn t has 2 t - 1 messages."""
-    return lambda sent: answers.get((len(sent.messages) + 1) // 2) or healthy(sent)
 
 
 # Responses are another run's.
@@ -354,6 +297,18 @@ def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody
     assert not server.sent
 
 
+def test_the_official_judge_can_rejudge_what_ours_has_judged(tmp_path, server):
+    first = written(tmp_path / "parent", manifest(), [trigger()], [answered(trigger()), graded(trigger(), "FAIL")])
+    result = {"status": "EVALUATED", "score": "Pass", "rationale": "r", "evidence": "label the boxes"}
+    server.script = lambda sent: Answer(json.dumps({"evaluation_result": result}))
+    with installed(tmp_path / "package"):
+        second = rejudge(tmp_path, server, first, judge_prompt="official")
+    assert RESPONSE in server.sent[0].messages[1]["content"]
+    assert second.manifest().identity.judges[0].program == "official"
+    (only,) = verdicts_of(second)
+    assert (only.grade.label, only.grade.verified) == ("PASS", True)
+
+
 # What cannot be rejudged.
 
 
@@ -370,154 +325,3 @@ def test_a_run_without_a_response_is_refused(tmp_path):
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(RunError, match="no run here"):
         Responses.of_run(RunFolder(tmp_path), ProactBench)
-
-
-# Results files.
-
-
-def results(folder: Path, *rows: dict[str, Any], of: Corpus | None = None) -> Responses:
-    """The responses of a file with these rows; it answers one dialogue unless a corpus is given."""
-    (folder / "results.jsonl").write_text(jsonl(*rows), encoding="utf-8")
-    return responses_of_results(read_results(folder / "results.jsonl"), of or corpus(folder, row()))
-
-
-def test_a_results_file_is_judged_with_the_conversations_of_its_corpus(tmp_path, server):
-    server.script = quoting
-    rejudge(tmp_path, server, results(tmp_path, result_row()))
-    texts = {str(sent.messages[-1]["content"]) for sent in server.sent}
-    assert len(texts) == 3
-    (second,) = [text for text in texts if "Question 2" in text and "Question 3" not in text]
-    assert "Answer 1: the one along the cliff." in second
-    assert "\n    New answer 2: the last boat leaves at four." in second
-    assert "Answer 2: the one along the cliff." not in second  # what the curator answered there
-
-
-def test_of_a_results_file_the_judge_sees_what_it_sees_of_a_run(tmp_path, server):
-    """The same responses, once from a run and once from a file: the same requests."""
-    read = corpus(tmp_path, row())
-    server.script_roles(assistant=lambda sent: Answer(_as_in_the_file(sent)))
-    rejudge(tmp_path, server, parent(tmp_path, server, of=read))
-    of_run = {json.dumps(sent.body, sort_keys=True) for sent in server.sent}
-    server.sent.clear()
-    rejudge(tmp_path, server, results(tmp_path, result_row(), of=read), "other")
-    assert {json.dumps(sent.body, sort_keys=True) for sent in server.sent} == of_run
-
-
-def _as_in_the_file(sent: Sent) -> str:
-    return f"New answer {(len(sent.messages) + 1) // 2}: the last boat leaves at four."
-
-
-def test_the_parent_of_a_results_file_is_the_hash_of_its_bytes(tmp_path, server):
-    second = rejudge(tmp_path, server, results(tmp_path, result_row())).manifest()
-    assert second.identity.parent == hashlib.sha256((tmp_path / "results.jsonl").read_bytes()).hexdigest()
-    assert second.identity.assistant.model == "vendor/model-1"
-    assert (second.corpus.cases, second.identity.corpus) == (3, corpus(tmp_path, row()).sha256)
-
-
-def test_a_file_that_has_changed_is_another_parent(tmp_path, server):
-    rejudge(tmp_path, server, results(tmp_path, result_row()))
-    server.sent.clear()
-    changed = results(tmp_path, result_row(token_usage=None))
-    with pytest.raises(RunError, match="differs in parent"):
-        rejudge(tmp_path, server, changed)
-    assert not server.sent
-
-
-def test_grades_of_the_file_do_not_matter(tmp_path, server):
-    points = [result_point(2, score="Pass"), result_point(3, "CRITICAL", None), result_point(5, "RECOVERY", status="?")]
-    assert (
-        summarize(rejudge(tmp_path, server, results(tmp_path, result_row(trigger_points=points)))).count("scored") == 3
-    )
-
-
-def test_what_the_file_lacks_is_unscored_with_its_reason_and_never_a_call(tmp_path, server):
-    two = corpus(tmp_path)
-    records = [
-        result_record(2, assistant_response=None),
-        result_record(3, assistant_response=" \n"),
-        result_record(5, assistant_response="x" * 1_000_001),
-    ]
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(turn_records=records), of=two)))
-    assert second.unscored_reasons == {
-        "response: absent": 3,  # the second dialogue is not in the file
-        "response: no_response": 1,
-        "response: empty": 1,
-        "response: oversized": 1,
-    }
-    assert (second.count("unscored"), second.count("pending"), server.sent) == (6, 0, [])
-
-
-def test_a_trigger_that_the_file_dropped_is_unscored(tmp_path, server):
-    kept = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, kept)))
-    assert (second.count("scored"), second.unscored_reasons) == (1, {"response: absent": 2})
-
-
-def test_a_response_whose_trigger_was_dropped_is_not_taken(tmp_path, server):
-    kept = result_row(trigger_points=[result_point(2)])  # records of turns 3 and 5 stay
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, kept)))
-    assert second.unscored_reasons == {"response: absent": 2}
-
-
-def test_a_record_that_is_missing_is_a_response_that_is_missing(tmp_path, server):
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(turn_records=[result_record(2)]))))
-    assert (second.count("scored"), second.unscored_reasons) == (1, {"response: no_response": 2})
-
-
-def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path):
-    with pytest.raises(UsageError) as caught:
-        results(tmp_path, result_row(), of=corpus(tmp_path, row(unique_id_eval="other")))
-    assert f"3 of its 3 triggers are not in the corpus '{tmp_path / 'corpus.jsonl'}'" in str(caught.value)
-    assert f"'{D1}__t2'" in str(caught.value)
-    assert "--corpus" in str(caught.value)
-
-
-OTHERWISE = {
-    "user message": row(
-        turn_records=[*(record(n) for n in (1,)), record(2, user_message="Else?"), *map(record, (3, 4, 5))]
-    ),
-    "criterion": row(
-        trigger_points=[
-            trigger_point(2, evaluation_rubric=rubric("EMERGENT", fail_criteria="Else.")),
-            trigger_point(3, "CRITICAL"),
-            trigger_point(5, "RECOVERY"),
-        ]
-    ),
-    "phase": row(
-        trigger_points=[trigger_point(2, "RECOVERY"), trigger_point(3, "CRITICAL"), trigger_point(5, "RECOVERY")]
-    ),
-}
-
-
-@pytest.mark.parametrize("other", OTHERWISE.values(), ids=OTHERWISE)
-def test_another_wording_of_a_trigger_is_refused_and_named(tmp_path, other):
-    with pytest.raises(UsageError) as caught:
-        results(tmp_path, result_row(), of=corpus(tmp_path, other))
-    assert f"the trigger '{D1}__t2' is worded otherwise" in str(caught.value)
-
-
-def test_a_wording_before_the_trigger_cannot_be_checked_and_is_the_corpuss(tmp_path, server):
-    """A results file has only the last message, so that the history is what the corpus says it is."""
-    server.script = quoting
-    first = row(turn_records=[record(1, user_message="Hello there?"), *map(record, (2, 3, 4, 5))])
-    rejudge(tmp_path, server, results(tmp_path, result_row(), of=corpus(tmp_path, first)))
-    assert all("Hello there?" in str(sent.messages[-1]["content"]) for sent in server.sent)
-
-
-def test_the_summary_of_a_rejudged_file_has_every_trigger_of_the_corpus(tmp_path, server):
-    two = corpus(tmp_path)
-    summary: Summary = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(), of=two)))
-    assert {phase: len(summary.of_stratum(phase)) for phase in Phase} == dict.fromkeys(Phase, 2)
-    assert (summary.group_count, summary.model) == (2, "vendor/model-1")
-
-
-def test_the_official_judge_can_rejudge_what_ours_has_judged(tmp_path, server):
-    first = written(tmp_path / "parent", manifest(), [trigger()], [answered(trigger()), graded(trigger(), "FAIL")])
-    result = {"status": "EVALUATED", "score": "Pass", "rationale": "r", "evidence": "label the boxes"}
-    server.script = lambda sent: Answer(json.dumps({"evaluation_result": result}))
-    with installed(tmp_path / "package"):
-        second = rejudge(tmp_path, server, first, judge_prompt="official")
-    assert RESPONSE in server.sent[0].messages[1]["content"]
-    assert second.manifest().identity.judges[0].program == "official"
-    (only,) = verdicts_of(second)
-    assert (only.grade.label, only.grade.verified) == ("PASS", True)

@@ -50,6 +50,16 @@ def at(server):
     return [*judge, "--proposer", "openai/any", "--proposer-api-base", proposer_base(server)]
 
 
+def card_in(out):
+    """The card that was printed as JSON, without what stands before it: a headline, and what one verdict costs."""
+    document = json.loads(out)
+    assert list(document)[:2] == ["headline", "cost_per_verdict"]
+    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
+    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
+    assert cost == {name: number / 1000 for name, number in usage.items()}
+    return document
+
+
 # Compiling
 
 
@@ -73,12 +83,7 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
 def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimizer):
     status, out, err = optimize("--json", optimizer=optimizer)
     assert status == 0
-    document = json.loads(out)
-    assert list(document)[:2] == ["headline", "cost_per_verdict"]
-    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
-    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
-    assert cost == {name: number / 1000 for name, number in usage.items()}
-    assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
     told = err.splitlines()
     assert told[0].startswith("At most ")
     assert told[1].startswith("Time: ")
@@ -207,12 +212,7 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
     assert proact("optimize", "show", "out/judge.json")[:2] == (0, printed.replace(there, here))
     status, out, _ = proact("optimize", "show", "out/judge.json", "--json")
     assert status == 0
-    document = json.loads(out)
-    assert list(document)[:2] == ["headline", "cost_per_verdict"]
-    assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
-    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
-    assert cost == {name: number / 1000 for name, number in usage.items()}
-    assert document == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
+    assert card_in(out) == json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]
 
 
 def test_tokens_and_price_of_a_verdict_stand_first_on_the_card(optimize, server):

@@ -1,33 +1,20 @@
-"""`dspy-proact optimize assistant`, its card and its prompt, and the compiled assistant in `eval`."""
+"""`dspy-proact optimize assistant`, its card, and the compiled assistant in `eval`."""
 
 import json
-import signal
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import tuning
-from assistants import (
-    NAMES,
-    PUSHY,
-    artefact,
-    bases,
-    command_at,
-    models,
-    obedient,
-    on_disk,
-)
-from child import Child, command_line
-from server import Answer, error, healthy
-from tuning import lasting
+from assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from server import Answer, error
+from tuning import SMALL, lasting
 
 from dspy_proact.cli.views.card_headline import card_headline
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.programs import AssistantCard, read_assistant, write_artefact
 from dspy_proact.types import Phase
-
-SMALL = ["--trials", 2, "--max-demos", 1, "--folds", 2]
 
 
 @pytest.fixture
@@ -329,59 +316,6 @@ def test_a_key_that_is_refused_stops_it_naming_whose_it_is(optimize, server, rol
     assert f"{flag} openai/" in err
 
 
-# Ctrl-C
-
-
-def interrupted_at(place, of):
-    """A script that interrupts a process when it asks for the n-th time."""
-
-    def script(sent):
-        of["asked"] += 1
-        if of["asked"] == place:
-            of["child"].send_signal(signal.SIGINT)
-        return of["models"](sent)
-
-    return script
-
-
-@pytest.mark.parametrize("program", ["assistant", "judge"])
-def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server, program):
-    """What is in flight is awaited and kept, so that it is not paid for again."""
-    if program == "assistant":
-        answers, where = models, [*on_disk(tmp_path), *command_at(server)]
-    else:
-        bases = ["--judge-api-base", server.judge, "--proposer-api-base", server.proposer]
-        where = [
-            *tuning.on_disk(tmp_path, tuning.study()),
-            "--judge",
-            "openai/any",
-            "--proposer",
-            "openai/writer",
-            *bases,
-        ]
-        answers = tuning.models
-    command = [program, *where, *SMALL, "--retries", 0, "--concurrency", 1, "--out", "out"]
-    of = {"asked": 0, "models": answers}
-    server.script = interrupted_at(20, of)
-    of["child"] = Child(command_line, "optimize", *command, folder=tmp_path)
-    done = of["child"].ended()
-    assert (done.returncode, done.stdout) == (130, "")
-    assert "Traceback" not in done.stderr
-    assert done.stderr.splitlines()[-2:] == [
-        "interrupted",
-        "What is done is kept in out. The same command goes on.",
-    ]
-    assert len(server.sent) in {20, 21}, "the answer may come before the signal"
-    assert not (tmp_path / "out" / f"{program}.json").exists()
-
-    server.script = answers
-    status, _, err = proact("optimize", *command)
-    assert status == 0, err
-    assert (tmp_path / "out" / f"{program}.json").exists()
-    asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
-    assert set(asked.values()) == {1}
-
-
 # The card and the prompt
 
 
@@ -392,48 +326,6 @@ def test_show_prints_the_card_as_the_compile_did(optimize, proact):
     status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
     assert status == 0
     assert json.loads(out) == printed(card_of())
-
-
-PROMPTS = [
-    (PUSHY, 0),
-    (PUSHY, 2),
-    (None, 1),
-    ("Löse [bold]alles[/bold]: «ja»…\n\n- one\n- two\n\n" + "A long line of many words. " * 12 + "\tEnd.", 1),
-    ("  Spaces before\n    and inside  \n\n", 0),
-]
-
-
-@pytest.mark.parametrize(("instruction", "demos"), PROMPTS)
-def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server, instruction, demos):
-    write_artefact(tmp_path / "assistant.json", artefact(instruction, demos))
-    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt")
-    assert (status, err) == (0, "")
-    server.script = healthy
-    models = ["--model", "openai/any", "--model-api-base", server.assistant]
-    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
-    run = ["--program", "assistant.json", "--limit", 1, "--out", "run"]
-    assert proact("eval", *models, *judge, *on_disk(tmp_path), *run)[0] == 0
-    (sent,) = server.of("assistant")
-    system, *said = sent.messages
-    assert system["role"] == "system"
-    assert out == f"{system['content']}\n"
-    assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
-
-
-def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proact, tmp_path):
-    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
-    assert "A worked example:" in proact("optimize", "show", "assistant.json", "--as-prompt")[1]
-    assert proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos") == (0, f"{PUSHY}\n", "")
-
-
-def test_demos_are_left_out_of_a_prompt_that_has_more_and_is_asked_for(proact, tmp_path):
-    write_artefact(tmp_path / "assistant.json", artefact(None, 1))
-    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos")
-    assert (status, out) == (2, "")
-    assert "says nothing beside its worked examples; leave --no-demos out" in err
-    status, out, err = proact("optimize", "show", "assistant.json", "--no-demos")
-    assert (status, out) == (2, "")
-    assert "--no-demos is about the prompt that --as-prompt prints; name both" in err
 
 
 def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact, server):
@@ -460,18 +352,6 @@ def test_as_prompt_of_what_was_compiled_here_is_what_its_tests_were_told(optimiz
     server.script = obedient(PUSHY)
     optimize(*command_at(server), "--trials", 4, "--max-demos", 0)
     assert proact("optimize", "show", "out/assistant.json", "--as-prompt")[:2] == (0, f"{PUSHY}\n")
-
-
-def test_a_bare_program_and_a_judge_have_no_prompt(proact, tmp_path):
-    write_artefact(tmp_path / "assistant.json", artefact(None, demos=0))
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
-    for file, told in (
-        ("assistant.json", "assistant.json: says nothing to its model; the compile kept the bare chat"),
-        ("judge.json", "judge.json: a compiled judge, which is no system prompt; use it with --judge-program"),
-    ):
-        status, out, err = proact("optimize", "show", file, "--as-prompt")
-        assert (status, out) == (2, "")
-        assert told in err
 
 
 def test_what_was_compiled_here_is_used_here(optimize, proact):

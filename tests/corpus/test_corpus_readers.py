@@ -1,18 +1,15 @@
 import csv
 import json
-import os
 import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-from child import Child, code
+from hub import COMMIT, Hub, hub_of, printed
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rows import jsonl, plant_canaries, record, row, rows, rubric, trigger_point
@@ -317,53 +314,10 @@ def test_importing_the_corpus_imports_no_slow_library():
 # The hub, played by a server
 
 
-COMMIT = "c0ffee" + "0" * 34
-
-
-class Hub(BaseHTTPRequestHandler):
-    """What `datasets` asks of the hub, for one repository with a branch `main` and one file."""
-
-    content = jsonl(named("from the hub")).encode()
-    asked: ClassVar[list[str]] = []
-
-    def do_GET(self):
-        path = self.path.partition("?")[0]
-        self.asked.append(path)
-        api = "/api/datasets/bosonai/proactbench"
-        entry = {"type": "file", "path": "final_dialogues.jsonl", "size": len(self.content), "oid": "b" * 40}
-        if path in {api, f"{api}/revision/main", f"{api}/revision/{COMMIT}"}:
-            self.answer(200, json.dumps({"id": "bosonai/proactbench", "sha": COMMIT}).encode())
-        elif path == f"{api}/tree/{COMMIT}":
-            self.answer(200, json.dumps([entry]).encode())
-        elif path == f"/datasets/bosonai/proactbench/resolve/{COMMIT}/final_dialogues.jsonl":
-            self.answer(200, self.content, {"ETag": f'"{entry["oid"]}"', "X-Repo-Commit": COMMIT})
-        else:
-            self.answer(404, b"{}", {"X-Error-Code": "RevisionNotFound"})
-
-    def do_HEAD(self):
-        self.do_GET()
-
-    def answer(self, status: int, body: bytes, headers: Mapping[str, str] = MappingProxyType({})):
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", "Content-Length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object):  # noqa: A002 - the name is the library's
-        pass
-
-
 @pytest.fixture
-def hub() -> Iterator[str]:
-    Hub.asked.clear()
-    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def hub() -> Iterator[Hub]:
+    with hub_of("bosonai/proactbench", {"final_dialogues.jsonl": jsonl(named("from the hub")).encode()}) as hub:
+        yield hub
 
 
 LOAD = """
@@ -380,24 +334,18 @@ for argument in sys.argv[1:]:
 """
 
 
-def loaded(folder: Path, *arguments: str, **environment: str) -> list[str]:
-    """One line for each "spec" or "spec revision", from a process in a folder of its own with a hub of its own."""
-    outer: dict[str, str | None] = {name: None for name in os.environ if name.startswith("HF_")}
-    # TQDM_POSITION -1 makes the libraries draw their bars without a terminal too: none may be drawn.
-    ours = {"HF_HOME": str(folder / "cache"), "NO_PROXY": "127.0.0.1", "TQDM_POSITION": "-1"}
-    done = Child(code, LOAD, *arguments, folder=folder, **(outer | ours | environment)).ended()
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.splitlines()
+loaded = partial(printed, LOAD)
+"""One line for each "spec" or "spec revision"."""
 
 
-def test_the_revision_is_resolved_once_to_the_commit_that_is_read(tmp_path: Path, hub: str):
-    assert loaded(tmp_path, "proactbench", HF_ENDPOINT=hub) == [f"proactbench {COMMIT} ['from the hub']"]
-    assert Hub.asked.count("/api/datasets/bosonai/proactbench") == 1
-    assert not [path for path in Hub.asked if path.startswith("/datasets/") and COMMIT not in path]
-    assert not [path for path in Hub.asked if path.endswith("/main")]
+def test_the_revision_is_resolved_once_to_the_commit_that_is_read(tmp_path: Path, hub: Hub):
+    assert loaded(tmp_path, "proactbench", HF_ENDPOINT=hub.url) == [f"proactbench {COMMIT} ['from the hub']"]
+    assert hub.asked.count("/api/datasets/bosonai/proactbench") == 1
+    assert not [path for path in hub.fetched if COMMIT not in path]
+    assert not [path for path in hub.asked if path.endswith("/main")]
 
 
-def test_a_revision_is_pinned_by_the_spec_or_else_by_the_argument(tmp_path: Path, hub: str):
+def test_a_revision_is_pinned_by_the_spec_or_else_by_the_argument(tmp_path: Path, hub: Hub):
     expected = f"proactbench {COMMIT} ['from the hub']"
     got = loaded(
         tmp_path,
@@ -405,7 +353,7 @@ def test_a_revision_is_pinned_by_the_spec_or_else_by_the_argument(tmp_path: Path
         f"proactbench {COMMIT}",
         "proactbench@main gone",
         "proactbench gone",
-        HF_ENDPOINT=hub,
+        HF_ENDPOINT=hub.url,
     )
     assert got[:3] == [expected] * 3
     assert got[3].startswith("CorpusError bosonai/proactbench@gone: cannot be read (RevisionNotFoundError: ")
@@ -430,9 +378,9 @@ def test_a_name_that_is_neither_folder_nor_dataset_is_refused(tmp_path: Path):
     assert "cannot be read (HFValidationError: " in str(refusal(lambda: read_dataset(tmp_path / "none")))
 
 
-def test_a_folder_with_the_official_name_does_not_stand_in_for_the_dataset(tmp_path: Path, hub: str):
+def test_a_folder_with_the_official_name_does_not_stand_in_for_the_dataset(tmp_path: Path, hub: Hub):
     written(tmp_path / "bosonai" / "proactbench", jsonl(named("from a folder")))
-    assert loaded(tmp_path, "proactbench", HF_ENDPOINT=hub) == [f"proactbench {COMMIT} ['from the hub']"]
+    assert loaded(tmp_path, "proactbench", HF_ENDPOINT=hub.url) == [f"proactbench {COMMIT} ['from the hub']"]
 
 
 # What can be asked for

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import dspy
 import pytest
+from asking import USAGE, WAYS, answers, assistant, gate
 from dspy.lm15 import Message, Request
 from server import Answer, error
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderError, SetupFault
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import open_model
 from dspy_proact.models.budget import Cost, Limits, most_of
 from dspy_proact.models.caller import Caller
 from dspy_proact.models.embedded import EmbeddedEngine
@@ -26,7 +27,6 @@ ROUTES = pytest.mark.parametrize(
     [("hosted_vllm/any", "auto"), ("openai/any", "auto"), ("openai/any", "litellm")],
 )
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
-WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 EMBEDDED_CALLER = Caller(role="assistant", flag="--model", model="embedded")
 WHOLE = " The last  boat\n\nleaves at five. \n"
 
@@ -48,16 +48,8 @@ class Outcome:
         return [call.error for call in self.calls]
 
 
-def gate(backend="auto", **options):
-    return Gate(backoff=0.001, backend=backend, **options)
-
-
 AMPLE = Limits(tokens=10**9)
 """What a call may cost is looked at only where there is a limit."""
-
-
-def assistant(server, name, through):
-    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, through)
 
 
 async def texts(way):
@@ -100,12 +92,6 @@ def stream(model, way="async", most=None):
         return Outcome(*asyncio.run(run()), calls)
 
 
-def answers(server, *given):
-    """Script the server's answers one after another; the last one goes on."""
-    pending = list(given)
-    server.script = lambda sent: pending.pop(0) if len(pending) > 1 else pending[0]
-
-
 @ROUTES
 @WAYS
 def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, backend, way):
@@ -116,15 +102,6 @@ def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, back
     (sent,) = server.sent
     assert sent.body["stream"] is True
     assert sent.body["max_tokens"] == 8192
-
-
-USAGE = {
-    "prompt_tokens": 100,
-    "completion_tokens": 37,
-    "total_tokens": 137,
-    "prompt_tokens_details": {"cached_tokens": 64},
-    "completion_tokens_details": {"reasoning_tokens": 30},
-}
 
 
 @ROUTES

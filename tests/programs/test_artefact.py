@@ -1,9 +1,7 @@
-"""A compiled program as a file: what is written is read back as it was, and all else is refused in a sentence."""
+"""A compiled judge as a file: what is written is read back as it was, and nothing else is loaded."""
 
-import json
 import os
 import pickle
-from typing import Any
 
 import assistants
 import dspy
@@ -28,35 +26,6 @@ from dspy_proact.programs import (
 
 RESPONSE = dspy.InputField(desc=GradeResponse.fields["response"].json_schema_extra["desc"])
 FROZEN_SIGNATURE = "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"
-
-
-@pytest.fixture
-def content():
-    """A file's content, to be spoilt."""
-    return json.loads(artefact(votes=3, cuts=(0.5, 1.5)).model_dump_json())
-
-
-@pytest.fixture
-def refused(tmp_path):
-    """Read a file with these contents; the sentence with which it is refused."""
-
-    def read(contents: Any) -> str:
-        file = tmp_path / "judge.json"
-        file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
-        with pytest.raises(UsageError) as caught:
-            read_artefact(file)
-        said = str(caught.value)
-        assert said.startswith(f"{file}: ")
-        assert "\n" not in said
-        return said
-
-    return read
-
-
-def at(content: Any, path: str) -> Any:
-    for part in path.split(".") if path else []:
-        content = content[int(part)] if part.isdecimal() else content[part]
-    return content
 
 
 # Writing and reading
@@ -141,97 +110,6 @@ def test_what_cannot_be_written_is_a_sentence(tmp_path):
 
 
 # What is refused
-
-
-def test_a_program_compiled_with_the_first_words_is_told_to_be_compiled_again(refused, content):
-    """Its demos hold the number of the turn, which the signature had then."""
-    content["signature"] = "0" * 64
-    content["state"]["demos"][0]["turn"] = 2
-    assert "compiled for another signature of the judge" in refused(content)
-
-
-def test_a_program_of_another_signature_is_refused(refused, content):
-    content["signature"] = "0" * 64
-    assert "compiled for another signature of the judge" in refused(content)
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["", "state", "state.signature", "state.signature.fields.0", "cuts.EMERGENT", "card", "card.phases.RECOVERY"],
-)
-def test_a_key_that_we_do_not_know_is_refused_naming_it(refused, content, path):
-    at(content, path)["forward"] = "x"
-    said = refused(content)
-    assert "not a compiled program of ours" in said
-    assert f"{path}.forward".lstrip(".") in said
-
-
-@pytest.mark.parametrize("path", ["state.demos", "state.signature", "signature", "votes", "card", "program"])
-def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
-    above, _, name = path.rpartition(".")
-    del at(content, above)[name]
-    assert path in refused(content)
-
-
-def test_a_demo_with_a_field_that_is_not_the_judges_is_refused(refused, content):
-    content["state"]["demos"][0]["label"] = "PASS"
-    assert "a demo has a field that is not the program's: 'label'" in refused(content)
-
-
-@pytest.mark.parametrize("lm", [{"model": "openai/other"}, "openai/other", {}])
-def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
-    content["state"]["lm"] = lm
-    assert "state.lm" in refused(content)
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        *("card.usage_before.usd", "card.usage_after.usd", "card.overlap", "card.fold_scores.0", "card.overall.p"),
-        *(
-            "card.overall.low98",
-            "card.phases.RECOVERY.after.value",
-            "card.provenance.models.judge.decoding.temperature",
-        ),
-    ],
-)
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_a_number_that_is_not_finite_is_refused_naming_it(refused, content, path, number):
-    above, _, name = path.rpartition(".")
-    found = at(content, above)
-    found[int(name) if isinstance(found, list) else name] = number
-    said = refused(content)
-    assert above in said or "decoding" in path
-    assert "finite" in said
-    assert "Value error" not in said
-
-
-@pytest.mark.parametrize("name", ["traces", "train"])
-def test_a_program_with_traces_or_training_data_is_refused(refused, content, name):
-    content["state"][name] = [{"x": 1}]
-    assert f"state.{name}" in refused(content)
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"format": 2}, "format"),
-        ({"program": "assistant"}, "program"),
-        ({"votes": 0}, "votes"),
-        ({"cuts": {"EMERGENT": {"partial": 0.5, "full": 3}}}, "cuts.EMERGENT.full"),
-        ({"cuts": {"EMERGENT": {"partial": float("nan"), "full": 1.0}}}, "cuts.EMERGENT.partial"),
-        ({"cuts": {"EMERGENT": {"partial": 1.5, "full": 0.5}}}, "cuts.EMERGENT"),
-        ({"cuts": {"LATER": {"partial": 0.5, "full": 1.5}}}, "cuts.LATER"),
-    ],
-)
-def test_a_value_that_cannot_be_is_refused_naming_it(refused, content, change, named):
-    assert named in refused(content | change)
-
-
-def test_a_file_that_is_none_of_ours_is_refused(refused, content):
-    whole = json.dumps(content).encode()
-    for contents in (b"", b"{}", b"[]", b"null", whole[:-20], b"\xff\xfe" + whole, pickle.dumps({"lm": None})):
-        assert "not a compiled program of ours" in refused(contents)
 
 
 def test_a_pickle_is_not_loaded(tmp_path):

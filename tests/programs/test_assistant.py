@@ -1,14 +1,16 @@
 """The assistant over real HTTP, on both routes, awaited and not."""
 
 import asyncio
+from functools import partial
 
+import asking
 import dspy
 import pytest
+from asking import ROUTES, WAYS, awaited, predicted
 from server import Answer, error
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError
-from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import ASSISTANT, Assistant, Reply
 from dspy_proact.types import Response, Turn
 from dspy_proact.views import AssistantView
@@ -24,34 +26,15 @@ CHAT = [
     {"role": "assistant", "content": " At the pier. "},
     {"role": "user", "content": "And on Sunday? "},
 ]
-ROUTES = pytest.mark.parametrize(
-    ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
-)
-WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 
-
-def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001, backend=backend)
-    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, gate)
-
-
-async def awaited(model, coroutine):
-    try:
-        with dspy.context(lm=model.lm):
-            return await coroutine
-    finally:
-        await model.aclose()
+opened = partial(asking.opened, role=ASSISTANT)
 
 
 def reply(model, way="async", assistant=None):
     """The response as text, by `aforward` or `forward`."""
-    assistant, asked = assistant or Assistant(), {"history": list(VIEW.history), "user_message": VIEW.user_message}
+    asked = {"history": list(VIEW.history), "user_message": VIEW.user_message}
     with collect_calls():
-        if way == "async":
-            return asyncio.run(awaited(model, assistant.acall(**asked))).response
-        with dspy.context(lm=model.lm):
-            return assistant(**asked).response
+        return predicted(model, assistant or Assistant(), way, **asked).response
 
 
 def respond(model):

@@ -7,10 +7,11 @@ from typing import Literal
 
 import dspy
 import pytest
+from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
 from server import Answer, error, verdict
 
 from dspy_proact.calls import collect_calls
-from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import JUDGE, Direct, GradeResponse, Judge, QuoteEvidence
 from dspy_proact.programs.judge import RULES
@@ -23,45 +24,17 @@ VIEW = JudgeView(
     turn=2,
     rubric=Rubric(phase=Phase.EMERGENT, pass_criteria="Plans.", partial_criteria="Hints.", fail_criteria="Nothing."),
 )
-ROUTES = pytest.mark.parametrize(
-    ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
-)
-WAYS = pytest.mark.parametrize("way", ["async", "sync"])
-
-
-def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001, backend=backend)
-    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, gate)
-
-
-def answers(server, *given):
-    """Script the server's answers one after another; text is the content of a healthy answer."""
-    pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
-    server.script = lambda sent: pending.pop(0)
 
 
 def quotes(*evidence):
     return json.dumps({"evidence": evidence})
 
 
-async def awaited(model, coroutine):
-    try:
-        with dspy.context(lm=model.lm):
-            return await coroutine
-    finally:
-        await model.aclose()
-
-
 def said(model, way="async", judge=None):
     """The prediction, by `aforward` or `forward`."""
-    judge = judge or Judge()
     asked = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
     with collect_calls():
-        if way == "async":
-            return asyncio.run(awaited(model, judge.acall(**asked)))
-        with dspy.context(lm=model.lm):
-            return judge(**asked)
+        return predicted(model, judge or Judge(), way, **asked)
 
 
 def judged(server, judge=None):
@@ -85,7 +58,7 @@ UNREADABLE = {
 @WAYS
 @pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
 def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, way, answer, reason):
-    answers(server, answer, answer)
+    answers_once(server, answer, answer)
     with pytest.raises(ContentError) as caught:
         said(opened(server), way)
     assert caught.value.reason == reason
@@ -94,7 +67,7 @@ def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(
 
 @WAYS
 def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
-    answers(server, error(400, "no"))
+    answers_once(server, error(400, "no"))
     with pytest.raises(ContentError, match="refused"):
         said(opened(server), way)
     assert len(server.sent) == 1
@@ -103,7 +76,7 @@ def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
 @ROUTES
 @WAYS
 def test_on_every_route_two_answers_are_all_that_is_asked_for(server, name, backend, way):
-    answers(server, "prose", "prose")
+    answers_once(server, "prose", "prose")
     with pytest.raises(ContentError):
         said(opened(server, name, backend), way)
     assert len(server.sent) == 2
@@ -112,7 +85,7 @@ def test_on_every_route_two_answers_are_all_that_is_asked_for(server, name, back
 @pytest.mark.parametrize("backend", ["auto", "litellm"])
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
 def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server, name, backend):
-    answers(server, "prose", "prose")
+    answers_once(server, "prose", "prose")
     with pytest.raises(ContentError):
         said(opened(server, name, backend))
     assert len(server.sent) == 2
@@ -125,7 +98,7 @@ def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server,
 @ROUTES
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
 def test_the_second_request_differs_by_its_note_only(server, name, backend, answer, reason):
-    answers(server, answer, verdict("FAIL"))
+    answers_once(server, answer, verdict("FAIL"))
     said(opened(server, name, backend))
     first, second = (sent.body for sent in server.sent)
     note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
@@ -135,7 +108,7 @@ def test_the_second_request_differs_by_its_note_only(server, name, backend, answ
 
 @WAYS
 def test_a_repaired_verdict_counts(server, way):
-    answers(server, "prose", verdict("PARTIAL", ["Label the boxes"], "names them"))
+    answers_once(server, "prose", verdict("PARTIAL", ["Label the boxes"], "names them"))
     prediction = said(opened(server), way)
     assert (prediction.grade, prediction.evidence, prediction.reasoning) == (
         "PARTIAL",
@@ -146,7 +119,7 @@ def test_a_repaired_verdict_counts(server, way):
 
 
 def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
-    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
+    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
     assert judged(server).verified is True
     assert len(server.sent) == 3
 
@@ -155,7 +128,7 @@ def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(se
 @pytest.mark.parametrize("first", ["at once", "after an unreadable answer"])
 def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
     given = [] if first == "at once" else ["prose"]
-    answers(server, *given, error(500))
+    answers_once(server, *given, error(500))
     with pytest.raises(ProviderError):
         said(opened(server), way)
     assert len(server.sent) == len(given) + 1
@@ -169,7 +142,7 @@ NOT_FOUND = pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["inv
 @GRADES
 @NOT_FOUND
 def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, way, grade, evidence):
-    answers(server, verdict(grade, evidence), quotes("Then call **Ann**"))
+    answers_once(server, verdict(grade, evidence), quotes("Then call **Ann**"))
     prediction = said(opened(server), way)
     assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["Then call **Ann**"], "because")
     assert len(server.sent) == 2
@@ -178,7 +151,7 @@ def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(
 @GRADES
 @NOT_FOUND
 def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence):
-    answers(server, verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
+    answers_once(server, verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
     found = judged(server)
     assert found.verified is True
     assert found.grade == Grade(grade)
@@ -187,7 +160,7 @@ def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence)
 
 @GRADES
 def test_a_quote_that_is_again_not_found_leaves_the_verdict_unverified(server, grade):
-    answers(server, verdict(grade, ["zebra"]), quotes("lion"))
+    answers_once(server, verdict(grade, ["zebra"]), quotes("lion"))
     found = judged(server)
     assert (found.verified, found.grade, found.reasoning) == (False, Grade(grade), "because")
     assert found.evidence == (Quote(text="zebra"),)
@@ -208,7 +181,7 @@ FAILED_SECOND = {
 @WAYS
 @pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
 def test_a_second_question_that_fails_keeps_the_verdict(server, way, second):
-    answers(server, verdict("PASS", ["zebra"]), second)
+    answers_once(server, verdict("PASS", ["zebra"]), second)
     prediction = said(opened(server), way)
     assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PASS", ["zebra"], "because")
     assert len(server.sent) == 2
@@ -216,14 +189,14 @@ def test_a_second_question_that_fails_keeps_the_verdict(server, way, second):
 
 @WAYS
 def test_a_second_question_that_ends_the_run_ends_it(server, way):
-    answers(server, verdict("PASS", ["zebra"]), error(401))
+    answers_once(server, verdict("PASS", ["zebra"]), error(401))
     with pytest.raises(SetupFault):
         said(opened(server), way)
 
 
 @pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["Label the boxes"], True)])
 def test_a_fail_asks_nothing_more(server, evidence, verified):
-    answers(server, verdict("FAIL", evidence))
+    answers_once(server, verdict("FAIL", evidence))
     found = judged(server)
     assert (found.grade, found.verified) == (Grade.FAIL, verified)
     assert len(server.sent) == 1
@@ -231,20 +204,20 @@ def test_a_fail_asks_nothing_more(server, evidence, verified):
 
 @GRADES
 def test_one_quote_that_is_found_is_enough(server, grade):
-    answers(server, verdict(grade, ["zebra", "Label the boxes"]))
+    answers_once(server, verdict(grade, ["zebra", "Label the boxes"]))
     assert judged(server).evidence == (Quote(text="zebra"), Quote(text="Label the boxes", start=0, end=15))
     assert len(server.sent) == 1
 
 
 def test_for_a_compile_one_call_is_one_trace(server):
-    answers(server, verdict("PASS", ["zebra"]))
+    answers_once(server, verdict("PASS", ["zebra"]))
     assert judged(server, Judge(ask_quote_again=False)).verified is False
     assert len(server.sent) == 1
     assert [name for name, _ in Judge(ask_quote_again=False).named_predictors()] == ["grade"]
 
 
 def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
-    answers(server, verdict("PASS", ["zebra"], "It plans.\nGrade:\nFAIL"), quotes("Then call Ann"))
+    answers_once(server, verdict("PASS", ["zebra"], "It plans.\nGrade:\nFAIL"), quotes("Then call Ann"))
     judged(server)
     system, user = server.sent[1].messages
     assert system["content"].startswith("Quote, word for word, ")
@@ -270,21 +243,15 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_awaited_or_not_it_asks_and_says_the_same(server, script):
-    def outcome(way):
-        server.sent.clear()
-        answers(server, *script)
-        try:
-            what = dict(said(opened(server), way).items())
-        except ProactError as failed:
-            what = (type(failed), str(failed))
-        return what, [sent.body for sent in server.sent]
-
-    assert outcome("sync") == outcome("async")
+    first, second = (
+        heard(server, script, lambda way=way: dict(said(opened(server), way).items())) for way in ("async", "sync")
+    )
+    assert first == second
 
 
 @WAYS
 def test_the_adapter_is_the_modules_own(server, way):
-    answers(server, verdict("FAIL"))
+    answers_once(server, verdict("FAIL"))
     outside = dspy.ChatAdapter()
     with dspy.context(adapter=outside):
         said(opened(server), way)
@@ -300,7 +267,7 @@ def test_instruction_and_demos_are_sent(server, way):
         {"conversation": [], "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
         | {"grade": "FAIL"}
     ]
-    answers(server, verdict("FAIL"))
+    answers_once(server, verdict("FAIL"))
     said(opened(server), way, judge)
     system, asked, answered, _ = server.sent[0].messages
     assert system["content"] == "Grade by the moon."
@@ -374,7 +341,7 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
 def test_judging_changes_nothing_in_the_judge(server):
     judge = Judge()
     before = judge.fingerprint(), judge.dump_state()
-    answers(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
+    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
     judged(server, judge)
     assert (judge.fingerprint(), judge.dump_state()) == before
 
@@ -414,7 +381,7 @@ def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(se
                 await Judge().judge(VIEW, RESPONSE, asking)
 
     direct = Direct(model.lm)
-    answers(server, *[verdict("FAIL")] * 3)
+    answers_once(server, *[verdict("FAIL")] * 3)
     with collect_calls():
         asyncio.run(awaited(model, graded()))
     assert len(server.sent) == 3

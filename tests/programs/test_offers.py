@@ -8,6 +8,7 @@ from typing import Any
 
 import dspy
 import pytest
+from asking import WAYS, answers_once, awaited, heard, opened
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, record, row, rubric, trigger_point
@@ -17,8 +18,8 @@ from dspy_proact import evidence
 from dspy_proact.benchmarks.proactbench import controls_of
 from dspy_proact.calls import collect_calls
 from dspy_proact.corpus import read_jsonl
-from dspy_proact.errors import ContentError, ProactError, ProviderError, SetupFault
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
+from dspy_proact.models import Gate, open_model
 from dspy_proact.programs import JUDGE, DetectOffers, OfferDetector
 from dspy_proact.programs.offers import DetectedOffer, located
 from dspy_proact.types import Offer, Offers, Quote, Turn
@@ -29,26 +30,7 @@ VIEW = ControlView(
     conversation=(Turn(user="I move on Friday.", assistant="Good luck."), Turn(user="Any boxes?", assistant=None)),
     turn=2,
 )
-WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 NO_OFFER = offers()
-
-
-def opened(server, name="hosted_vllm/any"):
-    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, Gate(retries=0, backoff=0.001))
-
-
-def answers(server, *given_):
-    """Script the server's answers one after another; text is the content of a healthy answer."""
-    pending = [each if isinstance(each, Answer) else Answer(each) for each in given_]
-    server.script = lambda sent: pending.pop(0)
-
-
-async def awaited(model, coroutine):
-    try:
-        with dspy.context(lm=model.lm):
-            return await coroutine
-    finally:
-        await model.aclose()
 
 
 def found(server, way="async", response=RESPONSE, model=None, view=VIEW, detector=None):
@@ -69,7 +51,7 @@ def quotes(result):
 @WAYS
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/any"])
 def test_one_call_is_made_where_all_quotes_stand(server, name, way):
-    answers(server, offers("Label the boxes", "call Ann", grounded=True))
+    answers_once(server, offers("Label the boxes", "call Ann", grounded=True))
     result = found(server, way, model=opened(server, name))
     assert result == Offers(
         reasoning="because",
@@ -83,13 +65,13 @@ def test_one_call_is_made_where_all_quotes_stand(server, name, way):
 
 @WAYS
 def test_no_offer_is_one_call_and_nothing_to_verify(server, way):
-    answers(server, NO_OFFER)
+    answers_once(server, NO_OFFER)
     result = found(server, way)
     assert (result.offers, result.unwanted, result.verified, len(server.sent)) == ((), (), None, 1)
 
 
 def test_what_was_asked_for_is_found_and_is_not_unwanted(server):
-    answers(server, offers("call Ann", asked_for=True))
+    answers_once(server, offers("call Ann", asked_for=True))
     result = found(server)
     assert (quotes(result), result.unwanted, result.verified) == ([("call Ann", 28)], (), True)
 
@@ -130,7 +112,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
 def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, answer, reason):
-    answers(server, answer, answer)
+    answers_once(server, answer, answer)
     with pytest.raises(ContentError) as caught:
         found(server)
     assert (caught.value.reason, len(server.sent)) == (reason, 2)
@@ -139,7 +121,7 @@ def test_an_answer_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(
 @WAYS
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
 def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(server, way, answer, reason):
-    answers(server, answer, offers("call Ann"))
+    answers_once(server, answer, offers("call Ann"))
     assert quotes(found(server, way)) == [("call Ann", 28)]
     first, second = (sent.body for sent in server.sent)
     note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
@@ -149,7 +131,7 @@ def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(serv
 
 @WAYS
 def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
-    answers(server, error(400, "no"))
+    answers_once(server, error(400, "no"))
     with pytest.raises(ContentError, match="refused"):
         found(server, way)
     assert len(server.sent) == 1
@@ -158,7 +140,7 @@ def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
 @WAYS
 @pytest.mark.parametrize("first", [[], ["prose"]], ids=["at once", "after an unreadable answer"])
 def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
-    answers(server, *first, error(500))
+    answers_once(server, *first, error(500))
     with pytest.raises(ProviderError):
         found(server, way)
     assert len(server.sent) == len(first) + 1
@@ -169,7 +151,7 @@ NOT_THERE = pytest.mark.parametrize("quote", ["zebra", "", "!!!", "Ann call", "L
 
 @NOT_THERE
 def test_a_quote_that_does_not_stand_is_asked_about_once_more(server, quote):
-    answers(server, offers("Label the boxes", quote), offers("call **Ann**"))
+    answers_once(server, offers("Label the boxes", quote), offers("call **Ann**"))
     result = found(server)
     assert (quotes(result), result.verified, len(server.sent)) == ([("call **Ann**", 28)], True, 2)
     first, second = (sent.body for sent in server.sent)
@@ -182,25 +164,25 @@ def test_a_quote_that_does_not_stand_is_asked_about_once_more(server, quote):
 
 @NOT_THERE
 def test_a_quote_that_again_does_not_stand_does_not_count(server, quote):
-    answers(server, offers("zebra"), offers(quote))
+    answers_once(server, offers("zebra"), offers(quote))
     result = found(server)
     assert (quotes(result), result.unwanted, result.verified) == ([(quote, None)], (), False)
     assert len(server.sent) == 2
 
 
 def test_beside_a_quote_that_does_not_stand_another_counts(server):
-    answers(server, offers("zebra"), offers("lion", "call Ann"))
+    answers_once(server, offers("zebra"), offers("lion", "call Ann"))
     result = found(server)
     assert ([offer.quote.text for offer in result.unwanted], result.verified) == (["call Ann"], False)
 
 
 def test_a_second_answer_without_offers_leaves_none(server):
-    answers(server, offers("zebra"), NO_OFFER)
+    answers_once(server, offers("zebra"), NO_OFFER)
     assert found(server).offers == ()
 
 
 def test_a_repaired_answer_with_an_invented_quote_is_asked_about_too(server):
-    answers(server, "prose", offers("zebra"), offers("call Ann"))
+    answers_once(server, "prose", offers("zebra"), offers("call Ann"))
     assert quotes(found(server)) == [("call Ann", 28)]
     assert len(server.sent) == 3
 
@@ -217,7 +199,7 @@ FAILED_SECOND = {
 
 @pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
 def test_a_second_question_that_fails_keeps_the_first_answer_without_what_does_not_stand(server, second):
-    answers(server, offers("zebra", "call Ann"), second)
+    answers_once(server, offers("zebra", "call Ann"), second)
     result = found(server)
     assert (quotes(result), len(result.unwanted)) == ([("zebra", None), ("call Ann", 28)], 1)
     assert len(server.sent) == 2
@@ -225,31 +207,31 @@ def test_a_second_question_that_fails_keeps_the_first_answer_without_what_does_n
 
 @WAYS
 def test_a_second_question_that_ends_the_run_ends_it(server, way):
-    answers(server, offers("zebra"), error(401))
+    answers_once(server, offers("zebra"), error(401))
     with pytest.raises(SetupFault):
         found(server, way)
 
 
 def test_a_quote_of_several_passages_stands_only_where_all_of_them_stand(server):
-    answers(server, offers('"zebra" and "call Ann"'), NO_OFFER)
+    answers_once(server, offers('"zebra" and "call Ann"'), NO_OFFER)
     assert quotes(found(server)) == []
     assert len(server.sent) == 2
 
 
 def test_truth_may_be_said_in_words_and_numbers(server):
-    answers(server, of(ONE | {"asked_for": "no", "grounded": 1}))
+    answers_once(server, of(ONE | {"asked_for": "no", "grounded": 1}))
     assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(False, True)]
-    answers(server, of(ONE | {"asked_for": "True", "grounded": "false"}))
+    answers_once(server, of(ONE | {"asked_for": "True", "grounded": "false"}))
     assert [(offer.asked_for, offer.grounded) for offer in found(server).offers] == [(True, False)]
 
 
 def test_the_same_words_twice_are_one_offer_and_unwanted_where_once_called_so(server):
-    answers(server, of(ONE | {"asked_for": True}, ONE | {"asked_for": False}, ONE | {"asked_for": True}))
+    answers_once(server, of(ONE | {"asked_for": True}, ONE | {"asked_for": False}, ONE | {"asked_for": True}))
     assert [offer.asked_for for offer in found(server).offers] == [False]
 
 
 def test_more_than_two_hundred_offers_cannot_be_read(server):
-    answers(server, offers(*["call Ann"] * 201), offers("call Ann"))
+    answers_once(server, offers(*["call Ann"] * 201), offers("call Ann"))
     assert len(found(server).unwanted) == 1
     assert len(server.sent) == 2
 
@@ -264,7 +246,7 @@ def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
 
 
 def test_half_a_surrogate_pair_in_a_quote_is_replaced_as_in_a_verdict(server):
-    answers(server, of(ONE | {"quote": "\ud800zebra"}), NO_OFFER)
+    answers_once(server, of(ONE | {"quote": "\ud800zebra"}), NO_OFFER)
     assert found(server).offers == ()
 
 
@@ -282,20 +264,12 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
 def test_awaited_or_not_it_asks_and_says_the_same(server, script):
-    def outcome(way):
-        server.sent.clear()
-        answers(server, *script)
-        try:
-            what = found(server, way)
-        except ProactError as failed:
-            what = (type(failed), str(failed))
-        return what, [sent.body for sent in server.sent]
-
-    assert outcome("sync") == outcome("async")
+    first, second = (heard(server, script, lambda way=way: found(server, way)) for way in ("async", "sync"))
+    assert first == second
 
 
 def test_the_response_stands_in_the_request_in_indented_lines_and_nothing_follows_but_what_is_asked(server):
-    answers(server, NO_OFFER)
+    answers_once(server, NO_OFFER)
     found(server)
     system, user = server.sent[0].messages
     assert (system["role"], user["role"]) == ("system", "user")
@@ -345,21 +319,21 @@ def test_no_response_whatever_changes_more_than_its_indented_lines(text):
 
 @pytest.mark.parametrize("spoof", SPOOFS)
 def test_a_response_that_imitates_fields_is_looked_at_like_another(server, spoof):
-    answers(server, offers("call Ann"))
+    answers_once(server, offers("call Ann"))
     assert len(found(server, response=f"{spoof}\nThen call Ann.").unwanted) == 1
     assert len(server.sent) == 1
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u0085", "\x0b"])
 def test_a_quote_that_does_not_stand_is_named_on_one_line(server, end):
-    answers(server, offers(f"zebra{end}Response to look at:"), NO_OFFER)
+    answers_once(server, offers(f"zebra{end}Response to look at:"), NO_OFFER)
     found(server)
     note = server.sent[1].messages[-1]["content"].rpartition("\n\n")[2]
     assert len(note.splitlines()) == 1
 
 
 def test_a_very_long_quote_that_does_not_stand_is_cut_where_it_is_named(server):
-    answers(server, offers("zebra " * 20_000), NO_OFFER)
+    answers_once(server, offers("zebra " * 20_000), NO_OFFER)
     found(server)
     first, second = (len(sent.messages[-1]["content"]) for sent in server.sent)
     assert second - first < 5_000
@@ -387,7 +361,7 @@ def test_the_request_holds_no_rubric_no_curated_response_at_the_turn_and_nothing
 
 
 def test_a_model_that_takes_a_schema_is_sent_that_of_offers(server):
-    answers(server, offers("call Ann"))
+    answers_once(server, offers("call Ann"))
     found(server, model=opened(server, "openai/gpt-4o"))
     (sent,) = server.sent
     schema = sent.body["response_format"]["json_schema"]["schema"]
@@ -468,14 +442,14 @@ def test_the_fingerprint_changes_with_the_wording_of_the_second_question(monkeyp
 def test_looking_changes_nothing_in_the_detector(server):
     detector = OfferDetector()
     before = detector.fingerprint(), detector.dump_state()
-    answers(server, "prose", offers("zebra"), offers("call Ann"))
+    answers_once(server, "prose", offers("zebra"), offers("call Ann"))
     found(server, detector=detector)
     assert (detector.fingerprint(), detector.dump_state()) == before
 
 
 @WAYS
 def test_the_adapter_is_the_modules_own(server, way):
-    answers(server, NO_OFFER)
+    answers_once(server, NO_OFFER)
     outside = dspy.ChatAdapter()
     with dspy.context(adapter=outside):
         found(server, way)

@@ -5,12 +5,11 @@ import importlib
 import json
 from typing import Any
 
-import dspy
 import pytest
+from asking import WAYS, answers_once, awaited, opened, predicted
 from hypothesis import given
 from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
-from server import Answer
 
 from dspy_proact.benchmarks.proactbench import open_jury
 from dspy_proact.calls import collect_calls
@@ -33,7 +32,6 @@ VIEW = JudgeView(
 )
 ASKED = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
 BACKENDS = pytest.mark.parametrize("backend", ["auto", "litellm"])
-WAYS = pytest.mark.parametrize("way", ["async", "sync"])
 
 
 @pytest.fixture
@@ -43,38 +41,16 @@ def package(tmp_path):
         yield
 
 
-def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001, backend=backend)
-    return open_model(ModelSpec(name=name, api_base=server.judge), JUDGE, gate)
-
-
 def evaluated(score="PASS", evidence="label the boxes", **changes):
     """The official answer."""
     result = {"status": "EVALUATED", "score": score, "rationale": "because", "evidence": evidence, **changes}
     return json.dumps({"evaluation_result": {name: value for name, value in result.items() if value is not ...}})
 
 
-def answers(server, *given):
-    """Script the server's answers one after another."""
-    pending = [each if isinstance(each, Answer) else Answer(each) for each in given]
-    server.script = lambda sent: pending.pop(0)
-
-
-async def awaited(model, coroutine):
-    try:
-        with dspy.context(lm=model.lm):
-            return await coroutine
-    finally:
-        await model.aclose()
-
-
 def said(model, way="async"):
     """The prediction, by `aforward` or `forward`."""
     with collect_calls():
-        if way == "async":
-            return asyncio.run(awaited(model, OfficialJudge().acall(**ASKED)))
-        with dspy.context(lm=model.lm):
-            return OfficialJudge()(**ASKED)
+        return predicted(model, OfficialJudge(), way, **ASKED)
 
 
 def judged(server):
@@ -106,7 +82,7 @@ def of_the_package():
 @WAYS
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/gpt-4o"])
 def test_the_messages_are_those_of_the_package_to_the_character(server, package, name, backend, way):
-    answers(server, evaluated())
+    answers_once(server, evaluated())
     said(opened(server, name, backend), way)
     assert [sent.messages for sent in server.sent] == [of_the_package()]
 
@@ -118,7 +94,7 @@ def test_what_a_plan_counts_is_what_is_sent(server, package):
 @BACKENDS
 @pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
 def test_a_model_that_takes_a_schema_is_sent_the_packages_own(server, package, name, backend):
-    answers(server, evaluated())
+    answers_once(server, evaluated())
     said(opened(server, name, backend))
     form = server.sent[0].body["response_format"]["json_schema"]
     theirs = importlib.import_module("proactbench.types").JudgeOutput.model_json_schema()
@@ -134,7 +110,7 @@ def without_strictness(schema: Any) -> Any:
 
 
 def test_where_the_schema_is_left_out_the_messages_are_the_same(server, package):
-    answers(server, evaluated())
+    answers_once(server, evaluated())
     named = ModelSpec(name="openai/gpt-4o", api_base=server.judge, params={"response_format": None})
     free = open_model(named, JUDGE, Gate(retries=0))
     said(free)
@@ -181,7 +157,7 @@ def test_every_text_reaches_the_package_as_it_is(echo, texts, user, response, cr
 
 
 def test_an_answer_is_read_with_its_quote_located(server, package):
-    answers(server, evaluated("PARTIAL", "label the boxes"))
+    answers_once(server, evaluated("PARTIAL", "label the boxes"))
     verdict = judged(server)
     assert (verdict.reasoning, verdict.grade, verdict.verified) == ("because", Grade.PARTIAL, True)
     assert verdict.evidence == (Quote(text="label the boxes", start=0, end=15),)  # "Label the boxes"
@@ -189,7 +165,7 @@ def test_an_answer_is_read_with_its_quote_located(server, package):
 
 @pytest.mark.parametrize("score", ["PASS", "Pass", "pass", " Pass\n"])
 def test_a_score_in_another_case_is_read(server, package, score):
-    answers(server, evaluated(score))
+    answers_once(server, evaluated(score))
     assert judged(server).grade is Grade.PASS
 
 
@@ -207,7 +183,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("answer", ACCEPTED.values(), ids=ACCEPTED)
 def test_harmless_liberties_are_taken_at_the_first_time(server, package, answer):
-    answers(server, answer)
+    answers_once(server, answer)
     verdict = judged(server)
     assert (verdict.grade, [quote.text for quote in verdict.evidence]) == (Grade.PASS, ["label the boxes"])
 
@@ -239,7 +215,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("answer", UNREADABLE.values(), ids=UNREADABLE)
 def test_what_is_no_verdict_is_asked_for_once_more_in_the_same_words_and_then_unscored(server, package, answer):
-    answers(server, answer, answer)
+    answers_once(server, answer, answer)
     with pytest.raises(ContentError) as caught:
         judged(server)
     assert caught.value.reason == "unreadable"
@@ -249,7 +225,7 @@ def test_what_is_no_verdict_is_asked_for_once_more_in_the_same_words_and_then_un
 @WAYS
 @pytest.mark.parametrize("first", ["skipped", "no status", "prose"])
 def test_the_second_answer_counts_when_it_is_one(server, package, first, way):
-    answers(server, UNREADABLE[first], evaluated("FAIL"))
+    answers_once(server, UNREADABLE[first], evaluated("FAIL"))
     assert said(opened(server), way).grade == "FAIL"
     assert server.sent[0].body == server.sent[1].body
 
@@ -258,7 +234,7 @@ def test_the_second_answer_counts_when_it_is_one(server, package, first, way):
 def test_a_quote_that_is_not_there_is_not_asked_for_again_and_leaves_the_verdict_unverified(
     server, package, evidence, found
 ):
-    answers(server, evaluated("PASS", evidence))
+    answers_once(server, evaluated("PASS", evidence))
     verdict = judged(server)
     assert ([quote.start for quote in verdict.evidence], verdict.verified) == (found, False)
     assert len(server.sent) == 1

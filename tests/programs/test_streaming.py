@@ -1,24 +1,23 @@
 """The assistant's response piece by piece, over real HTTP and from engines of every kind."""
 
 import asyncio
+from functools import partial
 
+import asking
 import dspy
 import pytest
+from asking import ROUTES
 from dspy.clients.cache import Cache
 from server import Answer, error
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import Gate, open_model
 from dspy_proact.models.blocking import wait_for
 from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
 # litellm's own, for every chunk of a stream.
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
-ROUTES = pytest.mark.parametrize(
-    ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
-)
 ENGINES = pytest.mark.parametrize("engine", ["auto", "litellm"])
 ASKED = {"history": [], "user_message": "When does the ferry leave?"}
 WHOLE = " The last  boat\n\nleaves at five. \n"
@@ -26,10 +25,7 @@ WHOLE = " The last  boat\n\nleaves at five. \n"
 PATIENCE = 60.0
 """Seconds after which a stream that hangs fails its test."""
 
-
-def opened(server, name="hosted_vllm/any", backend="auto"):
-    gate = Gate(retries=0, backoff=0.001, backend=backend)
-    return open_model(ModelSpec(name=name, api_base=server.assistant), ASSISTANT, gate)
+opened = partial(asking.opened, role=ASSISTANT)
 
 
 def plain(server, engine="auto", **options):

@@ -123,22 +123,12 @@ def _changes(card: AssistantCard) -> Table:
 
 def _shares(change: Change) -> list[str]:
     before, after = percent(change.before.estimate), percent(change.after.estimate)
-    return [_counted(change), before, after, _points(change.difference.estimate), probability(change.p)]
+    return [_counted(change), before, after, change.difference.points, probability(change.p)]
 
 
 def _counted(change: Change) -> str:
     """Turns that could be graded, of those asked where some could not."""
     return str(change.count) if change.count == change.total else f"{change.count}/{change.total}"
-
-
-def _points(difference: Estimate) -> str:
-    """A difference in whole points of a hundred, so that the table fits a narrow terminal."""
-    if difference.value is None:
-        return "-"
-    told = f"{100 * difference.value:+.0f}"
-    if difference.low is None or difference.high is None:
-        return told
-    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
 
 
 def _rounded(share: float) -> str:

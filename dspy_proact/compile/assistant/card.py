@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from dspy_proact.benchmarks.proactbench import ProactBench
 from dspy_proact.calls import Price
-from dspy_proact.compile.assistant.costs import Costs, points_of_change
+from dspy_proact.compile.assistant.costs import Costs
 from dspy_proact.compile.assistant.examiner import Examined
 from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases
 from dspy_proact.compile.assistant.task import AssistantTask
@@ -85,7 +85,7 @@ def _statement(target: ScoreChange, chosen: Sequence[Phase], costs: Costs, known
     names = ", ".join(chosen)
     if not target.count:
         return f"no improvement shown in {names}: nothing could be graded"
-    gain = f"{points_of_change(target.difference)} points"
+    gain = f"{CardNumber.of(target.difference).points} points"
     said = (
         f"improvement shown in {names}, {gain}"
         if target.shown

@@ -64,13 +64,13 @@ class _Measure:
 
 def _measures(card: AssistantCard) -> Iterator[_Measure]:
     if card.offers.count:
-        offers, most = card.offers.difference.estimate, _outer(card.offers, card.offers.most).high
-        told = f"unwanted offers {points_of_change(offers)} points"
+        offers, most = card.offers.difference, _outer(card.offers, card.offers.most).high
+        told = f"unwanted offers {offers.points} points"
         yield _Measure("unwanted offers", told, offers.value, most, MARGINS["offers"])
     for phase, change in card.phases.items():
         if phase not in card.chosen and change.total:
-            gain, least = change.difference.estimate, _outer(change, change.least).low
-            told = f"{phase} {points_of_change(gain)} points"
+            gain, least = change.difference, _outer(change, change.least).low
+            told = f"{phase} {gain.points} points"
             yield _Measure(phase, told, _less(gain.value), _less(least), MARGINS["phases"])
     length = card.length.difference.estimate
     told = f"responses {_times(length)} as long"
@@ -92,16 +92,6 @@ def _less(value: float | None) -> float | None:
 
 def _growth(ratio: float | None) -> float | None:
     return None if ratio is None else ratio - 1
-
-
-def points_of_change(difference: Estimate) -> str:
-    """A difference with its interval, in whole points of a hundred."""
-    if difference.value is None:
-        return "unknown"
-    told = f"{100 * difference.value:+.0f}"
-    if difference.low is None or difference.high is None:
-        return told
-    return f"{told} [{100 * difference.low:+.0f}, {100 * difference.high:+.0f}]"
 
 
 def _times(ratio: Estimate) -> str:

@@ -11,12 +11,12 @@ from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_agent, signatu
 from dspy_proact.benchmarks.probe.evaluation import JUDGE, REPORT_JUDGE
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
 from dspy_proact.compile.named import two_judges
 from dspy_proact.compile.probe.card import make_card
 from dspy_proact.compile.probe.grader import Grader
-from dspy_proact.compile.probe.task import SHOWN, AgentTask, folds_of, items_of
+from dspy_proact.compile.probe.people import people_of, suited, tuned_at_most
+from dspy_proact.compile.probe.task import SHOWN, AgentTask, items_of
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import AgentArtefact, DataSource, Optimizer, Provenance, Recipe
@@ -73,9 +73,7 @@ class AgentCompile(Compile[AgentArtefact]):
         recipe = recipe or Recipe()
         _require_tunable(self.probe, recipe)
         self.items = items_of(tasks)
-        people = len({item.unit for item in self.items})
-        recipe = recipe.model_copy(update={"folds": max(2, min(recipe.folds, people)), "max_demos": 0})
-        folds_of(self.items, recipe)
+        recipe = suited(recipe, self.items)
         self._started = make_agent(self.probe.agent, self.probe)
         if start is not None:
             card = load_agent(start, self._started).card
@@ -115,10 +113,8 @@ class AgentCompile(Compile[AgentArtefact]):
 
     def forecast(self) -> Forecast:
         """What `run` takes at most, repairs apart; no call is made and nothing is written."""
-        folds = folds_of(self.items, self.recipe)
-        parts = [split(train, self.recipe.seed) for train in (*(fold.train for fold in folds), self.items)]
-        tuning = sum(answers_at_most(self.recipe, len(learn), len(compare)) for learn, compare in parts)
-        reporting, questions = 2 * len(self.items), len(self._started.predictors())
+        tuning, reporting = tuned_at_most(self.items, self.recipe), 2 * len(self.items)
+        questions = len(self._started.predictors())
         agent, proposer = self.models["assistant"], self.models["proposer"]
 
         def prompt() -> float:
@@ -137,8 +133,7 @@ class AgentCompile(Compile[AgentArtefact]):
                 proposer, self.recipe, questions, lambda: min(prompt(), _SHOWN_TOKENS)
             ),
         }
-        people = len({item.unit for item in self.items})
-        return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")
+        return Forecast(roles, self._gate.concurrency, len(self.items), people_of(self.items), groups="people")
 
     def artefact(self, task: AgentTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> AgentArtefact:
         """The agent compiled on everything, and its card."""

@@ -1,12 +1,15 @@
 """The card of a compiled agent: what each stage scored before and after."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from dspy_proact.benchmarks.probe import Probe
 from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant.card import SAME_JUDGE
 from dspy_proact.compile.cross_fit import Compiled
+from dspy_proact.compile.folds import Grouped
+from dspy_proact.compile.probe.people import people_of
 from dspy_proact.compile.probe.task import AgentTask
 from dspy_proact.corpus.probe.grade import ProbeGrade
 from dspy_proact.programs import AgentCandidate, AgentCard, CardNumber, CardUsage, Change, Provenance
@@ -27,19 +30,57 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
     count, seed = len(task.items), provenance.recipe.seed
     target = _compared(task, compiled, lambda grade: grade.overall, seed)
     stages = {title: _compared(task, compiled, of, seed) for title, of in STAGES.items()}
-    adjusted = holm([change.p for change in stages.values()])
-    usages = [CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after)]
     models = provenance.models
     same_judge = SAME_JUDGE if models["judge"].model == models["report_judge"].model else None
-    chosen = compiled.chosen
-    return AgentCard(
-        statement=statement_of(target),
-        shown=target.shown,
-        warnings=tuple(filter(None, (same_judge, task.shown.told))),
+    return card_of(
+        compiled,
+        task.items,
+        provenance,
+        price,
         aim="overall",
-        target=change_of(target, count, target.p),
         case=Probe.nouns.case,
-        stages={name: change_of(each, count, p) for (name, each), p in zip(stages.items(), adjusted, strict=True)},
+        target=target,
+        stages={title: (change, count) for title, change in stages.items()},
+        warnings=tuple(filter(None, (same_judge, task.shown.told))),
+    )
+
+
+def card_of(
+    compiled: Compiled[Any, Any, Any],
+    items: Sequence[Grouped],
+    provenance: Provenance,
+    price: Price,
+    *,
+    aim: str,
+    case: str,
+    target: ScoreChange,
+    stages: Mapping[str, tuple[ScoreChange, int]],
+    warnings: tuple[str, ...],
+) -> AgentCard:
+    """The card of a compile on items of people.
+
+    Args:
+        compiled: What came of it.
+        items: All that it was compiled on.
+        provenance: With what it was made.
+        price: Of the model under what was tuned.
+        aim: What it was tuned for.
+        case: What an item is called.
+        target: How the aim changed.
+        stages: What is told beside it, by title, each with the number of items that were asked; p is adjusted by Holm.
+        warnings: What a person must know first.
+    """
+    count, chosen = len(items), compiled.chosen
+    rows = zip(stages.items(), holm([change.p for change, _ in stages.values()]), strict=True)
+    before, after = (CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after))
+    return AgentCard(
+        statement=_statement(target),
+        shown=target.shown,
+        warnings=warnings,
+        aim=aim,
+        target=_change(target, count, target.p),
+        case=case,
+        stages={title: _change(change, asked, p) for (title, (change, asked)), p in rows},
         cases=count,
         unscored=count - target.count,
         group=Probe.nouns.group,
@@ -48,10 +89,10 @@ def make_card(task: AgentTask, compiled: CompiledAgent, provenance: Provenance, 
             AgentCandidate(score=each.score, share=each.share, chosen=place == chosen.place)
             for place, each in enumerate(chosen.tried)
         ),
-        scenarios=len({item.unit for item in task.items}),
+        scenarios=people_of(items),
         fold_scores=compiled.fold_scores,
-        usage_before=usages[0],
-        usage_after=usages[1],
+        usage_before=before,
+        usage_after=after,
         provenance=provenance,
     )
 
@@ -61,7 +102,7 @@ def _compared(task: AgentTask, compiled: CompiledAgent, of: Callable[[ProbeGrade
     return score_change(before, after, [item.unit for item in task.items], seed=seed)
 
 
-def change_of(change: ScoreChange, total: int, p: float | None) -> Change:
+def _change(change: ScoreChange, total: int, p: float | None) -> Change:
     """As a card has it, of so many that were asked."""
     before, after, difference = (_number(each) for each in (change.before, change.after, change.difference))
     return Change(
@@ -82,7 +123,7 @@ def _number(estimate: Estimate) -> CardNumber:
     )
 
 
-def statement_of(target: ScoreChange) -> str:
+def _statement(target: ScoreChange) -> str:
     """Whether a rise may be claimed, and why not."""
     gain = target.difference.value
     if gain is None:

@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.probe import Probe, ProbeJudge, ProbeView
+from dspy_proact.benchmarks.probe import ProbeJudge, ProbeView
 from dspy_proact.benchmarks.probe.benchmark import VERDICT_TOKENS
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
 from dspy_proact.benchmarks.probe.evaluation import JUDGE
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.folds import split
-from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, mean_tokens
+from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
 from dspy_proact.compile.probe.agent_compile import require_instructed
-from dspy_proact.compile.probe.card import change_of, statement_of
+from dspy_proact.compile.probe.card import card_of
 from dspy_proact.compile.probe.judges_task import AGREEMENT, GradedItem, JudgesTask, Numbers
-from dspy_proact.compile.probe.task import folds_of
+from dspy_proact.compile.probe.people import people_of, suited, tuned_at_most
 from dspy_proact.corpus.probe import (
     GradedDescription,
     load_tasks,
@@ -28,15 +27,13 @@ from dspy_proact.corpus.probe import (
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import (
     PROPOSER,
-    AgentCandidate,
     AgentCard,
-    CardUsage,
     DataSource,
     JudgesArtefact,
     Provenance,
     Recipe,
 )
-from dspy_proact.stats import ScoreChange, holm, score_change
+from dspy_proact.stats import ScoreChange, score_change
 
 _ROWS = ("facets", "word of descriptions", "word of parameters")
 
@@ -72,9 +69,7 @@ class JudgesCompile(Compile[JudgesArtefact]):
         read = {each.key: (each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries}
         graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
         self.items = tuple(GradedItem(each, *read[each.task]) for each in graded)
-        people = len({item.unit for item in self.items})
-        recipe = recipe.model_copy(update={"folds": min(recipe.folds, people), "max_demos": 0})
-        folds_of(self.items, recipe)
+        recipe = suited(recipe, self.items)
         self._started = ProbeJudge()
         if start is not None:
             self._started, artefact = load_judges(start)
@@ -108,17 +103,12 @@ class JudgesCompile(Compile[JudgesArtefact]):
 
     def forecast(self) -> Forecast:
         """What `run` takes at most, repairs apart; no call is made and nothing is written."""
-        folds, judge = folds_of(self.items, self.recipe), self.models["judge"]
-        parts = [split(train, self.recipe.seed) for train in (*(fold.train for fold in folds), self.items)]
-        calls = sum(answers_at_most(self.recipe, len(learn), len(compare)) for learn, compare in parts)
+        judge, calls = self.models["judge"], tuned_at_most(self.items, self.recipe) + 2 * len(self.items)
         roles = {
-            "judge": RoleForecast(
-                calls + 2 * len(self.items), lambda: mean_tokens(judge, self._asked()), VERDICT_TOKENS[1], judge.price
-            ),
+            "judge": RoleForecast(calls, lambda: mean_tokens(judge, self._asked()), VERDICT_TOKENS[1], judge.price),
             "proposer": RoleForecast.of_proposer(self.models["proposer"], self.recipe, 2),
         }
-        people = len({item.unit for item in self.items})
-        return Forecast(roles, self._gate.concurrency, len(self.items), people, groups="people")
+        return Forecast(roles, self._gate.concurrency, len(self.items), people_of(self.items), groups="people")
 
     def artefact(self, task: JudgesTask, compiled: Compiled[Any, Any, Any], made: Provenance) -> JudgesArtefact:
         """The judges compiled on all answers, and their card."""
@@ -147,31 +137,16 @@ def _card(
         before, after = compiled.numbers(asked, lambda numbers: numbers.get(name))
         return score_change(before, after, [item.unit for item in asked], seed=made.recipe.seed)
 
-    count, target, rows = len(task.items), compared(AGREEMENT), {name: compared(name) for name in _ROWS}
-    asked = {name: sum(name in _rows_of(item) for item in task.items) for name in _ROWS}
-    adjusted = dict(zip(rows, holm([change.p for change in rows.values()]), strict=True))
-    before, after = (CardUsage.of(tested.calls, count, price) for tested in (compiled.before, compiled.after))
-    return AgentCard(
-        statement=statement_of(target),
-        shown=target.shown,
-        warnings=("people are the sample's authors, who are language-model agents",),
+    return card_of(
+        compiled,
+        task.items,
+        made,
+        price,
         aim=AGREEMENT,
-        target=change_of(target, count, target.p),
-        stages={name: change_of(change, asked[name], adjusted[name]) for name, change in rows.items()},
         case="answer",
-        cases=count,
-        unscored=count - target.count,
-        group=Probe.nouns.group,
-        groups=Probe.nouns.groups,
-        candidates=tuple(
-            AgentCandidate(score=each.score, share=each.share, chosen=place == compiled.chosen.place)
-            for place, each in enumerate(compiled.chosen.tried)
-        ),
-        scenarios=len({item.unit for item in task.items}),
-        fold_scores=compiled.fold_scores,
-        usage_before=before,
-        usage_after=after,
-        provenance=made,
+        target=compared(AGREEMENT),
+        stages={name: (compared(name), sum(name in _rows_of(item) for item in task.items)) for name in _ROWS},
+        warnings=("people are the sample's authors, who are language-model agents",),
     )
 
 

@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.probe.compiled import mark_of
 from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, split
-from dspy_proact.compile.probe.task import folds_of
+from dspy_proact.compile.probe.people import folds_of
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.corpus.probe import GradedDescription, GradedParameters
 from dspy_proact.corpus.probe.grade import JUDGMENT_SCORES, FacetGrades

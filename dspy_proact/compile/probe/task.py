@@ -12,17 +12,16 @@ from dspy_proact.benchmarks.probe.compiled import mark_of
 from dspy_proact.benchmarks.probe.grading import ALL_FAULTS
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.excerpts import Excerpts
-from dspy_proact.compile.folds import Fold, Item, grouped_folds, split
+from dspy_proact.compile.folds import Fold, split
 from dspy_proact.compile.probe.grader import Grader
+from dspy_proact.compile.probe.people import folds_of
 from dspy_proact.compile.probe.training import PROPOSAL, AgentTraining
 from dspy_proact.corpus.probe.grade import ProbeGrade
-from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.errors import ContentError
 from dspy_proact.programs import Recipe
 
 SHOWN = 30_000
 """Characters of an input that a proposer is shown: the beginning of every item, where there are 80 of them."""
-_LEAST = 2
-"""People of a training set: one to learn from, one to compare candidates on."""
 
 
 @dataclass(frozen=True)
@@ -120,16 +119,3 @@ class AgentTask:
 def items_of(tasks: Tasks) -> tuple[TaskItem, ...]:
     """Every task of a corpus, in its order."""
     return tuple(TaskItem(each.key, each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries)
-
-
-def folds_of(items: Sequence[Item], recipe: Recipe) -> tuple[Fold[Item], ...]:
-    """Folds of whole people; raises a `UsageError` where one leaves fewer than two of them to learn from."""
-    people = len({item.unit for item in items})
-    if people > _LEAST and recipe.folds <= people:
-        folds = grouped_folds(items, recipe.folds, recipe.seed)
-        if all(len({item.unit for item in fold.train}) >= _LEAST for fold in folds):
-            return folds
-    raise UsageError(
-        f"{len(items)} items of {people} people cannot make {recipe.folds} folds and leave two of them to learn from "
-        "in each; give another number of --folds, or a larger corpus"
-    )

@@ -1,17 +1,13 @@
 """One file that shows runs: their numbers at a glance, and every case to be read."""
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.resources import files
+from functools import cached_property
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from dspy_proact.plain_text import encodable, printable
+from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
@@ -20,6 +16,7 @@ from dspy_proact.report.page.cited import Cited, Place
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block, longest_text
+from dspy_proact.report.page.template import filled, short
 from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
@@ -27,7 +24,6 @@ from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
 
-_LONGEST_NAME = 120
 _COLOURS = ScatterColours(
     ink="var(--ink)",
     muted="var(--quiet)",
@@ -54,18 +50,8 @@ def page(summaries: Sequence[Summary], by: Sequence[str] = ()) -> str:
         RunError: A case cannot be read.
     """
     shown = _Page(tuple(summaries), tuple(by))
-    style, script = (_file(name) for name in ("page.css", "page.js"))
-    template = _templates().get_template("page.html")
-    made = template.render(
-        page=shown,
-        cited=shown.cited,
-        short=_short,
-        style=Markup(style),
-        script=Markup(script),
-        policy=_policy(style, script),
-        data=Markup("\n".join(block(shown.summaries, shown.longest))),
-    )
-    return encodable(made)
+    data = Markup("\n".join(block(shown.summaries, shown.longest)))
+    return encodable(filled("page.html", page=shown, cited=shown.cited, data=data))
 
 
 def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str, Any]:
@@ -117,7 +103,7 @@ class _Page:
 
     @property
     def title(self) -> str:
-        return f"{self.first.benchmark}: {' and '.join(_short(each.model_name) for each in self.summaries)}"
+        return f"{self.first.benchmark}: {' and '.join(short(each.model_name) for each in self.summaries)}"
 
     @property
     def stand_in(self) -> str | None:
@@ -150,11 +136,11 @@ class _Page:
         """The scores of every run."""
         runs = range(len(self.summaries))
         strata = [
-            Group(_short(name), [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
+            Group(short(name), [("runs", run, self.nouns.strata, name) for run in runs], self._scored(name))
             for name in self.first.strata
         ]
         whole = Group("all", [("runs", run, "overall", "micro") for run in runs], f"each {self.nouns.case} alike")
-        names = [_short(each.model_name) for each in self.summaries]
+        names = [short(each.model_name) for each in self.summaries]
         title = f"Mean score by {self.nouns.stratum}, lenient and strict, in % with 95 % intervals"
         return bars(self.cited, [*strata, whole], names, title, self.stand_in is not None)
 
@@ -279,41 +265,3 @@ def _breakdowns(summary: Summary, by: Sequence[str]) -> list[str]:
     """Keys by which the benchmark breaks down, as far as the cases have them, and those that were asked for."""
     known = {name for outcome in summary.outcomes for name in outcome.meta}
     return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *by]))
-
-
-def _policy(*inline: str) -> str:
-    """A Content-Security-Policy that lets the page's own style and script be, and nothing else."""
-    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in inline)
-    return (
-        f"default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
-
-
-@cache
-def _file(name: str) -> str:
-    return (files("dspy_proact.report.page") / name).read_text(encoding="utf-8")
-
-
-@cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("dspy_proact.report.page"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_seen,
-    )
-
-
-def _seen(value: Any) -> Any:
-    """A text of others with what would be hidden in it shown; what is safe already stays as it is."""
-    return printable(encodable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
-
-
-def _short(text: str) -> str:
-    """A name on one line, its middle left out where it is long."""
-    line = " ".join(printable(encodable(text)).split())
-    half = _LONGEST_NAME // 2
-    return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"

@@ -6,11 +6,11 @@ It has a range of ranks instead, from tests on counts that assume how alike the 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from pathlib import Path
 
 from dspy_proact.corpus.published import TRIGGERS_PER_PHASE, Counts, PublishedModel, pooled, published_models
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import STAND_IN
+from dspy_proact.report.ranking import require_each_once
 from dspy_proact.report.summary import Scores, Summary
 from dspy_proact.runs import Manifest
 from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
@@ -97,10 +97,7 @@ def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:
     Raises:
         UsageError: One path is given twice, or what is there is not of ProactBench.
     """
-    paths = [Path(run.path).resolve() for run in runs]
-    twice = next((run.path for number, run in enumerate(runs) if paths[number] in paths[:number]), None)
-    if twice is not None:
-        raise UsageError(f"{twice}: given twice; name each run once")
+    require_each_once(run.path for run in runs)
     entries = [*map(_published, published_models()), *map(_run, runs)]
     ranked = _with_ranks([entry for entry in entries if not entry.differences])
     return Leaderboard((*ranked, *(entry for entry in entries if entry.differences)))

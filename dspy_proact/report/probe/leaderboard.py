@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from dspy_proact.corpus.probe.published import PublishedScores, published_scores
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import STAND_IN, counted
 from dspy_proact.report.probe.failures import Failures, failures
+from dspy_proact.report.ranking import require_each_once
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import Manifest
 from dspy_proact.stats import Estimate
@@ -57,10 +57,7 @@ def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:
     Raises:
         UsageError: One path is given twice, or what is there is not of PROBE.
     """
-    paths = [Path(run.path).resolve() for run in runs]
-    twice = next((run.path for number, run in enumerate(runs) if paths[number] in paths[:number]), None)
-    if twice is not None:
-        raise UsageError(f"{twice}: given twice; name each run once")
+    require_each_once(run.path for run in runs)
     return Leaderboard(published_scores(), tuple(map(_run, runs)))
 
 

@@ -5,18 +5,18 @@ import shutil
 from pathlib import Path
 
 import pytest
+from parts import Parts
 from probe_player import SECRET, planted, played, token
 from script import ended
 from server import Answer, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe import ProbeSettings
-from dspy_proact.compile import AgentCompile, CompileObserver, CrossFit, Progress
+from dspy_proact.compile import AgentCompile
 from dspy_proact.compile.excerpts import CUT
 from dspy_proact.compile.probe import task
-from dspy_proact.compile.silenced import silenced
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe, read_agent, write_artefact
 from dspy_proact.runs import RunFolder
 
@@ -124,19 +124,13 @@ def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
 def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server, optimizer):
     server.script = played
-    compiling = compile_at(server, optimizer)
-    models = {name: open_model(spec, role, Gate(retries=0)) for name, (spec, role) in compiling._named.items()}
-    of = CrossFit(compiling.task(models), compiling.recipe, 8, Progress(CompileObserver(), compiling.forecast(), 0))
-    with silenced():
-        before = of._tested(of.task.start, of.task.items).results
-        for number, fold in enumerate(of.task.folds(), start=1):
-            server.sent.clear()
-            of._fold(number, fold, before)
-            (unseen,) = [token(person) for person in range(4) if token(person) in fold.test[0].view.world.about]
-            # Each test task is searched, identified and resolved once; its judges see the person's words in none.
-            assert sum(unseen in sent.text for sent in server.of("assistant")) == 3 * len(fold.test)
-            assert server.of("proposer")
-            assert not any(unseen in sent.text for sent in server.of("proposer"))
+    for fold, sent in Parts.of(compile_at(server, optimizer), server).folds:
+        (unseen,) = [token(person) for person in range(4) if token(person) in fold.test[0].view.world.about]
+        # Each test task is searched, identified and resolved once; its judges see the person's words in none.
+        assert sum(unseen in each.text for each in sent if each.role == "assistant") == 3 * len(fold.test)
+        proposed = [each.text for each in sent if each.role == "proposer"]
+        assert proposed
+        assert not any(unseen in text for text in proposed)
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])

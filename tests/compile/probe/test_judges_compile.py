@@ -5,15 +5,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from parts import Parts
 from probe_player import played
 from script import ended
 from server import Answer, Server
 
 from dspy_proact import cli
-from dspy_proact.compile import CompileObserver, CrossFit, JudgesCompile, Progress
-from dspy_proact.compile.silenced import silenced
+from dspy_proact.compile import JudgesCompile
 from dspy_proact.errors import UsageError
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe, read_judges
 from dspy_proact.runs import RunFolder
 
@@ -76,19 +76,13 @@ def test_answers_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_
 
 def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server):
     server.script = played
-    compiling = compile_at(server)
-    models = {name: open_model(spec, role, Gate(retries=0)) for name, (spec, role) in compiling._named.items()}
-    of = CrossFit(compiling.task(models), compiling.recipe, 8, Progress(CompileObserver(), compiling.forecast(), 0))
-    with silenced():
-        before = of._tested(of.task.start, of.task.items).results
-        for number, fold in enumerate(of.task.folds(), start=1):
-            server.sent.clear()
-            of._fold(number, fold, before)
-            (unseen,) = [name for name in PEOPLE if name == fold.test[0].view.world.person]
-            # Every answer of a test person is graded once: four descriptions and four sets of parameters a task.
-            assert sum(unseen in sent.text for sent in server.of("judge")) == len(fold.test) == 16
-            assert server.of("proposer")
-            assert not any(unseen in sent.text for sent in server.of("proposer"))
+    for fold, sent in Parts.of(compile_at(server), server).folds:
+        (unseen,) = [name for name in PEOPLE if name == fold.test[0].view.world.person]
+        # Every answer of a test person is graded once: four descriptions and four sets of parameters a task.
+        assert sum(unseen in each.text for each in sent if each.role == "judge") == len(fold.test) == 16
+        proposed = [each.text for each in sent if each.role == "proposer"]
+        assert proposed
+        assert not any(unseen in text for text in proposed)
 
 
 def test_compiled_judges_are_compared_with_ours(made):

@@ -6,14 +6,13 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from proact_run import manifest, written
 from rich.console import Console
 
-from dspy_proact.calls import Price
 from dspy_proact.corpus.published import Counts, PublishedModel
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, summarize
 from dspy_proact.report.proactbench import leaderboard, leaderboard_document, print_leaderboard
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
@@ -21,10 +20,7 @@ from dspy_proact.runs import (
     Failure,
     GradeRecord,
     Identity,
-    Manifest,
     RoleIdentity,
-    RunFolder,
-    RunWriter,
     StageKey,
 )
 from dspy_proact.types import Frozen
@@ -60,46 +56,34 @@ JUDGE = RoleIdentity(
     model="openai/gpt-5.4", program="official", prompt="bb", decoding={"temperature": 1.0, "max_tokens": 32768}
 )
 ASSISTANT = RoleIdentity(model="openai/newest", program="bare", prompt="aa", decoding={}, endpoint="http://here/v1")
-FREE = Price(prompt=0.0, completion=0.0, cached=None, reason="a list")
 
 
 class Seen(Frozen):
     text: str
 
 
-def manifest(**changes):
-    """Of a run that is ranked; changes are on top."""
-    fields = {
-        "identity": Identity(benchmark="proactbench", assistant=ASSISTANT, judges=(JUDGE,), corpus="cc"),
-        "strata": tuple(GRADES),
-        "labels": tuple(SCORE),
-        "nouns": NOUNS,
-        "embedded": False,
-        "epochs": 1,
-        "corpus": CorpusRecord(name="proactbench", revision="f00", rows=198, cases=624, ignored_fields={}),
-        "assistant_price": FREE,
-        "judge_prices": {JUDGE.model: FREE},
-        "overrides": {"assistant": (), "judge": ()},
-        "backend": "auto",
-        "versions": {"python": "3"},
-        "created": "2026-01-02T03:04:05+00:00",
-    }
-    return Manifest(**(fields | changes))
-
-
-def written(path, grades):
-    """A run of these grades by phase, in 25 scenarios, on disk; None is a verdict that could not be read."""
-    with RunWriter(path, manifest()) as folder:
-        numbered = [(f"{phase}{n}", phase, grade) for phase in grades for n, grade in enumerate(grades[phase])]
-        folder.add_cases(
-            Case(key=key, group=f"scenario {n % 25}", stratum=phase, view=Seen(text=key))
-            for n, (key, phase, _) in enumerate(numbered)
+def ranked_run(path, grades):
+    """A run that is ranked, of these grades by phase, in 25 scenarios, on disk; None: no verdict could be read."""
+    numbered = [(f"{phase}{n}", phase, grade) for phase in grades for n, grade in enumerate(grades[phase])]
+    cases = (
+        Case(key=key, group=f"scenario {n % 25}", stratum=phase, view=Seen(text=key))
+        for n, (key, phase, _) in enumerate(numbered)
+    )
+    events = (
+        event
+        for key, _, grade in numbered
+        for event in (
+            Event(key=StageKey(case=key, epoch=1, stage="response"), answer={"text": "so"}, calls=(), time=1.0),
+            Event(key=verdict_key(key), calls=(), time=2.0, **result(grade)),
         )
-        for key, _, grade in numbered:
-            response, verdict = StageKey(case=key, epoch=1, stage="response"), verdict_key(key)
-            folder.record(Event(key=response, answer={"text": "so"}, calls=(), time=1.0))
-            folder.record(Event(key=verdict, calls=(), time=2.0, **result(grade)))
-    return summarize(RunFolder(path))
+    )
+    made = manifest(
+        JUDGE.model,
+        identity=Identity(benchmark="proactbench", assistant=ASSISTANT, judges=(JUDGE,), corpus="cc"),
+        corpus=CorpusRecord(name="proactbench", revision="f00", rows=198, cases=624, ignored_fields={}),
+        overrides={"assistant": (), "judge": ()},
+    )
+    return summarize(written(path, made, cases, events))
 
 
 def verdict_key(key):
@@ -116,7 +100,7 @@ def result(grade):
 @pytest.fixture(scope="module")
 def ranked(tmp_path_factory):
     """A summary of the full corpus, made as the published models were."""
-    return written(tmp_path_factory.mktemp("runs") / "ranked", GRADES)
+    return ranked_run(tmp_path_factory.mktemp("runs") / "ranked", GRADES)
 
 
 def changed(summary, **changes):
@@ -222,7 +206,7 @@ def test_a_run_with_the_scores_of_a_published_model_shares_its_ranks(tmp_path):
     # gpt-4o: 68/35/98, 43/81/108, 17/19/155
     counts = {"EMERGENT": (68, 35, 98), "CRITICAL": (43, 81, 108), "RECOVERY": (17, 19, 155)}
     grades = {phase: [g for g, n in zip(SCORE, of, strict=True) for _ in range(n)] for phase, of in counts.items()}
-    entries = leaderboard([written(tmp_path / "run", grades)]).entries
+    entries = leaderboard([ranked_run(tmp_path / "run", grades)]).entries
     assert [(e.model, e.rank_lenient, e.rank_strict) for e in entries[11:14]] == [
         ("gpt-4o", 12, 12),
         ("openai/newest", 12, 12),
@@ -234,7 +218,7 @@ def test_a_run_with_the_scores_of_a_published_model_shares_its_ranks(tmp_path):
 def test_the_unscored_of_a_run_count_in_the_strict_score_and_rank(tmp_path):
     # 100 of 384 PASS have no verdict: lenient (284 + 31.5) / 524 = 0.6021 (rank 4), strict 315.5 / 624 = 0.5056 (8).
     grades = GRADES | {"CRITICAL": [None] * 100 + GRADES["CRITICAL"][100:]}
-    board = leaderboard([written(tmp_path / "run", grades)])
+    board = leaderboard([ranked_run(tmp_path / "run", grades)])
     (entry,) = board.runs
     assert (entry.rank_lenient, entry.rank_strict) == (4, 8)
     assert round(entry.scores.weighted.value, 4) == 0.6021

@@ -55,17 +55,22 @@ class PlanStep(Frozen):
     argument: str
 
 
-class SolveTask(dspy.Signature):
-    __doc__ = "\n\n".join(("Find the bottleneck and resolve it.", _AIM, _EVIDENCE, _BOTTLENECK, _RESOLUTION, _DATA))
+class _Solution(dspy.Signature):
+    """The whole of an answer, whatever it rests on; the instruction is that of who asks for it."""
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
-    documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
     reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
     evidence: list[str] = dspy.OutputField(desc="ids of items")
     bottleneck: str = dspy.OutputField()
     action: str = dspy.OutputField(desc="id of an action")
     parameters: dict[str, Any] = dspy.OutputField(desc="by name of the action's required parameters")
+
+
+class SolveTask(_Solution):
+    __doc__ = "\n\n".join(("Find the bottleneck and resolve it.", _AIM, _EVIDENCE, _BOTTLENECK, _RESOLUTION, _DATA))
+
+    world: World = dspy.InputField(desc="who the person is and what matters to them")
+    actions: list[Action] = dspy.InputField(desc="all that can be done")
+    documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
 
 
 class SearchDocuments(dspy.Signature):
@@ -137,7 +142,7 @@ class PlanWork(dspy.Signature):
     plan: list[PlanStep] = dspy.OutputField(desc="in the order in which they are done")
 
 
-class ConcludeTask(dspy.Signature):
+class ConcludeTask(_Solution):
     __doc__ = "\n\n".join(
         (
             "Conclude from what tools returned what the bottleneck is, and resolve it.",
@@ -152,11 +157,6 @@ class ConcludeTask(dspy.Signature):
     world: World = dspy.InputField(desc="who the person is and what matters to them")
     actions: list[Action] = dspy.InputField(desc="all that can be done")
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
-    reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
-    evidence: list[str] = dspy.OutputField(desc="ids of items")
-    bottleneck: str = dspy.OutputField()
-    action: str = dspy.OutputField(desc="id of an action")
-    parameters: dict[str, Any] = dspy.OutputField(desc="by name of the action's required parameters")
 
 
 class CriticiseAttempt(dspy.Signature):

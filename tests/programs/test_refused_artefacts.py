@@ -1,0 +1,179 @@
+"""The file of a compiled program that was changed is refused in a sentence that names what is wrong with it."""
+
+import json
+import pickle
+from collections.abc import Iterable
+from typing import Any
+
+import assistants
+import pytest
+import tuning
+
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import load_assistant, read_artefact
+
+MADE = {"judge": tuning.artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}
+READ = {"judge": read_artefact, "assistant": load_assistant}
+OF_THE_JUDGE, OF_THE_ASSISTANT = (pytest.mark.parametrize("program", [program]) for program in MADE)
+OF_BOTH = pytest.mark.parametrize("program", MADE)
+
+
+@pytest.fixture
+def content(program):
+    """A file's content, to be spoilt."""
+    return json.loads(MADE[program].model_dump_json())
+
+
+@pytest.fixture
+def refused(program, tmp_path):
+    """Read a file with these contents; the sentence with which it is refused."""
+    file = tmp_path / f"{program}.json"
+
+    def read(contents: Any) -> str:
+        file.write_bytes(contents if isinstance(contents, bytes) else json.dumps(contents).encode())
+        with pytest.raises(UsageError) as caught:
+            READ[program](file)
+        said = str(caught.value)
+        assert said.startswith(f"{file}: ")
+        assert "\n" not in said
+        return said
+
+    return read
+
+
+def each(judge: Iterable[Any], assistant: Iterable[Any]) -> list[Any]:
+    """What is spoilt of a judge and of an assistant, with the program's name before it."""
+    return [*(("judge", what) for what in judge), *(("assistant", what) for what in assistant)]
+
+
+def at(content: Any, path: str) -> Any:
+    for part in path.split(".") if path else []:
+        content = content[int(part)] if part.isdecimal() else content[part]
+    return content
+
+
+@OF_BOTH
+def test_a_program_of_another_signature_is_refused(refused, content, program):
+    content["signature"] = "0" * 64
+    assert f"compiled for another signature of the {program}" in refused(content)
+
+
+@OF_THE_JUDGE
+def test_a_program_compiled_with_the_first_words_is_told_to_be_compiled_again(refused, content):
+    """Its demos hold the number of the turn, which the signature had then."""
+    content["signature"] = "0" * 64
+    content["state"]["demos"][0]["turn"] = 2
+    assert "compiled for another signature of the judge" in refused(content)
+
+
+PARTS = ("", "state", "state.signature", "state.signature.fields.0", "card", "card.phases.RECOVERY")
+
+
+@pytest.mark.parametrize(("program", "path"), each([*PARTS, "cuts.EMERGENT"], [*PARTS, "card.target.before"]))
+def test_a_key_that_we_do_not_know_is_refused_naming_it(refused, content, path):
+    at(content, path)["forward"] = "x"
+    said = refused(content)
+    assert "not a compiled program of ours" in said
+    assert f"{path}.forward".lstrip(".") in said
+
+
+KEYS = ("state.demos", "state.signature", "signature", "card", "program")
+
+
+@pytest.mark.parametrize(("program", "path"), each([*KEYS, "votes"], [*KEYS, "card.offers"]))
+def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
+    above, _, name = path.rpartition(".")
+    del at(content, above)[name]
+    assert path in refused(content)
+
+
+@pytest.mark.parametrize(
+    ("program", "name"), each(["label"], ["key", "rubric", "scenario", "reasoning", "forward", "demos"])
+)
+def test_a_demo_with_a_field_that_is_not_the_programs_is_refused(refused, content, name):
+    content["state"]["demos"][0][name] = "x"
+    assert f"a demo has a field that is not the program's: {name!r}" in refused(content)
+
+
+@OF_BOTH
+@pytest.mark.parametrize("lm", [{"model": "openai/other"}, "openai/other", {}])
+def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
+    content["state"]["lm"] = lm
+    assert "state.lm" in refused(content)
+
+
+@OF_THE_JUDGE
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("card.usage_before.usd", "card.usage_after.usd", "card.overlap", "card.fold_scores.0", "card.overall.p"),
+        *(
+            "card.overall.low98",
+            "card.phases.RECOVERY.after.value",
+            "card.provenance.models.judge.decoding.temperature",
+        ),
+    ],
+)
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_number_that_is_not_finite_is_refused_naming_it(refused, content, path, number):
+    above, _, name = path.rpartition(".")
+    found = at(content, above)
+    found[int(name) if isinstance(found, list) else name] = number
+    said = refused(content)
+    assert above in said or "decoding" in path
+    assert "finite" in said
+    assert "Value error" not in said
+
+
+@OF_THE_JUDGE
+@pytest.mark.parametrize("name", ["traces", "train"])
+def test_a_program_with_traces_or_training_data_is_refused(refused, content, name):
+    content["state"][name] = [{"x": 1}]
+    assert f"state.{name}" in refused(content)
+
+
+JUDGES_VALUES = [
+    ({"format": 2}, "format"),
+    ({"program": "assistant"}, "program"),
+    ({"votes": 0}, "votes"),
+    ({"cuts": {"EMERGENT": {"partial": 0.5, "full": 3}}}, "cuts.EMERGENT.full"),
+    ({"cuts": {"EMERGENT": {"partial": float("nan"), "full": 1.0}}}, "cuts.EMERGENT.partial"),
+    ({"cuts": {"EMERGENT": {"partial": 1.5, "full": 0.5}}}, "cuts.EMERGENT"),
+    ({"cuts": {"LATER": {"partial": 0.5, "full": 1.5}}}, "cuts.LATER"),
+]
+ASSISTANTS_VALUES = [
+    ({"format": 2}, "format"),
+    ({"program": "teacher"}, "program"),
+    ({"program": "judge"}, "votes"),
+    ({"votes": 3}, "votes"),
+    ({"cuts": {}}, "cuts"),
+    ({"card": {}}, "card"),
+]
+
+
+@pytest.mark.parametrize(("program", "change"), each(JUDGES_VALUES, ASSISTANTS_VALUES))
+def test_a_value_that_cannot_be_is_refused_naming_it(refused, content, change):
+    values, named = change
+    assert named in refused(content | values)
+
+
+@OF_BOTH
+def test_a_file_that_is_none_of_ours_is_refused(refused, content):
+    whole = json.dumps(content).encode()
+    for contents in (b"", b"{}", b"[]", b"null", whole[:-20], b"\xff\xfe" + whole, pickle.dumps({"lm": None})):
+        assert "not a compiled program of ours" in refused(contents)
+
+
+@OF_THE_ASSISTANT
+@pytest.mark.parametrize("history", ["no turns", [{"user": "x"}], None])
+def test_a_demo_that_no_conversation_can_be_made_of_is_refused(refused, content, history):
+    """Before it is used, and not in the middle of a run."""
+    content["state"]["demos"][0]["history"] = history
+    refused(content)
+
+
+@OF_THE_ASSISTANT
+@pytest.mark.parametrize("name", ["history", "user_message"])
+def test_a_demo_that_lacks_an_input_is_refused(refused, content, name):
+    del content["state"]["demos"][0][name]
+    refused(content)

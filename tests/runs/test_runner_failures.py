@@ -1,0 +1,120 @@
+"""What fails is an unscored row with its reason, is tried again where that may help, and stops nothing else."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from toy import Guess, Marking, Riddles, cases, failure, outcomes, run
+from toy_stages import KINDS, raising, stages
+
+from dspy_proact.runs import Case, Failure, GradeRecord, Scored
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_without_an_answer_is_not_graded_and_the_others_are(tmp_path: Path, kind: str):
+    benchmark = Riddles(cases("a", "b"), answer=raising(failure(kind)))
+    runner = run(benchmark, tmp_path)
+    assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("b", "verdict")]
+    assert outcomes(tmp_path)["a", 1, "response"] == Failure(kind=kind, reason="told_to", detail="as the test asks")
+    assert (runner.stages, runner.ledger.unscored(benchmark.case_set.cases, epochs=1)) == (3, 1)
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_a_content_failure_is_not_tried_again(tmp_path: Path, stage: str):
+    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == []
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 1  # it still has no grade
+
+
+@pytest.mark.parametrize(("stage", "begun"), [("answer", ["response", "verdict"]), ("grade", ["verdict"])])
+def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path, stage: str, begun: list[str]):
+    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path, retry_content=True)
+    assert again.begun == [(stage, "a") for stage in begun]
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_a_failure_is_not_tried_again_by_the_run_that_saw_it(tmp_path: Path, stage: str, kind: str):
+    benchmark = Riddles(cases("a"), **{stage: raising(failure(kind))})
+    runner = run(benchmark, tmp_path, retry_content=True)
+    assert set(Counter(benchmark.begun).values()) == {1}
+    assert runner.ledger.open_work(cases("a"), epochs=1) == []
+
+
+def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
+    run(Riddles(cases("a", "b"), answer=raising(failure("provider"))), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == [("response", "a"), ("verdict", "a")]
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
+    assert outcomes(tmp_path)["a", 1, "response"] == {"words": "guess at a"}
+
+
+def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(tmp_path: Path):
+    run(Riddles(cases("a", "b"), grade=raising(failure("provider"))), tmp_path)
+    again = Riddles(cases("a", "b"))
+    runner = run(again, tmp_path)
+    assert again.begun == [("verdict", "a")]
+    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
+
+
+def test_unscored_counts_what_was_asked_for_and_nothing_else_on_disk(tmp_path: Path):
+    run(Riddles(cases("a", "b"), answer=raising(failure("content"))), tmp_path, epochs=2)
+    runner = run(Riddles(cases("a", "b")), tmp_path)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=2) == 2  # a, in both epochs
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1
+    assert runner.ledger.unscored(cases("b"), epochs=2) == 0
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+def test_an_unexpected_exception_becomes_an_unscored_row_and_the_run_goes_on(tmp_path: Path, stage: str):
+    run(Riddles(cases("a", "b"), **{stage: raising(ZeroDivisionError("of the benchmark"))}), tmp_path, concurrency=1)
+    row = outcomes(tmp_path)["a", 1, {"answer": "response", "grade": "verdict"}[stage]]
+    assert row == Failure(kind="provider", reason="unexpected", detail="ZeroDivisionError: of the benchmark")
+    assert ("b", "verdict") in stages(tmp_path)
+
+
+@pytest.mark.parametrize("stage", ["answer", "grade"])
+@pytest.mark.parametrize("error", [ValueError("half a pair: \ud83d"), failure("provider", "half a pair: \ud83d")])
+def test_an_exception_whose_text_is_no_unicode_becomes_a_row_too(tmp_path: Path, stage: str, error: Exception):
+    run(Riddles(cases("a", "b"), **{stage: raising(error)}), tmp_path, concurrency=1)
+    assert ("b", "verdict") in stages(tmp_path)
+
+
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), 1.5, -0.1])
+def test_a_score_that_is_none_becomes_an_unscored_row(tmp_path: Path, score: float):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(score if case.key == "a" else 1.0, "SOLVED", Marking(remark=""))
+
+    runner = run(Riddles(cases("a", "b"), grade=grade), tmp_path)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 1
+
+
+def test_parts_are_kept_with_the_grade_and_one_that_is_no_number_makes_an_unscored_row(tmp_path: Path):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(1.0, "SOLVED", Marking(remark=""), parts={"recall": float("inf") if case.key == "a" else 0.25})
+
+    run(Riddles(cases("a", "b"), grade=grade), tmp_path)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert outcomes(tmp_path)["b", 1, "verdict"].parts == {"recall": 0.25}
+
+
+class Weighed(Marking):
+    """A grading with a number in it."""
+
+    weight: float
+
+
+def test_a_grading_that_json_cannot_hold_becomes_an_unscored_row(tmp_path: Path):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return Scored(1.0, "SOLVED", Weighed(remark="", weight=float("nan") if case.key == "a" else 1.0))
+
+    run(Riddles(cases("a", "b"), grade=grade), tmp_path, concurrency=1)
+    assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
+    assert isinstance(outcomes(tmp_path)["b", 1, "verdict"], GradeRecord)

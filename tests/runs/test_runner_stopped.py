@@ -1,0 +1,231 @@
+"""A run that is stopped keeps what is done, starts nothing more, and goes on where it was."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toy import Guess, Marking, Riddles, case, cases, failure, guess, mark, run, run_async
+from toy_stages import KINDS, raising, stages, until
+
+from dspy_proact.errors import Halt, Interrupted, SetupFault
+from dspy_proact.runs import Case, Failure, RunFolder, Scored, StageKey, latest
+from dspy_proact.switch import Switch
+
+
+class Scene:
+    """Three stages in flight of four cases; the one of `a` ends the run, the others end after that."""
+
+    def __init__(self, end: Callable[["Scene"], None]):
+        self.switch = Switch()
+        self.end = end
+        self.benchmark = Riddles(cases("a", "b", "c", "d"), self._answer)
+
+    async def _answer(self, case: Case) -> Guess:
+        if case.key == "a":
+            await until(lambda: self.benchmark.in_flight == 3)
+            self.end(self)
+        await until(lambda: self.switch.halt)
+        return await guess(case)
+
+    def play(self, path: Path) -> None:
+        run(self.benchmark, path, concurrency=3, switch=self.switch)
+
+
+def test_a_halt_lets_what_is_in_flight_end_and_be_kept_and_starts_nothing_more(tmp_path: Path):
+    halt = SetupFault("a key must be mended")
+
+    def end(scene: Scene) -> None:
+        raise halt
+
+    scene = Scene(end)
+    with pytest.raises(SetupFault) as caught:
+        scene.play(tmp_path)
+    assert caught.value is halt
+    assert scene.switch.halt is halt
+    assert scene.benchmark.begun == [("response", key) for key in "abc"]
+    assert stages(tmp_path) == [("b", "response"), ("c", "response")]
+
+
+def test_a_pulled_switch_does_the_same(tmp_path: Path):
+    halt = Interrupted("enough")
+    scene = Scene(lambda scene: scene.switch.pull(halt))
+    with pytest.raises(Interrupted) as caught:
+        scene.play(tmp_path)
+    assert caught.value is halt
+    assert scene.benchmark.begun == [("response", key) for key in "abc"]
+    assert stages(tmp_path) == [("a", "response"), ("b", "response"), ("c", "response")]
+
+
+def test_a_halt_while_grading_keeps_the_response(tmp_path: Path):
+    with pytest.raises(SetupFault):
+        run(Riddles(cases("a", "b"), grade=raising(SetupFault("no"))), tmp_path, concurrency=1)
+    assert stages(tmp_path) == [("a", "response")]
+
+
+def test_a_switch_that_was_pulled_before_lets_nothing_start(tmp_path: Path):
+    switch, benchmark = Switch(), Riddles(cases("a"))
+    switch.pull(Interrupted("enough"))
+    with pytest.raises(Interrupted):
+        run(benchmark, tmp_path, switch=switch)
+    assert benchmark.begun == []
+
+
+def test_only_the_first_pull_of_a_switch_counts(tmp_path: Path):
+    switch, halt = Switch(), SetupFault("first")
+    switch.pull(halt)
+    switch.pull(Interrupted("second"))
+    assert switch.halt is halt
+
+
+def test_a_cancellation_drops_what_is_in_flight_and_keeps_the_rest_readable(tmp_path: Path):
+    async def answer(case: Case) -> Guess:
+        if case.key != "a":
+            await asyncio.Event().wait()
+        return await guess(case)
+
+    async def cancelled() -> None:
+        benchmark = Riddles(cases("a", "b", "c", "d"), answer)
+        running = asyncio.create_task(run_async(benchmark, tmp_path, concurrency=2))
+        await until(lambda: ("response", "c") in benchmark.begun)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert benchmark.in_flight == 0
+
+    asyncio.run(cancelled())
+    assert stages(tmp_path) == [("a", "response"), ("a", "verdict")]
+    again = Riddles(cases("a", "b", "c", "d"))
+    run(again, tmp_path)
+    assert sorted(again.begun) == [(stage, key) for stage in ("response", "verdict") for key in "bcd"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What happens to each case, and how the stages take turns."""
+
+    fates: list[str]
+    """Kind of failure, and the stage that fails: `answer`, or the name of a judge."""
+    epochs: int
+    judges: tuple[str, ...]
+    judge_epochs: int
+    concurrency: int
+    pauses: list[int]
+    """How often the n-th stage lets others go on before it ends, in a cycle."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The interruption of a run: at the n-th stage that begins, and with what."""
+
+    stage: int
+    by: Literal["halt", "pull", "cancel"]
+
+
+class Fated(Riddles):
+    """Follows a plan until the stop, if there is one."""
+
+    def __init__(self, plan: Plan, stop: Stop | None):
+        asked = [case(f"{number} {fate}") for number, fate in enumerate(plan.fates)]
+        super().__init__(asked, self._fated_answer, judges=plan.judges)
+        self.plan, self.stop, self.switch = plan, stop, Switch()
+
+    def run(self, path: Path) -> None:
+        asyncio.run(self._run(path))
+
+    async def _run(self, path: Path) -> None:
+        self.task = asyncio.current_task()
+        plan = self.plan
+        options = {"epochs": plan.epochs, "judge_epochs": plan.judge_epochs, "concurrency": plan.concurrency}
+        await run_async(self, path, switch=self.switch, **options)
+
+    async def grade(self, case: Case, answer: Guess, judge: str) -> Scored[Marking]:
+        with self._flight("verdict", case):
+            await self._strike(f"{case.key} {judge}")
+            return await mark(case, answer)
+
+    async def _fated_answer(self, case: Case) -> Guess:
+        await self._strike(f"{case.key} answer")
+        return await guess(case)
+
+    async def _strike(self, stage: str) -> None:
+        count = len(self.begun)
+        for _ in range(self.plan.pauses[count % len(self.plan.pauses)]):
+            await asyncio.sleep(0)
+        if self.stop and count == self.stop.stage:
+            await self._end(self.stop.by)
+        _, kind, fatal, now = stage.split()
+        if fatal == now:
+            raise failure(kind)
+
+    async def _end(self, by: str) -> None:
+        if by == "halt":
+            raise SetupFault("no")
+        if by == "pull":
+            self.switch.pull(Interrupted("enough"))
+        else:
+            self.task.cancel()
+        await asyncio.sleep(0)
+
+
+def attempt(path: Path, plan: Plan, stop: Stop | None = None) -> None:
+    """Run once, perhaps stopped, and check that nothing was begun that was closed on disk."""
+    closed = Counter((key.stage, key.case) for key, outcome in ends(path).items() if not of_provider(outcome))
+    benchmark = Fated(plan, stop)
+    try:
+        benchmark.run(path)
+    except (Halt, asyncio.CancelledError):
+        assert stop
+    asked = {"response": plan.epochs, "verdict": plan.epochs * len(plan.judges) * plan.judge_epochs}
+    assert all(count <= asked[stage[0]] - closed[stage] for stage, count in Counter(benchmark.begun).items())
+
+
+def ends(path: Path) -> dict[StageKey, Any]:
+    """What counts for each stage on disk, without times and calls."""
+    ended = latest(RunFolder(path).events()).items()
+    return {key: event.answer or event.grade or event.failure for key, event in ended}
+
+
+def of_provider(outcome: Any) -> bool:
+    return isinstance(outcome, Failure) and outcome.kind == "provider"
+
+
+PLANS = st.builds(
+    Plan,
+    fates=st.lists(
+        st.sampled_from(
+            ["scored x", *(f"{kind} {stage}" for kind in KINDS for stage in ("answer", "sphinx", "oracle"))]
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    epochs=st.integers(1, 2),
+    judges=st.sampled_from([("sphinx",), ("oracle",), ("sphinx", "oracle")]),
+    judge_epochs=st.integers(1, 2),
+    concurrency=st.integers(1, 4),
+    pauses=st.lists(st.integers(0, 3), min_size=1, max_size=5),
+)
+STOPS = st.builds(Stop, stage=st.integers(1, 20), by=st.sampled_from(["halt", "pull", "cancel"]))
+
+
+@given(plan=PLANS, stops=st.lists(STOPS, max_size=3), lost=st.integers(0, 300))
+def test_an_interrupted_run_ends_as_an_uninterrupted_one_and_nothing_with_a_result_is_done_twice(
+    plan: Plan, stops: list[Stop], lost: int
+):
+    with TemporaryDirectory() as temporary:
+        whole, pieces = Path(temporary, "whole"), Path(temporary, "pieces")
+        attempt(whole, plan)
+        for stop in stops:
+            attempt(pieces, plan, stop)
+            content = (pieces / "events.jsonl").read_bytes()
+            (pieces / "events.jsonl").write_bytes(content[: max(0, len(content) - lost)])  # as a crash loses the end
+        attempt(pieces, plan)
+        assert ends(pieces) == ends(whole)
+        events = list(RunFolder(pieces).events())
+        assert set(Counter(event.key for event in events if not of_provider(event.failure)).values()) <= {1}
