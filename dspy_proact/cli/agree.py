@@ -9,7 +9,7 @@ import click
 
 from dspy_proact.cli.entries import Agreeing, Entry, Graders
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
-from dspy_proact.cli.options.gate import GATE_IF_ASKED
+from dspy_proact.cli.options.gate import GATE, GATE_IF_ASKED
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
 from dspy_proact.cli.options.labelling import LABELLING, Labelling
@@ -77,6 +77,7 @@ _OF_JUDGE = (
     "--retry-unscored",
     "--out",
     "--dry-run",
+    *(option.opts[0] for section in GATE.sections for option in section.options),
 )
 """Options that say something of a judge who is asked."""
 
@@ -138,7 +139,7 @@ def agree(
     if labelling.draw_seed is not None and labelling.draw is None:
         raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
     if flag := labelling.flag:
-        _require_unasked(f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody")
+        _require_unasked(f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody; leave it out")
         print_labelling(labelling, labels, output.as_json)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -147,7 +148,7 @@ def agree(
     if judge.name:
         graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
         return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
-    _require_unasked("without --judge no model is asked")
+    _require_unasked("without --judge no model is asked; leave it out, or name a --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
     _say_next(found, labels, output)
@@ -225,4 +226,4 @@ def _require_unasked(why: str) -> None:
 
     given = Typed().given
     if flag := next((flag for flag in _OF_JUDGE if flag in given), None):
-        raise UsageError(f"{flag}: {why}; leave it out{'' if '--judge' in given else ', or name a --judge'}")
+        raise UsageError(f"{flag}: {why}")

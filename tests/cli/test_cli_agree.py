@@ -377,6 +377,8 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, o
         (["--ratings", "sample", "--out", "x"], "--out: without --judge no model is asked"),
         (["--ratings", "sample", "--judge-epochs", "2"], "--judge-epochs: without --judge no model is asked"),
         (["--retry-unscored"], "--retry-unscored: without --judge no model is asked"),
+        (["--max-usd", "3"], "--max-usd: without --judge no model is asked"),
+        (["--plan", "8", "--concurrency", "4"], "--concurrency: --plan prints a plan and asks nobody; leave it out"),
         (["--draw-seed", "3"], "--draw-seed: is said of --draw; name it too, or leave it out"),
         (["--template", "--ratings", "sample", "--judge", "embedded"], "--judge: --template prints a sheet"),
         (["--ratings", "sample", "--judge", "openai/gpt-5.4"], "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY"),

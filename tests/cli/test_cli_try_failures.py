@@ -125,3 +125,10 @@ def test_a_response_without_a_verdict_is_shown_as_it_is():
     console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system="standard")
     SideBySide(console, "the prompt").show(Pair(conversation_case([Turn(user="Hm?", assistant=None)]), side, side))
     assert "Then go." in console.file.getvalue()
+
+
+@pytest.mark.parametrize("flag", ["--model", "--judge"])
+def test_several_models_where_one_is_asked_are_refused(proact, server, flag):
+    status, out, err = proact(*against(server), flag, "openai/one", flag, "openai/two")
+    assert (status, out, len(server.sent)) == (2, "", 0)
+    assert f"{flag}: one model is asked here; " in err

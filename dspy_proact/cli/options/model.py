@@ -45,17 +45,20 @@ class NamedModel:
         )
 
     def spec(self, default: "ModelSpec | str") -> "ModelSpec":
-        """The one that is named, the last of several; else the default, with what is said here in place of its own.
+        """The one that is named; else the default, with what is said here in place of its own.
 
         Raises:
-            UsageError: An endpoint is given and not the model that is there, and the default is another role's model.
+            UsageError: Several are named; or an endpoint is given and not the model that is there, and the default is
+                another role's model.
         """
         from dspy_proact.models import ModelSpec
 
+        if len(self.name) > 1:
+            raise UsageError(f"{self.flag}: one model is asked here; {len(self.name)} are named")
         named = ModelSpec.of(default)
         if not self.name and self.api_base and isinstance(default, ModelSpec):
             raise UsageError(f"{self.flag}-api-base: name the model that is there with {self.flag}")
-        spec = self.specs(named.name)[-1]
+        (spec,) = self.specs(named.name)
         return spec if self.name else spec.beside(named)
 
 
