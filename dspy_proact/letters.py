@@ -32,13 +32,15 @@ class PlainLetters:
     def __init__(self, text: str):
         # Of each piece that is another one: where it begins and ends here, and there.
         self._starts, self._ends, self._from, self._to = (array("Q") for _ in range(4))
-        text = text.translate(_one_for_one(text))
-        kinds = _kinds(text)
-        if kinds is None:
+        kinds = {char: _kind(char) for char in set(text)}
+        if set(kinds.values()) <= {"a", "-"}:
             self.text = text
             return
+        alone = {char: form for char, kind in kinds.items() if kind == "c" and len(form := _nfkc(char)) == 1}
+        text = text.translate(str.maketrans(alone))
+        kinds |= {form: _kind(form) for form in alone.values()}
         pieces, read, length = list[str](), 0, 0
-        for found in _PIECE.finditer(kinds):
+        for found in _PIECE.finditer(text.translate(str.maketrans(kinds))):
             begin, end = found.span()
             piece = text[begin:end]
             plain = "" if found["unseen"] else _plain(piece, found[0])
@@ -70,19 +72,8 @@ class PlainLetters:
 
 def without_unseen(text: str) -> str:
     """The text with a blank in place of each character that nobody sees."""
-    return text.translate({ord(char): " " for char in set(text) if _kind(char) == "u"})
-
-
-def _one_for_one(text: str) -> dict[int, str]:
-    """The letters of a text for which one other letter stands."""
-    forms = {ord(char): _nfkc(char) for char in set(text) if _kind(char) == "c"}
-    return {code: form for code, form in forms.items() if len(form) == 1}
-
-
-def _kinds(text: str) -> str | None:
-    """The kind of each character, a letter for each; None where the text is plain."""
-    kinds = {ord(char): _kind(char) for char in set(text)}
-    return None if set(kinds.values()) <= {"a", "-"} else text.translate(kinds)
+    unseen = [char for char in set(text) if _kind(char) == "u"]
+    return text.translate(dict.fromkeys(map(ord, unseen), " ")) if unseen else text
 
 
 @lru_cache(maxsize=2**14)
