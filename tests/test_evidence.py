@@ -1,8 +1,10 @@
+import unicodedata
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.evidence import Passage, locate_quotes
+from dspy_proact.evidence import Passage, locate_quotes, words_of
 from dspy_proact.types import Grade, Quote, Verdict
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
@@ -59,6 +61,86 @@ FOLDED = {
 def test_what_stands_between_words_is_folded(text, quote):
     assert found(f"Before it: {text}, and after.", quote) is not None
     assert found(f"Other words. {text}", f"{quote} zebra") is None
+
+
+UNSEEN = {
+    "zero-width space": "\u200b",
+    "zero-width non-joiner": "\u200c",
+    "zero-width joiner": "\u200d",
+    "soft hyphen": "\u00ad",
+    "word joiner": "\u2060",
+    "byte order mark": "\ufeff",
+    "left-to-right mark": "\u200e",
+    "right-to-left mark": "\u200f",
+    "Arabic letter mark": "\u061c",
+    "override": "\u202e",
+    "isolate": "\u2066",
+    "combining grapheme joiner": "\u034f",
+    "variation selector": "\ufe0f",
+    "further variation selector": "\U000e0100",
+    "Mongolian variation selector": "\u180b",
+    "tag": "\U000e0061",
+    "Hangul filler": "\u3164",
+    "control character": "\x01",
+    "several": "\u200b\u034f\u200d",
+}
+
+
+@pytest.mark.parametrize("unseen", UNSEEN.values(), ids=UNSEEN)
+def test_what_nobody_sees_hides_no_word(unseen):
+    text = f"Then la{unseen}bel the{unseen} b{unseen}oxes."
+    assert found(text, "label the boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
+    assert found("Then label the boxes.", f"l{unseen}abel the {unseen}boxes") == "label the boxes"
+    assert found(text, f"label t{unseen}he boxes") == f"la{unseen}bel the{unseen} b{unseen}oxes"
+
+
+@pytest.mark.parametrize("unseen", UNSEEN.values(), ids=UNSEEN)
+def test_what_nobody_sees_may_stand_between_words(unseen):
+    assert found(f"Then label{unseen}the{unseen}boxes.", "label the boxes") == f"label{unseen}the{unseen}boxes"
+    assert found("Then label the boxes.", f"the{unseen}boxes") == "the boxes"
+    text = f"take [it](a{unseen}b) the\n1. bo{unseen}at"
+    assert found(text, "it the boat") == text[6:]
+
+
+FORMS = {
+    "accent after its letter": ("cafe\u0301 cre\u0300me", "caf\u00e9 cr\u00e8me"),
+    "ligatures": ("\ufb01nd the o\ufb03ce", "find the office"),
+    "full width": ("\uff23\uff41\uff4c\uff4c \uff11\uff12", "Call 12"),
+    "circled": ("\u24b8\u24d0\u24db\u24db Ann", "Call Ann"),
+    "mathematical": ("\U0001d402\U0001d41a\U0001d425\U0001d425 Ann", "Call Ann"),
+    "half-width kana": ("\uff8c\uff6a\uff98\uff70", "\u30d5\u30a7\u30ea\u30fc"),
+    "Korean in parts": ("\u1107\u1162\u1100\u1161", "\ubc30\uac00"),
+    "unit": ("take 5\u338f along", "take 5kg along"),
+}
+
+
+@pytest.mark.parametrize(("text", "quote"), FORMS.values(), ids=FORMS)
+def test_the_form_of_letters_is_folded(text, quote):
+    assert found(f"Before it: {text}, and after.", quote) == text
+    assert found(f"Before it: {quote}, and after.", text) == quote
+
+
+def test_a_raised_sign_is_no_part_of_the_word_before_it():
+    assert found("Take your Foo\u2122 along.", "your foo along") == "your Foo\u2122 along"
+
+
+BEFORE = [
+    "\u200b",
+    "e\u0301",
+    "\ufb03 ",
+    "\u3316 ",
+    "\ufdfa ",
+    "\u338f\u200d",
+    "\u1112\u1161\u11ab",
+    "\U000e0061\u2026",
+]
+
+
+@given(st.lists(st.sampled_from(BEFORE)).map("".join))
+def test_what_grows_or_vanishes_moves_no_place(before):
+    text = f"{before} Label the boxes {before} now"
+    assert Passage(text).find("label the boxes") == (len(before) + 1, len(before) + 16)
+    assert found(text, "now") == "now"
 
 
 def test_the_place_found_is_the_place_in_the_real_text():
@@ -216,6 +298,8 @@ COUNTING = {
     "a part of a short response": ("Bob", "Sure, Bob!", False),
     "three characters of a script without blanks": ("\u6e21\u8f2a\u505c", "\u660e\u5929\u6e21\u8f2a\u505c\u822a", True),
     "what does not stand there": ("the boxes Label", RESPONSE, False),
+    "two words with something unseen in them": ("ca\u200bll A\u200bn\u200bn", RESPONSE, False),
+    "three words with something unseen in them": ("Label the bo\u00adxes", RESPONSE, True),
 }
 
 
@@ -251,6 +335,10 @@ BETWEEN = st.sampled_from(
 )
 
 
+def folded(word):
+    return unicodedata.normalize("NFKC", word).casefold()
+
+
 @NO_DEADLINE
 @given(WORDS, st.data())
 def test_any_run_of_whole_words_is_found_where_it_stands(words, data):
@@ -264,12 +352,21 @@ def test_any_run_of_whole_words_is_found_where_it_stands(words, data):
     passage = Passage(text)
     for quote in (text[spans[first][0] : spans[last][1]], " ".join(words[first : last + 1])):
         start, end = passage.find(quote)
-        folded = [word.casefold() for word in words]
+        plain = [folded(word) for word in words]
         assert (start, end) in {
             (spans[at][0], spans[at + last - first][1])
             for at in range(len(words) - last + first)
-            if folded[at : at + last - first + 1] == folded[first : last + 1]
+            if plain[at : at + last - first + 1] == plain[first : last + 1]
         }
+
+
+@NO_DEADLINE
+@given(WORDS, st.data())
+def test_the_words_of_a_text_are_found_whatever_nobody_sees_in_them(words, data):
+    hidden = [data.draw(st.sampled_from(list(UNSEEN.values()))).join(word) for word in words]
+    text = data.draw(BETWEEN).join(hidden)
+    assert Passage(text).find(" ".join(words)) == (0, len(text))
+    assert words_of(text) == words_of(" ".join(words))
 
 
 @NO_DEADLINE
@@ -290,11 +387,11 @@ def test_a_quote_is_found_exactly_where_its_words_stand_in_a_row(words, data):
 def test_a_quote_with_a_word_that_is_not_in_the_text_is_never_found(words, foreign, data):
     within = "".join(words)
     foreign = data.draw(st.sampled_from([foreign, within[:2], within[-2:], within + "x"]))
-    folded = {word.casefold() for word in words}
-    foreign = foreign + "x" if foreign.casefold() in folded else foreign
+    plain = {folded(word) for word in words}
+    foreign = foreign + "x" if folded(foreign) in plain else foreign
     place = data.draw(st.integers(0, len(words)))
     quote = data.draw(BETWEEN).join([*words[:place], foreign, *words[place:]])
-    if foreign.casefold() not in folded:
+    if folded(foreign) not in plain:
         assert Passage(data.draw(BETWEEN).join(words)).find(quote) is None
 
 
@@ -325,6 +422,12 @@ HUGE = [
     " ; ",
     "*",
     "\u0130",
+    "\u200b",
+    "a\u200b",
+    "\u0301\u0323",
+    "a\u0301\u200b",
+    "\ufb03",
+    "\ufdfa",
 ]
 
 

@@ -8,7 +8,7 @@ import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
 GROUND = {"errors", "types", "calls", "switch", "plain_text", "html_table"}
-FIRST = GROUND | {"conversation", "evidence", "views", "stats", "kept"}
+FIRST = GROUND | {"conversation", "evidence", "letters", "views", "stats", "kept"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
@@ -19,7 +19,8 @@ MAY_IMPORT = {
     "calls": GROUND,
     "switch": GROUND,
     "conversation": GROUND,
-    "evidence": GROUND,
+    "evidence": GROUND | {"letters"},
+    "letters": set(),
     "views": GROUND,
     "stats": GROUND,
     "kept": {"errors", "types"},

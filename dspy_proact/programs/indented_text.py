@@ -22,6 +22,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from dspy_proact.plain_text import encodable
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Phase, Rubric, Turn
 
@@ -35,7 +36,7 @@ class IndentedText(FencedJSON):
 
     Args:
         rules: By phase, what is said with a rubric of it; with none of another. Demos are shown without.
-        note: A last line of the request, such as what was wrong with the answer before.
+        note: The end of the request, such as what was wrong with the answer before; texts of others are indented in it.
 
     Attributes:
         has_schema: Whether a schema of the answer is sent beside the messages, which then say nothing of its shape
@@ -48,14 +49,15 @@ class IndentedText(FencedJSON):
         self._rules = rules or {}
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
-        """The messages of one call."""
+        """The messages of one call; a lone surrogate, which no provider takes, is replaced."""
         told = not self.has_schema or self.note  # a provider may take a schema and pay no heed to it
         last = [*([shape_of(cast("Any", signature))] if told else []), *([self.note] if self.note else [])]
-        return [
+        messages = [
             {"role": "system", "content": signature.instructions},
             *(message for demo in demos for message in _exchange(signature, demo)),
             {"role": "user", "content": "\n\n".join([*_sections(signature, inputs, self._rules), *last])},
         ]
+        return [{**message, "content": encodable(message["content"])} for message in messages]
 
     def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
         super()._prepare_response_format(lm, lm_kwargs, signature)

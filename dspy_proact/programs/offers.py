@@ -15,17 +15,17 @@ from dspy_proact.errors import StageError
 from dspy_proact.evidence import Passage, locate
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
 from dspy_proact.programs.fingerprint import fingerprint, rendered
-from dspy_proact.programs.indented_text import IndentedText
+from dspy_proact.programs.indented_text import IndentedText, indented
 from dspy_proact.types import Frozen, Offer, Offers, Quote, Turn
 from dspy_proact.views import ControlView
 
 _INSTRUCTION = files("dspy_proact.programs").joinpath("offers.txt").read_text("utf-8").strip()
 _UNFOUND = (
-    "A quote of yours does not stand in the response: {quote}. Answer once more, each offer with words that stand "
-    "there exactly so, and leave out what does not stand there."
+    "Your indented quote does not stand in the response. Answer once more, each offer with words that stand there "
+    "exactly so, and leave out what does not."
 )
-_LONGEST_NAMED = 200
-"""Characters of a quote that the second question names."""
+_LONGEST_SHOWN = 200
+"""Characters of a quote that the second question shows."""
 _MOST_PARTS = 10
 """Quotes in the string of one offer that are looked up; further ones are passed over."""
 
@@ -126,5 +126,5 @@ def _wording(note: str = "") -> IndentedText:
 
 
 def _again(quote: str) -> IndentedText:
-    """The adapter under the second question, which names a quote that does not stand in the response."""
-    return _wording(_UNFOUND.format(quote=" ".join(quote.split())[:_LONGEST_NAMED]))
+    """The adapter under the second question, which shows on one line a quote that does not stand in the response."""
+    return _wording(f"{_UNFOUND}\n{indented(' '.join(quote.split())[:_LONGEST_SHOWN])}")

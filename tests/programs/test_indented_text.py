@@ -120,6 +120,12 @@ def test_what_the_triggers_of_a_dialogue_share_comes_first():
     assert prompt(2).startswith(shared)
 
 
+def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined():
+    for place in PLACES:
+        told = asked(inputs(**{place.replace(" ", "_"): "a \ud800 b \ud83d\ude00"}))[-1]["content"]
+        assert "    a \ufffd b \U0001f600\n" in told
+
+
 def test_a_note_is_the_last_line():
     assert asked(inputs(), "Once more.")[-1]["content"] == f"{asked(inputs())[-1]['content']}\n\nOnce more."
 

@@ -230,6 +230,20 @@ def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
     )
 
 
+@WAYS
+def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(server, way):
+    answers_once(server, verdict("PASS", ["Then call Ann"]))
+    model, response = opened(server), "\ud800 Then call Ann."
+    with collect_calls():
+        if way == "async":
+            judged = asyncio.run(awaited(model, Judge().judge(VIEW, response)))
+        else:
+            with dspy.context(lm=model.lm):
+                judged = Judge().judge_now(VIEW, response)
+    assert [(quote.start, quote.end) for quote in judged.evidence] == [(2, 15)]
+    assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
+
+
 SCRIPTS = {
     "verdict": [verdict("PASS", ["Label the boxes"])],
     "repair": ["prose", verdict("FAIL")],

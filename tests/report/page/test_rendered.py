@@ -48,6 +48,11 @@ def marks_of(text, *quotes):
     return "".join(texts(rendered(text, quoted(locate_quotes(quotes, text))) or [], marked=True))
 
 
+def test_a_quote_is_marked_whole_where_letters_have_another_form_or_something_unseen_is_in_them():
+    text = "\ufb01rst **cafe\u0301**, then la\u200bbel *the* bo\u00adxes\u200b today"
+    assert marks_of(text, "caf\u00e9, then label the boxes") == "cafe\u0301, then la\u200bbel the bo\u00adxes"
+
+
 def test_elements_are_named_and_nested():
     tree = rendered(MARKDOWN, [])
     assert tree[0] == ["heading", "Plan"]
