@@ -18,9 +18,8 @@ import numpy as np
 
 from dspy_proact import stats
 
-LABELS = 0, 1, 2
 TRUTH_ITEMS, QUICK_TRUTH = 200_000, 50_000  # items of the population's stand-in
-CARD_EVERY = 5  # a compile's card takes long
+LABELS, CARD_EVERY = (0, 1, 2), 5  # a compile's card takes long
 Design = stats.PanelDesign
 WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
 NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6, 18), (9, 6), (20, 1), (20, 3))]
