@@ -110,7 +110,8 @@ class Comparison:
             return [change for change in named if change[1] != change[2]]
         a, b = self.a.manifest, self.b.manifest
         asked = [(name, getattr(a, name), getattr(b, name)) for name in ("epochs", "judge_epochs")]
-        asked.append(("controls", *("asked" if each.controls else "not asked" for each in (a, b))))
+        mine, theirs = ("asked" if each.controls else "not asked" for each in (a, b))
+        asked.append(("controls", mine, theirs))
         beside = [(name, str(mine), str(theirs)) for name, mine, theirs in asked if mine != theirs]
         differ = a.identity.differences(b.identity).items()
         return [*((name, _short(mine), _short(theirs)) for name, (mine, theirs) in differ), *beside]

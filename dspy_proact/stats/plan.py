@@ -39,6 +39,7 @@ MOST_EACH = 3
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
 
+
 @dataclass(frozen=True)
 class Components:
     """How ratings vary, in squares of a score."""

@@ -52,6 +52,7 @@ def test_a_difference_that_95_percent_show_and_98_do_not_is_not_claimed():
     said = study_headline(study(of([*BETTER, *BETTER[:4], *WORSE[:4]])))
     assert "it cannot be told whether the judge agrees with a person better or less well" in said
     assert "difference +0.35, 95 % +0.04 to +0.66" in said
+    assert said.endswith("; by the 98 % interval, -0.02 to +0.72, which decides).")
 
 
 def test_of_fewer_than_30_items_no_difference_is_claimed():
