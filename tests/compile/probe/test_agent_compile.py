@@ -53,6 +53,8 @@ def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_p
     assert (done.returncode, list(card["stages"])) == (0, ["search (F1)", "identification", "task", "end to end"])
     assert card["target"]["before"]["value"] is not None
     assert card["statement"].startswith("no improvement shown")
+    value, low, high = (100 * card["target"]["difference"][name] for name in ("value", "low", "high"))
+    assert f", {value:+.0f} [{low:+.0f}, {high:+.0f}] points" in card["statement"]
     assert "6 tasks of 3 people are too few for a claim" in card["headline"]
     assert "sample: 3 people make 3 folds" in done.stderr
 
