@@ -25,7 +25,7 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
     nouns = compared.comparison.a.nouns
     show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
-    told = "a, b: corrected scores, %; b - a: in points. 95 % intervals, which are not adjusted for there being several."
+    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for there being several."
     show(console, told, *_of_each(compared.ratings))
     show(console, *(_rests_on(nouns) if explain else ()))
 

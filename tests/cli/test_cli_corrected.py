@@ -3,6 +3,7 @@
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -16,7 +17,7 @@ from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings
 from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.probe import load_tasks
 from dspy_proact.corpus.ratings.rating import GivenRating
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
 from dspy_proact.report.proactbench import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.runs import RunFolder
@@ -122,8 +123,9 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
     assert "reason" not in whole["corrected"]
     assert recovery["corrected"]["reason"] == "fewer than 30 rated"
-    given, (value, low, high) = "Where the judge gives 37.5 % (95 % {:.1f} to {:.1f}) to 60 triggers", (
-        100 * whole["corrected"][name] for name in ("value", "low", "high")
+    given, (value, low, high) = (
+        "Where the judge gives 37.5 % (95 % {:.1f} to {:.1f}) to 60 triggers",
+        (100 * whole["corrected"][name] for name in ("value", "low", "high")),
     )
     assert document["headline"].startswith(
         f"{given.format(100 * whole['judge']['low'], 100 * whole['judge']['high'])}, people would have given "
@@ -375,15 +377,13 @@ def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
     assert "no run of proactbench, whose phases and rubrics ratings are by" in err
 
 
-def test_a_case_that_cannot_be_read_is_named_and_the_run_not_taken_for_one_of_another_benchmark(proact, run):
-    path, key = run / "cases.jsonl", CASES[0].key
-    first, *others = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    case = json.loads(first)
-    del case["view"]["rubric"]
-    path.write_text("".join([json.dumps(case) + "\n", *others]), encoding="utf-8")
-    status, out, err = proact("agree", "--run", run, "--template")
-    assert (status, out) == (2, "")
-    assert f"{run}: {key!r} cannot be read" in said(err)
+def test_a_case_that_cannot_be_read_is_named_and_its_run_not_taken_for_one_of_another_benchmark(run):
+    summary = summarize(RunFolder(run))
+    first, *others = summary.outcomes
+    damaged = replace(summary, outcomes=(*others, replace(first, view={})))
+    with pytest.raises(RunError, match=f"{run}: '{first.key}' cannot be read") as raised:
+        items_of(damaged)
+    assert "rubric" in str(raised.value.__cause__)
 
 
 @pytest.fixture

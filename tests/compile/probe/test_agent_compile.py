@@ -59,6 +59,13 @@ def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_p
     assert "sample: 3 people make 3 folds" in done.stderr
 
 
+@pytest.mark.parametrize("program", ["assistant", "judge"])
+def test_a_forecast_counts_people_by_their_name(proact, program):
+    status, out, _ = proact("optimize", program, "--benchmark", "probe", "--dry-run", "--json")
+    told = json.loads(out)
+    assert (status, told["people"], "scenarios" in told) == (0, 3, False)
+
+
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])
 def test_a_compile_ends_with_an_agent_that_a_run_takes(made, optimizer):
     name = "made" if optimizer == "search" else optimizer
