@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
+from dspy_proact.corpus.ratings.bundled import SAMPLE
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, plain
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.words import worded
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, PAIRED_ITEMS, Estimate
-
-SAMPLE = "sample"
-"""Name of the bundled ratings, which no person gave."""
 
 
 def study_headline(study: Study) -> str:
