@@ -3,7 +3,7 @@
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
-from dspy_proact.stats.balanced import balanced_counts, balanced_order
+from dspy_proact.stats.balanced import Kind, balanced_counts, balanced_order, drawn_counts
 from dspy_proact.stats.band import COVERAGE, Band, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
@@ -39,7 +39,6 @@ from dspy_proact.stats.plan import (
     SCATTER,
     Components,
     Frame,
-    Kind,
     Plan,
     best_plan,
     components,
@@ -143,6 +142,7 @@ __all__ = [
     "cross_tables",
     "disagreements",
     "discordant",
+    "drawn_counts",
     "fit_cuts",
     "frame_of",
     "holm",
