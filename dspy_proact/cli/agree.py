@@ -17,7 +17,7 @@ from dspy_proact.cli.options.labels import FILES, Labels, label_options
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
 from dspy_proact.cli.options.output import Output, explain_option, output_options
 from dspy_proact.cli.options.scope import VERDICTS
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,8 +138,7 @@ def agree(
         return status
     if labelling.draw_seed is not None and labelling.draw is None:
         raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
-    if flag := labelling.flag:
-        _require_unasked(f"{flag} prints a {'plan' if flag == '--plan' else 'sheet'} and asks nobody; leave it out")
+    if labelling.flag:
         print_labelling(labelling, labels, output.as_json)
         return 0
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -148,7 +147,8 @@ def agree(
     if judge.name:
         graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
         return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
-    _require_unasked("without --judge no model is asked; leave it out, or name a --judge")
+    if flag := first_typed(_OF_JUDGE):
+        raise UsageError(f"{flag}: without --judge no model is asked; leave it out, or name a --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
     _say_next(found, labels, output)
@@ -218,12 +218,3 @@ def _say_next(found: "Study", labels: Labels, output: Output) -> None:
     else:
         told = "A judge grades the items, and says first what that takes."
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)
-
-
-def _require_unasked(why: str) -> None:
-    """Raise a `UsageError` where something is said of a judge who is not asked."""
-    from dspy_proact.cli.views.next import Typed
-
-    given = Typed().given
-    if flag := next((flag for flag in _OF_JUDGE if flag in given), None):
-        raise UsageError(f"{flag}: {why}")

@@ -9,6 +9,7 @@ import click
 from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.labels import RATINGS
 from dspy_proact.cli.options.output import explained
+from dspy_proact.cli.options.verb import first_typed
 
 _PAGE = b"<!doctype html"
 """Begins what a page may replace."""
@@ -63,8 +64,7 @@ def report(
     for each in runs:
         chosen.require(each)
     if html is not None:
-        others = {"--json": as_json, "--explain": explain, "--corpus": corpus is not None, "--ratings": ratings}
-        for flag in (flag for flag, given in others.items() if given):
+        if flag := first_typed(("--json", "--explain", "--corpus", "--ratings")):
             raise UsageError(f"--html writes a page, which has no {flag}; leave one out")
         _write_page(runs, by, html)
         return

@@ -11,7 +11,7 @@ import click
 
 from dspy_proact.cli.options.kinds import number_option, path_option
 from dspy_proact.cli.options.output import json_option
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _FEW = 30
 """Cases that are listed where nobody says how many."""
+_OF_LISTS = ("--grade", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
+"""Options that choose among cases."""
 _COUNT = click.IntRange(1, 10**9)
 
 
@@ -42,9 +44,8 @@ class _Choice:
 
     def require_one_kind(self) -> None:
         """Raise a `UsageError` where one case is named and others are looked for."""
-        names = ("grade", "phase", "unverified", "unscored", "disagree", "search", "limit")
-        if self.trigger is not None and (name := next((name for name in names if getattr(self, name)), None)):
-            raise UsageError(f"--trigger names what is shown; leave --{name} out")
+        if self.trigger is not None and (flag := first_typed(_OF_LISTS)):
+            raise UsageError(f"--trigger names what is shown; leave {flag} out")
         if self.search is not None and not self.search.strip():
             raise UsageError("--search: there is no text to look for")
 

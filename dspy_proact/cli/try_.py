@@ -17,7 +17,7 @@ from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, m
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
 from dspy_proact.cli.options.scope import phase_option
-from dspy_proact.cli.options.verb import Bundle, Heading, Section, verb
+from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _DEFAULT_PHASES = ("RECOVERY",)
 _FEW = 3
 """Triggers that are tried where none is named."""
+_OF_TRIGGERS = ("--trigger", "--phase", "--corpus", "--list")
+"""Options about the triggers of a corpus."""
+_OF_LISTS = ("--list", "--trigger", "--phase", "--corpus", "--model", "--json")
+"""Options that a list reads; of the model whether it is the stand-in."""
 _LONGEST_REPEATED = 80
 """Characters of a prompt that the command to type next repeats."""
 
@@ -50,8 +54,7 @@ class _Place:
         """Raise a `UsageError` where two conversations are asked for."""
         if self.triggers and self.phases:
             raise UsageError("--trigger names the triggers; leave --phase out")
-        chosen = {"--trigger": self.triggers, "--phase": self.phases, "--corpus": self.corpus, "--list": self.listed}
-        if self.conversation is not None and (flag := next((flag for flag, given in chosen.items() if given), None)):
+        if self.conversation is not None and (flag := first_typed(_OF_TRIGGERS)):
             raise UsageError(f"{flag} is about the triggers of a corpus; leave it out, or leave --conversation out")
 
     @cached_property
@@ -214,6 +217,8 @@ def try_(
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
         return _try(trial, place, gate, whole, as_json)
+    if flag := "TEXT" if text is not None else first_typed(but=_OF_LISTS):
+        raise UsageError(f"--list prints triggers and makes no call; leave {flag} out")
     listed = place.cases(trial.embedded)
     print_triggers(listed, as_json)
     say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)

@@ -101,7 +101,10 @@ class Envelope(Filed):
             for name, field in self.declares.fields.items():
                 if name not in demo:
                     raise ValueError(f"a demo lacks the field {name!r}")
-                TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
+                try:
+                    TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
+                except ValidationError as error:  # alone it would be told as if it stood at the top of the file
+                    raise ValueError(f"{name!r} of a demo: {first_fault(error)}") from error
         return self
 
 

@@ -46,7 +46,16 @@ def test_demos_are_left_out_of_a_prompt_that_has_more_and_is_asked_for(proact, t
     assert "says nothing beside its worked examples; leave --no-demos out" in err
     status, out, err = proact("optimize", "show", "assistant.json", "--no-demos")
     assert (status, out) == (2, "")
-    assert "--no-demos is about the prompt that --as-prompt prints; name both" in err
+    assert "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out" in err
+
+
+@pytest.mark.parametrize("option", ["--json", "--explain"])
+def test_a_prompt_alone_is_printed_and_nothing_of_the_card(proact, tmp_path, option):
+    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt", option)
+    assert (status, out) == (2, "")
+    assert f"{option} is about the card" in err
+    assert err.rstrip().endswith("; leave it out")
 
 
 def test_a_bare_program_and_a_judge_have_no_prompt(proact, tmp_path):

@@ -4,6 +4,7 @@ import pytest
 from click import Group
 
 from dspy_proact import cli
+from dspy_proact.cli.options.labels import FILES
 
 
 def commands(group=cli.proact, words=()):
@@ -24,8 +25,9 @@ def test_a_list_of_commands_has_whole_sentences(proact, words):
 
 @pytest.mark.parametrize("words", list(commands()), ids=" ".join)
 def test_help_fits_into_a_terminal(proact, words):
-    told = proact(*words, "--help")[1].partition("Items, a file for --items:")[0]
-    assert max(map(len, told.splitlines())) <= 80
+    pasted = {line for form in FILES for line in form.example.splitlines()}  # as they are in a file, and so not broken
+    told = [line for line in proact(*words, "--help")[1].splitlines() if line.strip() not in pasted]
+    assert max(map(len, told)) <= 80
 
 
 def test_a_trial_names_the_corpora_that_it_takes(proact):

@@ -81,8 +81,23 @@ def test_what_cannot_be_read_is_not_right_and_ends_with_3(proact, server):
     status, out, _ = proact(*examined(server, "--json"))
     assert status == 3
     (unread,) = [each for each in json.loads(out) if not each["right"]]
-    assert (unread["case"], unread["grade"]) == ("quip", None)
+    assert (unread["case"], unread["grade"], unread["right"]) == ("quip", None, None)
     assert unread["error"].startswith("unreadable")
+    assert unread["unread"] == [unread["error"]]
+
+
+def test_what_has_no_grade_is_counted_apart_and_told_why(proact, server):
+    server.script = lambda sent: Answer("prose") if "bees" in sent.text else knowing(sent)
+    told = " ".join(proact(*examined(server))[1].split())
+    assert "in 39 of 39 worked cases; 1 of 40 has no grade." in told
+    assert "1 of 40 verdicts could not be read." in told
+    assert "No verdict: unreadable" in told
+
+
+def test_where_nothing_can_be_read_no_share_is_given(proact, server):
+    server.script = lambda sent: Answer("prose")
+    told = " ".join(proact(*examined(server))[1].split())
+    assert told.startswith("openai/any gives no grade in any of 40 worked cases.")
 
 
 def test_a_limit_stops_it_with_4(proact, server):
@@ -91,6 +106,19 @@ def test_a_limit_stops_it_with_4(proact, server):
     assert status == 4
     assert "Stopped: " in err
     assert len(server.sent) == 5
+
+
+def test_cases_that_a_limit_left_out_are_neither_right_nor_wrong(proact, server):
+    server.script = lambda sent: knowing(sent, wrong=[case.name for case in CASES[1:]])
+    stopped = examined(server, "--concurrency", 1, "--max-calls", 5)
+    _, out, _ = proact(*stopped)
+    assert "in 1 of 5 worked cases; 35 of 40 have no grade." in " ".join(out.split())
+    words = {line.split()[0]: line.split()[-1] for line in out.splitlines() if line.split()}
+    assert [words[case.name] for case in CASES] == ["yes", *["no"] * 4, *["-"] * 35]
+    assert "No verdict" not in out
+    assert "could not be read" not in out
+    told = json.loads(proact(*stopped, "--json")[1])
+    assert [each["right"] for each in told] == [True, *[False] * 4, *[None] * 35]
 
 
 def test_a_provider_that_is_down_ends_it_with_5(proact, server):
@@ -180,7 +208,7 @@ def test_what_its_votes_come_to_is_told_where_it_is_wrong(proact, server, progra
     assert f"quip: FAIL. {quip.why} The judge: PARTIAL, which its program makes of 2 verdicts." in told
 
 
-def test_one_vote_that_cannot_be_read_leaves_the_others(proact, server, program):
+def test_one_vote_that_cannot_be_read_leaves_the_others_and_is_told(proact, server, program):
     graded = in_turn("FAIL")
     asked = Counter()
 
@@ -190,7 +218,13 @@ def test_one_vote_that_cannot_be_read_leaves_the_others(proact, server, program)
 
     server.script = script
     status, out, _ = proact(*examined(server, *program(votes=2), "--json"))
-    assert (status, {tuple(each["grades"]) for each in json.loads(out)}) == (0, {("FAIL",)})
+    found = json.loads(out)
+    assert (status, {tuple(each["grades"]) for each in found}) == (3, {("FAIL",)})
+    assert {each["error"] for each in found} == {None}
+    assert [[why.partition(":")[0] for why in each["unread"]] for each in found] == [["unreadable"]] * 40
+    asked.clear()
+    graded = in_turn("FAIL")
+    assert "40 of 80 verdicts could not be read." in " ".join(proact(*examined(server, *program(votes=2)))[1].split())
 
 
 def test_a_limit_among_the_votes_of_a_case_leaves_it_without_a_grade(proact, server, program):

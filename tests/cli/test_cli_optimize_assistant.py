@@ -13,7 +13,7 @@ from tuning import SMALL, lasting
 from dspy_proact.cli.views.card_headline import card_headline
 from dspy_proact.compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.programs import AssistantCard, read_assistant, write_artefact
+from dspy_proact.programs import AssistantCard, CardNumber, read_assistant, write_artefact
 from dspy_proact.types import Phase
 
 
@@ -326,6 +326,14 @@ def test_show_prints_the_card_as_the_compile_did(optimize, proact):
     status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
     assert status == 0
     assert json.loads(out) == printed(card_of())
+
+
+def test_what_is_wrong_with_the_interval_of_a_row_stands_on_the_card(proact, tmp_path):
+    made = artefact().card
+    doubted = made.target.model_copy(update={"difference": CardNumber(value=0.1, low=0, high=0.2, reason="too narrow")})
+    card = {"phases": {**made.phases, "CRITICAL": doubted}, "length": doubted}
+    write_artefact(tmp_path / "assistant.json", artefact(**card))
+    assert "CRITICAL, words: too narrow." in proact("optimize", "show", "assistant.json")[1].splitlines()
 
 
 def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact, server):

@@ -161,7 +161,8 @@ def test_several_names_share_what_is_said_of_them():
     named = NamedModel("--judge", ("openai/a", "openai/b"), "http://here/v1", (("seed", 7), ("top_p", None)))
     said = {"api_base": "http://here/v1", "params": {"seed": 7, "top_p": None}}
     assert named.specs("openai/c") == (ModelSpec(name="openai/a", **said), ModelSpec(name="openai/b", **said))
-    assert named.spec("openai/c").name == "openai/b"  # as of any option, the last that is given
+    with pytest.raises(UsageError, match="--judge: one model is asked here; 2 are named"):
+        named.spec("openai/c")
 
 
 def test_without_a_name_the_default_has_what_is_said_here():

@@ -121,7 +121,12 @@ def test_a_run_of_one_scenario_cannot_be_planned(proact, tmp_path):
         (["--plan", "0"], "0"),
         (["--plan", "50"], "50"),
         (["--plan", "12", "--template"], "--plan and --template are two things"),
-        (["--plan", "12", "--judge", "embedded"], "--judge: --plan prints a plan and asks nobody"),
+        (["--plan", "12", "--judge", "embedded"], "--judge: --plan prints a plan and nothing else"),
+        (["--plan", "12", "--items", "items.jsonl"], "--items: --plan prints a plan and nothing else"),
+        (["--plan", "12", "--consensus", "soft"], "--consensus: --plan prints a plan and nothing else"),
+        (["--plan", "12", "--min-ratings", "2"], "--min-ratings: --plan prints a plan and nothing else"),
+        (["--plan", "12", "--exclude", "published"], "--exclude: --plan prints a plan and nothing else"),
+        (["--plan", "12", "--explain"], "--explain: --plan prints a plan and nothing else"),
     ],
 )
 def test_what_cannot_be_planned_is_refused_with_a_sentence(proact, arguments, why):

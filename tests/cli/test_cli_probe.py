@@ -137,6 +137,18 @@ def test_agreement_with_people_reads_no_setting(proact):
     assert (status, "--set agent: agree reads no setting of probe;" in err, Path("runs").exists()) == (2, True, False)
 
 
+def test_a_run_knows_its_corpus(proact, run):
+    status, _, err = proact("rejudge", run, "--benchmark", "probe", "--corpus", "nonsense", "--out", "again")
+    assert (status, Path("again").exists()) == (2, False)
+    assert "--corpus is for results files; a run knows its corpus" in err
+
+
+@pytest.mark.parametrize("tuned", ["assistant", "judge"])
+def test_worked_examples_that_its_programs_cannot_have_are_not_bounded(proact, tuned):
+    status, _, err = proact("optimize", tuned, "--benchmark", "probe", "--max-demos", 9, "--dry-run")
+    assert (status, "--max-demos: probe has no worked examples; leave it out" in err) == (2, True)
+
+
 def test_an_oracle_that_tells_the_bottleneck_leaves_a_rejudging_no_rule_of_it(proact):
     evaluated = ("eval", "--benchmark", "probe", "--set", "oracle=bottleneck", "--limit", 1, "--out", "told")
     assert proact(*evaluated)[0] == 0

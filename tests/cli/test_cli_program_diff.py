@@ -99,7 +99,12 @@ def test_no_terminal_obeys_an_instruction(diff):
     ("options", "told"),
     [
         (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
-        (["--start", "program.json"], "say what --diff compares with"),
+        (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
+        (["--system-prompt", "x"], "--system-prompt is about what --diff compares with; name that too"),
+        (["--as-prompt", "--start", "program.json"], "--start is about what --diff compares with; leave it out"),
+        (["--diff", "--explain"], "--explain is about the card; leave it out"),
+        (["--diff", "--no-demos"], "--no-demos is about the prompt that --as-prompt prints; leave it out"),
+        (["--diff", "--no-demos", "--start", "program.json"], "that --as-prompt prints; leave it out"),
         (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
     ],
 )

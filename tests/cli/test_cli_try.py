@@ -183,6 +183,17 @@ def test_what_cannot_be_chosen_is_refused(proact, server, arguments, said):
     assert said in err
 
 
+@pytest.mark.parametrize(
+    "more",
+    [["Be proactive."], ["--judge", "x"], ["--whole"], ["--program", "best.json"], ["--model-param", "seed=1"]],
+    ids=lambda more: more[0],
+)
+def test_a_list_takes_nothing_that_is_asked_of_a_model(proact, more):
+    status, out, err = proact("try", "--list", "--corpus", corpus(), *more)
+    assert (status, out) == (2, "")
+    assert f"leave {more[0] if more[0].startswith('--') else 'TEXT'} out" in err
+
+
 def test_a_phase_that_the_corpus_lacks_is_refused(proact):
     points = [point for point in row()["trigger_points"] if point["turn"] != 5]
     status, _, err = proact("try", PROMPT, "--corpus", corpus(row(trigger_points=points)))

@@ -66,6 +66,7 @@ def test_a_program_compiled_with_the_first_words_is_told_to_be_compiled_again(re
     assert "compiled for another signature of the judge" in refused(content)
 
 
+NOT_FINITE = pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 PARTS = ("", "state", "state.signature", "state.signature.fields.0", "card", "card.phases.RECOVERY")
 
 
@@ -107,22 +108,29 @@ def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
     "path",
     [
         *("card.usage_before.usd", "card.usage_after.usd", "card.overlap", "card.fold_scores.0", "card.overall.p"),
-        *(
-            "card.overall.low98",
-            "card.phases.RECOVERY.after.value",
-            "card.provenance.models.judge.decoding.temperature",
-        ),
+        *("card.overall.low98", "card.phases.RECOVERY.after.value"),
     ],
 )
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@NOT_FINITE
 def test_a_number_that_is_not_finite_is_refused_naming_it(refused, content, path, number):
     above, _, name = path.rpartition(".")
     found = at(content, above)
     found[int(name) if isinstance(found, list) else name] = number
     said = refused(content)
-    assert above in said or "decoding" in path
+    assert f"{path}': " in said
     assert "finite" in said
     assert "Value error" not in said
+
+
+@OF_THE_JUDGE
+@NOT_FINITE
+def test_a_parameter_that_is_not_finite_is_refused_saying_where_it_stands(refused, content, number):
+    """Parameters have names of a provider's own, and no model of ours."""
+    content["card"]["provenance"]["models"]["judge"]["decoding"]["temperature"] = number
+    column = json.dumps(content).index(json.dumps(number)) + 1
+    said = refused(content)
+    assert "not a compiled program of ours: a number that is not finite: " in said
+    assert int(said.partition(" at line 1 column ")[2]) in {column, column + 1}  # of the second sign behind a minus
 
 
 @OF_THE_JUDGE
@@ -165,15 +173,17 @@ def test_a_file_that_is_none_of_ours_is_refused(refused, content):
 
 
 @OF_THE_ASSISTANT
-@pytest.mark.parametrize("history", ["no turns", [{"user": "x"}], None])
-def test_a_demo_that_no_conversation_can_be_made_of_is_refused(refused, content, history):
+@pytest.mark.parametrize(
+    ("history", "told"), [("no turns", "Input"), ([{"user": "x"}], "field '0.assistant': Field"), (None, "Input")]
+)
+def test_a_demo_that_no_conversation_can_be_made_of_is_refused(refused, content, history, told):
     """Before it is used, and not in the middle of a run."""
     content["state"]["demos"][0]["history"] = history
-    refused(content)
+    assert f"'history' of a demo: {told}" in refused(content)
 
 
 @OF_THE_ASSISTANT
 @pytest.mark.parametrize("name", ["history", "user_message"])
 def test_a_demo_that_lacks_an_input_is_refused(refused, content, name):
     del content["state"]["demos"][0][name]
-    refused(content)
+    assert f"a demo lacks the field {name!r}" in refused(content)

@@ -32,13 +32,15 @@ class JudgedCase:
     """What they come to; None where there are none."""
     error: str | None
     """Why there is no grade, beginning with a short word; None where there is one."""
+    unread: tuple[str, ...]
+    """Why each of its other verdicts could not be read, likewise; none where a halt left some out."""
     calls: tuple[Call, ...]
     """Every attempt, in the order in which they ended."""
 
     @property
-    def right(self) -> bool:
-        """Whether it has the grade that follows from the rule; without a grade it has not."""
-        return self.grade is self.case.grade
+    def right(self) -> bool | None:
+        """Whether it has the grade that follows from the rule; None without a grade."""
+        return None if self.grade is None else self.grade is self.case.grade
 
     @property
     def failed(self) -> bool:
@@ -62,10 +64,10 @@ class Examined:
 
     @property
     def exit_status(self) -> int:
-        """That of the halt; else 3 where a grade is missing, and 0 where none is, right or wrong."""
+        """That of the halt; else 3 where a verdict is missing, and 0 where none is, right or wrong."""
         if self.halt:
             return self.halt.exit_status
-        return 3 if any(each.failed for each in self.cases) else 0
+        return 3 if any(each.unread for each in self.cases) else 0
 
 
 class Examination:
@@ -96,7 +98,7 @@ class Examination:
         return Examined(tuple(judged), halt)
 
     async def _judged(self, case: JudgeCase, room: asyncio.Semaphore) -> JudgedCase:
-        verdicts, error, grade = list[Verdict](), None, None
+        verdicts, unread, error, grade = list[Verdict](), list[str](), None, None
         with collect_calls() as calls:
             try:
                 async with room:
@@ -104,9 +106,11 @@ class Examination:
                         asked = self._jury.program.judge(case.view, case.response, self._asking)
                         verdict, why = told(await attempted(asked))
                         verdicts += [verdict] if verdict else []
-                        error = error or why
+                        unread += [why] if why else []
                 if verdicts:
-                    grade, error = self._jury.grade(case.view.rubric.phase, [each.grade for each in verdicts]), None
+                    grade = self._jury.grade(case.view.rubric.phase, [each.grade for each in verdicts])
+                else:
+                    error = unread[0]
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
-                verdicts, error = [], STOPPED
-        return JudgedCase(case, tuple(verdicts), grade, error, tuple(calls))
+                verdicts, unread, error = [], [], STOPPED
+        return JudgedCase(case, tuple(verdicts), grade, error, tuple(unread), tuple(calls))

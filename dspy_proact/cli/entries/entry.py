@@ -31,6 +31,7 @@ LACKED = {
     "--corpus": "corpus to choose",
     "--phase": "phases",
     "--guard": "guards of a compile",
+    "--max-demos": "worked examples",
     "--ratings": "ratings to choose",
     "--run": "ratings of a run",
     "--items": "ratings of items",
@@ -131,6 +132,8 @@ class Entry(ABC):
 
         if is_results(path):
             raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
+        if corpus is not None:
+            raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self.benchmark())
 
     def rejudging(self, responses: "Responses", graders: Graders) -> "Execution":

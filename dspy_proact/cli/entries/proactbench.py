@@ -75,8 +75,6 @@ class ProactBenchEntry(Entry):
         from dspy_proact.corpus import read_results
 
         if not is_results(path):
-            if corpus is not None:
-                raise UsageError("--corpus is for results files; a run knows its corpus")
             return super().responses(path, corpus)
         results = read_results(path)
         answered = answered_corpus(results, corpus)

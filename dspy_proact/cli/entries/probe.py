@@ -163,7 +163,7 @@ def _of_probe(settings: "Settings") -> "ProbeSettings":
 
 def _require_unset(settings: "Settings", verb: str) -> None:
     """Raise a `UsageError` where something is set for a verb that is about the answers that were graded by hand."""
-    for name in sorted(settings.model_fields_set):
+    if name := min(settings.model_fields_set, default=None):
         why = "the answers that people graded are shown to judges alike, whatever is set"
         raise UsageError(f"--set {name}: {verb} reads no setting of probe; {why}. Leave it out")
 

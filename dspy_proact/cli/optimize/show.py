@@ -7,10 +7,25 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.options.output import explained
+from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.programs import AgentArtefact, AssistantArtefact
+
+_READ = {
+    "--as-prompt": ("--no-demos",),
+    "--diff": ("--start", "--system-prompt", "--json"),
+    "": ("--explain", "--json"),
+}
+"""Options that each form reads; the card is asked for by none."""
+_ABOUT = {
+    "--no-demos": "the prompt that --as-prompt prints",
+    "--start": "what --diff compares with",
+    "--system-prompt": "what --diff compares with",
+    "--explain": "the card",
+    "--json": "the card, or what --diff prints",
+}
 
 
 @click.command(short_help="Print the card of a compiled program, or its prompt.")
@@ -46,19 +61,16 @@ def show(
     from dspy_proact.plain_text import printable
     from dspy_proact.programs import AgentArtefact, JudgeArtefact, JudgesArtefact, read_artefact
 
-    artefact = read_artefact(file)
     if diff and as_prompt:
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
-    if diff and not no_demos:
+    _require_read("--as-prompt" if as_prompt else "--diff" if diff else "")
+    artefact = read_artefact(file)
+    if diff:
         from dspy_proact.cli.views.program_diff import print_diff
 
         print_diff(artefact, start, system_prompt, as_json)
         return
-    if start or system_prompt is not None:
-        raise UsageError("--start and --system-prompt say what --diff compares with; name it too")
     if not as_prompt:
-        if no_demos:
-            raise UsageError("--no-demos is about the prompt that --as-prompt prints; name both")
         print_card(artefact, as_json, explain)
         return
     if isinstance(artefact, JudgeArtefact):
@@ -70,6 +82,13 @@ def show(
     click.echo(printable(prompt) if terminal else prompt)
     if terminal and printable(prompt) != prompt:
         say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
+
+
+def _require_read(form: str) -> None:
+    """Raise a `UsageError` where an option is given that the form does not read."""
+    if flag := first_typed(but=(form, *_READ[form])):
+        mend = "leave it out" if form else "name that too, or leave it out"
+        raise UsageError(f"{flag} is about {_ABOUT[flag]}; {mend}")
 
 
 def _prompt(artefact: "AssistantArtefact", no_demos: bool, file: Path) -> str:

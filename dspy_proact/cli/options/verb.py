@@ -1,11 +1,12 @@
 """A command whose help has headings and an example, and to which options that belong together come as one value."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 _TYPED = f"{__name__}.typed"
 
@@ -134,6 +135,21 @@ class Verb(click.Command):
 def typed(ctx: click.Context) -> dict[str, list[str]]:
     """The options of a command of ours as they were typed, by flag; no text for a flag that takes none."""
     return ctx.meta[_TYPED]
+
+
+def first_typed(of: Collection[str] | None = None, but: Collection[str] = ()) -> str | None:
+    """The flag of the first option that was typed of the command that runs, in the order of its help; None for none.
+
+    Args:
+        of: Flags that are looked for; all where None.
+        but: Flags that are passed over.
+    """
+    ctx = click.get_current_context()
+    named = (param for param in ctx.command.params if isinstance(param, click.Option) and param.name)
+    typed_now = (
+        param.opts[0] for param in named if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
+    )
+    return next((flag for flag in typed_now if flag not in but and (of is None or flag in of)), None)
 
 
 def _texts(read: Any) -> list[str]:

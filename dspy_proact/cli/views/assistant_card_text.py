@@ -13,6 +13,7 @@ from dspy_proact.report import (
     Table,
     coefficient,
     counted,
+    each_reason,
     percent,
     probability,
     scatter_svg,
@@ -113,12 +114,17 @@ def _changes(card: AssistantCard) -> Table:
     times = "-" if length.difference.value is None else f"x {coefficient(length.difference.estimate)}"
     means = ("-" if each.value is None else f"{each.value:.0f}" for each in (length.before, length.after))
     rows = [
-        *([["tuned for", *_shares(card.target)]] if len(card.chosen) > 1 else []),
-        *([f"{phase}{'*' if phase in card.chosen else ''}", *_shares(change)] for phase, change in card.phases.items()),
+        *([name, *_shares(change)] for name, change in _scored(card).items()),
         ["unwanted offers", *_shares(card.offers)],
         ["words", _counted(length), *means, times, ""],
     ]
     return table(("out of fold", "n", "before", "after", "change", "p"), rows, fold=False)
+
+
+def _scored(card: AssistantCard) -> dict[str, Change]:
+    """The changes of scores: of the phases that it is tuned for together, where they are several, and of each."""
+    together = {"tuned for": card.target} if len(card.chosen) > 1 else {}
+    return together | {f"{phase}{'*' if phase in card.chosen else ''}": each for phase, each in card.phases.items()}
 
 
 def _shares(change: Change) -> list[str]:
@@ -147,6 +153,9 @@ def _front(card: AssistantCard) -> Table:
 def _said(card: AssistantCard) -> Iterator[str]:
     """What a person must know."""
     yield "Mean score in %, * tuned for; each response is by a program that never saw its persona or scenario."
+    besides = {"unwanted offers": card.offers} if card.controls else {}
+    rows = {**_scored(card), **besides, "words": card.length}
+    yield from each_reason((name, change.difference.reason) for name, change in rows.items())
     if not card.controls:
         yield f"unwanted offers: {card.offers.before.reason}, so that nothing is said of them."
     if card.unscored:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.benchmarks.proactbench import Examination, open_jury
+from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.cli.views.examination_text import examination_document, print_examination
 from dspy_proact.cli.views.message import say
 from dspy_proact.cli.views.next import Typed, say_next
@@ -66,6 +67,6 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
 def _require_alone() -> None:
     """Raise a `UsageError` where more than a judge is named."""
     named = click.get_current_context().params["text"] is not None
-    flag = "TEXT" if named else next((flag for flag in Typed().given if flag in _OF_OTHERS), None)
+    flag = "TEXT" if named else first_typed(_OF_OTHERS)
     if flag:
         raise UsageError(f"--judge-cases tries a judge on cases of its own; leave {flag} out")

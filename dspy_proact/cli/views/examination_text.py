@@ -32,18 +32,19 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
         whole: Whether conversation, rubric and response of the others are printed too.
     """
     model, name = jury.models[0], jury.participants[0].identity.name
-    right, console = sum(each.right for each in examined.cases), Console()
-    stand_in = MEASURES_NOTHING if model.embedded else ""
-    count = len(examined.cases)
-    show(console, f"{stand_in}{name} gives the grade that the rule gives in {right} of {count} worked cases.")
+    console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
+    show(console, f"{stand_in}{name} {_count(examined)}.")
     rows = [
         (each.case.name, each.case.rule, each.case.grade, each.grade or "-", _word(each)) for each in examined.cases
     ]
     show(console, table(("case", "rule", "by the rule", "judge", "right"), rows, fold=False))
     show(console, *Spending(model).lines(call for each in examined.cases for call in each.calls))
+    if unread := sum(len(each.unread) for each in examined.cases):
+        verdicts = counted(unread + sum(len(each.verdicts) for each in examined.cases), "verdict")
+        show(console, f"{unread} of {verdicts} could not be read.")
     sheet = Sheet(console)
     for each in examined.cases:
-        if not each.right:
+        if each.right is False or each.failed:
             sheet.line()
             for line in _missed(each):
                 sheet.text(readable(line))
@@ -53,8 +54,19 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
                 sheet.text(readable(each.case.response))
 
 
+def _count(examined: Examined) -> str:
+    """In how many cases the judge is right, and in how many that is not known."""
+    graded, count = [each for each in examined.cases if each.grade], len(examined.cases)
+    if not graded:
+        return f"gives no grade in any of {count} worked cases"
+    right = f"{sum(each.right is True for each in graded)} of {counted(len(graded), 'worked case')}"
+    none = count - len(graded)
+    left = f"; {none} of {count} {'has' if none == 1 else 'have'} no grade" if none else ""
+    return f"gives the grade that the rule gives in {right}{left}"
+
+
 def _word(judged: JudgedCase) -> str:
-    return "yes" if judged.right else "no"
+    return {True: "yes", False: "no", None: "-"}[judged.right]
 
 
 def _missed(judged: JudgedCase) -> Iterator[str]:
@@ -71,9 +83,10 @@ def _missed(judged: JudgedCase) -> Iterator[str]:
 def examination_document(examined: Examined, model: Model, whole: bool = False) -> list[dict[str, Any]]:
     """The list of `try --judge-cases --json`: an object a case.
 
-    `grade` is the judge's and `expected` the rule's; without a verdict `grade` is null and `error` begins with a short
-    word. `grades` has those of all its verdicts, `reasoning` and `evidence` are of the first. Where the whole is asked
-    for, `sections` has the conversation and the rubric, and `response` what is graded.
+    `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
+    with a short word. `grades` has those of all its verdicts, `reasoning` and `evidence` are of the first, and `unread`
+    has why others could not be read. Where the whole is asked for, `sections` has the conversation and the rubric, and
+    `response` what is graded.
     """
     return [_document(each, model, whole) for each in examined.cases]
 
@@ -97,5 +110,6 @@ def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
         "reasoning": verdict.reasoning if verdict else None,
         "evidence": [quote.model_dump() for quote in verdict.evidence] if verdict else [],
         "error": judged.error,
+        "unread": list(judged.unread),
         "usage": {role: document(usage) for role, usage in Spending(model).of(judged.calls).items()},
     }

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
 from dspy_proact.compile import advice
 from dspy_proact.compile.judge.cuts import PLAIN
-from dspy_proact.programs import CardNumber, CasesRight, JudgeArtefact, JudgeCard
-from dspy_proact.report import Table, coefficient, counted, probability, share, table
+from dspy_proact.programs import CardNumber, CasesRight, Gain, JudgeArtefact, JudgeCard
+from dspy_proact.report import Table, coefficient, counted, each_reason, probability, share, table
 
 
 def print_judge_card(artefact: JudgeArtefact, explain: bool) -> None:
@@ -18,7 +18,6 @@ def print_judge_card(artefact: JudgeArtefact, explain: bool) -> None:
 
 
 def _gains(artefact: JudgeArtefact) -> Table:
-    rows = {"average": artefact.card.overall, **artefact.card.phases}
     told = (
         [
             name,
@@ -26,9 +25,13 @@ def _gains(artefact: JudgeArtefact) -> Table:
             *(coefficient(number.estimate) for number in (gain.before, gain.after, gain.difference)),
             probability(gain.p),
         ]
-        for name, gain in rows.items()
+        for name, gain in _rows(artefact.card).items()
     )
     return table(("kappa", "items", "before", "after", "gain", "p"), told, fold=False)
+
+
+def _rows(card: JudgeCard) -> dict[str, Gain]:
+    return {"average": card.overall, **card.phases}
 
 
 def _beside(artefact: JudgeArtefact) -> Table:
@@ -44,6 +47,7 @@ def _beside(artefact: JudgeArtefact) -> Table:
 
 def _said(card: JudgeCard) -> Iterator[str]:
     """What a person must know, and where nothing was shown, what to do for it."""
+    yield from each_reason((name, gain.difference.reason) for name, gain in _rows(card).items())
     before, after = card.evidence_before, card.evidence_after
     if card.unread:
         yield f"{counted(card.unread, 'response')} left out because a verdict on them could not be read."

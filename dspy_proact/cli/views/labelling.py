@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from dspy_proact.cli.options.labels import Labels
     from dspy_proact.report import Summary
 
+_READ = {
+    "--plan": ("--run", "--ratings", "--json"),
+    "--draw": ("--run", "--draw-seed"),
+    "--template": ("--run", "--items"),
+}
+"""Options that each of them reads, beside the benchmark."""
 _FILL_IN = "Fill in annotator and grade in FILE, a copy for each rater."
 
 
@@ -19,18 +25,16 @@ def print_labelling(asked: "Labelling", labels: "Labels", as_json: bool) -> None
     """Print the plan or the sheet that is asked for, one of which is.
 
     Raises:
-        UsageError: It cannot be done, or what it is about is not named.
+        UsageError: It cannot be done, what it is about is not named, or something is said that it does not read.
     """
     from dspy_proact.cli.views.next import Typed, say_next
 
-    flag = asked.flag
-    if flag == "--plan":
-        _print_plan(asked, labels, as_json)
+    _require_read(asked.flag)
+    if asked.plan is not None:
+        _print_plan(asked.plan, labels, as_json)
         return
-    if flag == "--draw":
-        if as_json:
-            raise UsageError("--json: --draw prints a sheet; leave it out")
-        run = _print_draw(asked, labels)
+    if asked.draw is not None:
+        run = _print_draw(asked.draw, asked.draw_seed or 0, labels)
         told = f"{_FILL_IN} Its lines may be shared out, as they stand."
         say_next("report", run, "--ratings", "FILE", before=told)
         return
@@ -38,7 +42,17 @@ def print_labelling(asked: "Labelling", labels: "Labels", as_json: bool) -> None
     say_next("agree", *Typed().options("--benchmark", "--run", "--items"), "--ratings", "FILE", before=_FILL_IN)
 
 
-def _print_plan(asked: "Labelling", labels: "Labels", as_json: bool) -> None:
+def _require_read(asked: str | None) -> None:
+    from dspy_proact.cli.options.verb import first_typed
+
+    assert asked, "one of them is asked for"
+    if flag := first_typed(but=("--benchmark", asked, *_READ[asked])):
+        prints = "plan" if asked == "--plan" else "sheet"
+        raise UsageError(f"{flag}: {asked} prints a {prints} and nothing else; leave it out")
+
+
+def _print_plan(width: float, labels: "Labels", as_json: bool) -> None:
+    """Print the plan for intervals of this many points of 100 to either side."""
     from rich.console import Console
 
     from dspy_proact.cli.options.labels import ratings_of
@@ -49,7 +63,7 @@ def _print_plan(asked: "Labelling", labels: "Labels", as_json: bool) -> None:
     if own and summary is None:
         raise UsageError("--plan: name the run that these ratings are of, with --run")
     ratings = ratings_of(labels.ratings, summary) if own and summary else None
-    plan = labelling_plan((asked.plan or 0) / 100, summary, ratings)
+    plan = labelling_plan(width / 100, summary, ratings)
     if as_json:
         click.echo(json.dumps(plan_document(plan), indent=2, allow_nan=False))
         return
@@ -58,16 +72,16 @@ def _print_plan(asked: "Labelling", labels: "Labels", as_json: bool) -> None:
         say_next("agree", "--run", labels.run, "--draw", str(plan.best.rated))
 
 
-def _print_draw(asked: "Labelling", labels: "Labels") -> str:
-    """Print the sheet; the path of the run."""
+def _print_draw(count: int, seed: int, labels: "Labels") -> str:
+    """Print a sheet of so many responses; the path of the run."""
     from dspy_proact.corpus import rating_template
     from dspy_proact.report.proactbench import draw_of
 
     summary = labels.summary
-    if summary is None or labels.items is not None:
+    if summary is None:
         raise UsageError("--draw: name the run whose responses are to be rated, with --run")
     _require_conversations(summary)
-    draw, items = draw_of(summary, asked.draw or 0, asked.draw_seed or 0)
+    draw, items = draw_of(summary, count, seed)
     click.echo(rating_template(items, draw=draw), nl=False)
     return summary.path
 

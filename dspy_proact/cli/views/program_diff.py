@@ -12,6 +12,7 @@ import click
 from dspy_proact.cli.entries import entry_of
 from dspy_proact.cli.options.prompt import text_of
 from dspy_proact.cli.views.message import say
+from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.programs import (
@@ -27,7 +28,6 @@ from dspy_proact.programs import (
     read_assistant,
     read_judge,
 )
-from dspy_proact.stats.cuts import START
 
 _WITHOUT_PROMPT = {
     "judge": "a judge has none",
@@ -124,8 +124,8 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
 def unchanged(artefact: Artefact) -> bool:
     """Whether it is known to be the uncompiled program that the compile began with: nothing better was found."""
     before = _before(artefact, None, None)
-    cuts = artefact.cuts.values() if isinstance(artefact, JudgeArtefact) else ()
-    plain = all((each.partial, each.full) == START for each in cuts)
+    cuts = artefact.cuts if isinstance(artefact, JudgeArtefact) else {}
+    plain = all(cut == PLAIN[phase] for phase, cut in cuts.items())
     return plain and before.start == artefact.card.provenance.start and before.lines == _now(artefact).lines
 
 
