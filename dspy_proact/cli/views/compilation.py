@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from dspy_proact.cli.options.output import Output
 from dspy_proact.cli.views.agent_card_text import print_agent_card
@@ -20,6 +21,7 @@ from dspy_proact.cli.views.program_diff import unchanged
 from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
 from dspy_proact.errors import Halt
 from dspy_proact.programs import Artefact, AssistantArtefact, JudgeArtefact, JudgeCard, SeveralArtefact
+from dspy_proact.report import show
 
 AnyCompile = JudgeCompile | AssistantCompile | AgentCompile | JudgesCompile
 
@@ -78,7 +80,8 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
     else:
         print_assistant_card(artefact, bool(explain))
     if unchanged(artefact):
-        click.echo("Nothing better was found: the file is the program that the compile began with.")
+        begun = "Nothing better was found: the file is the program that the compile began with."
+        show(Console(soft_wrap=False), begun)
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 
