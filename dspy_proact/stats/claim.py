@@ -14,7 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.estimate import Estimate, joined
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.kappa import BOTH
 from dspy_proact.stats.panel import Changes, Panel, shares
@@ -66,11 +66,13 @@ class Improvement:
     """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 items in at least
     10 groups, and does so with the unread at their worst; of a stratum also an adjusted p of at most 5 %."""
     reason: str
-    """What may be said, as a sentence without its full stop."""
+    """What may be said, as a sentence without its full stop, with the note."""
     unread: int = 0
     """Further items, in no number above, of which a verdict could not be read before or after."""
     low98_unread: float | None = None
     """Lower end of the 98 % interval with the unread at their worst, which must lie above 0 too; None without any."""
+    note: str | None = None
+    """Which strata are not part of the average, whatever is claimed; None where all are."""
 
 
 @dataclass(frozen=True)
@@ -120,11 +122,12 @@ def improvement(
     """
     items = _Items.of(before, after, soft, strata, groups).rated_by(panel)
     unread = items.unread
-    read = _improvements(items.where(~unread), order, seed)
-    if not unread.any():
-        return read
-    counts = Counter(compress(strata, unread))
-    return _both_ways(read, _improvements(items.at_worst(), order, seed), [counts[stratum] for stratum in order])
+    found = _improvements(items.where(~unread), order, seed)
+    if unread.any():
+        counts = Counter(compress(strata, unread))
+        worst = _improvements(items.at_worst(), order, seed)
+        found = _both_ways(found, worst, [counts[stratum] for stratum in order])
+    return Improvements(_noted(found.overall), tuple(map(_noted, found.strata)))
 
 
 def improvement_shown(
@@ -275,7 +278,8 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         labels=labels,
         groups=groups,
         shown=claim == SHOWN,
-        reason="; ".join(filter(None, [_of_these(claim, items.panel), found.strata.warning])),
+        reason=_of_these(claim, items.panel),
+        note=found.strata.warning,
     )
 
 
@@ -320,6 +324,11 @@ def _held(read: Improvement, worst: Improvement, unread: int) -> Improvement:
     if not read.shown or (worst.low98 or 0) > 0:
         return told
     return replace(told, shown=False, reason=f"{NOT_SHOWN}: not with the {unread} unread at their worst")
+
+
+def _noted(one: Improvement) -> Improvement:
+    """With its note in the reason, once nothing more is decided."""
+    return replace(one, reason=joined(one.reason, one.note) or "")
 
 
 def smallest_gain(labels: int, groups: int, raters: int) -> float | None:
