@@ -20,6 +20,7 @@ class ScoreChange:
     count: int
     """Cases."""
     groups: int
+    """Groups of these cases."""
     before: Estimate
     """In [0, 1], with its 95 % interval."""
     after: Estimate
@@ -50,6 +51,7 @@ class LengthChange:
     """A mean length before and after, on the same cases."""
 
     count: int
+    """Cases."""
     before: Estimate
     """Mean, with its 95 % interval."""
     after: Estimate

@@ -117,8 +117,8 @@ def improvement(
         panel: The ratings of the items that the soft labels are the shares of; None where raters are not known.
 
     Raises:
-        ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
-            does not name every stratum once.
+        ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, `order` does not
+            name every stratum once, or soft labels are not the panel's shares.
     """
     items = _Items.of(before, after, soft, strata, groups).rated_by(panel)
     unread = items.unread

@@ -37,7 +37,9 @@ class CorrectedMean:
     groups: int
     """Groups of the rated cases."""
     ratings: int
+    """Of these cases."""
     raters: int
+    """People who gave them."""
     judge: Estimate
     """Mean of the judge's scores, in [0, 1], higher is better."""
     rated_mean: float | None

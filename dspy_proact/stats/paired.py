@@ -179,8 +179,9 @@ def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
 def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Studentised and plain |mean| after each flip: each of shape (B,).
 
-    The mean and every influence, and so the standard error, are those of the flipped table. Where all
-    groups shift alike the standard error is 0: the statistic is inf, or 0 where nothing shifts.
+    The mean and every influence are those of the flipped table. The standard error is `standard_error` by each group's
+    share of all pairs, which with several strata is not that of `spread_of`: a permutation test holds its level with
+    either. Where all groups shift alike it is 0: the statistic is inf, or 0 where nothing shifts.
 
     Args:
         table: Sums of differences and counts, of shape (G, P).
