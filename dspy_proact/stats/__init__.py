@@ -25,7 +25,7 @@ from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.discordant import Discordant, discordant
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
-from dspy_proact.stats.gwet import ac, ac_estimate
+from dspy_proact.stats.gwet import ac
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
@@ -50,18 +50,12 @@ from dspy_proact.stats.plan import (
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
-from dspy_proact.stats.recall import recall
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
 from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
-from dspy_proact.stats.soft_kappa import (
-    soft_kappa,
-    soft_kappa_estimate,
-    within_strata_kappa,
-    within_strata_kappa_estimate,
-)
+from dspy_proact.stats.soft_kappa import within_strata_kappa
 from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labels
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
@@ -119,7 +113,6 @@ __all__ = [
     "Thresholds",
     "Weight",
     "ac",
-    "ac_estimate",
     "alpha",
     "alpha_estimate",
     "alt_test",
@@ -164,7 +157,6 @@ __all__ = [
     "plans",
     "rank_ranges",
     "rater_term",
-    "recall",
     "repeats",
     "score_change",
     "share_error",
@@ -175,8 +167,6 @@ __all__ = [
     "simulate_rated_runs",
     "simulate_run",
     "smallest_gain",
-    "soft_kappa",
-    "soft_kappa_estimate",
     "soft_labels",
     "spearman",
     "standings",
@@ -185,5 +175,4 @@ __all__ = [
     "unlabelled",
     "whole_points",
     "within_strata_kappa",
-    "within_strata_kappa_estimate",
 ]

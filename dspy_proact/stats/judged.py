@@ -73,7 +73,7 @@ class Judged:
         return kappa_of_items(tables, self.groups, weight, changes)
 
     def ac(self, weight: Weight) -> Estimate:
-        """Gwet's AC1 (weight "none") or AC2, at most 1; silence and ties as in `ac_estimate`."""
+        """Gwet's AC1 (weight "none") or AC2, at most 1; silence and ties as in `ac_of_items`."""
         tables, changes = self.panel.parts(self._tables)
         return ac_of_items(tables, self.groups, weight, changes)
 
