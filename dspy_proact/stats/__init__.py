@@ -6,17 +6,22 @@ from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import balanced_counts, balanced_order
 from dspy_proact.stats.band import COVERAGE, Band, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
-from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
-from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
+from dspy_proact.stats.claim import (
+    CLAIM_GROUPS,
+    CLAIM_LABELS,
+    Improvement,
+    Improvements,
+    improvement,
+    improvement_shown,
+    smallest_gain,
+)
 from dspy_proact.stats.classification import (
     Classification,
     classification,
     classification_difference,
     classification_estimate,
 )
-from dspy_proact.stats.cluster import ENOUGH_ITEMS as PAIRED_ITEMS
-from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
+from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
 from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
@@ -33,23 +38,23 @@ from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.plan import (
-    MOST_EACH,
-    PILOT,
-    RATERS,
-    SCATTER,
-    Components,
-    Frame,
+    PILOT_CASES,
+    PLAN_MOST_EACH,
+    PLAN_RATERS,
+    PLAN_SCATTER,
     Kind,
     Plan,
+    PlanFrame,
+    RatingComponents,
     best_plan,
-    components,
-    frame_of,
+    plan_frame,
     planned_half_width,
     plans,
+    rating_components,
 )
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
+from dspy_proact.stats.raters import ENOUGH_RATERS, RaterVariance, Spread, rater_term
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
@@ -67,26 +72,23 @@ __all__ = [
     "COVERAGE",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
-    "MOST_EACH",
-    "PAIRED_ITEMS",
-    "PILOT",
-    "RATERS",
-    "SCATTER",
+    "PILOT_CASES",
+    "PLAN_MOST_EACH",
+    "PLAN_RATERS",
+    "PLAN_SCATTER",
+    "SHARE_ITEMS",
     "Advantage",
     "AlphaMetric",
     "AltTest",
     "Band",
     "Classification",
-    "Components",
     "CorrectedMean",
     "Correction",
     "Counted",
     "Discordant",
-    "Drawn",
     "Effects",
     "Estimate",
     "Figure",
-    "Frame",
     "HumanReference",
     "Improvement",
     "Improvements",
@@ -98,9 +100,12 @@ __all__ = [
     "Panel",
     "PanelDesign",
     "Plan",
+    "PlanFrame",
     "RatedCases",
     "RatedStudy",
     "RatedWorld",
+    "RaterVariance",
+    "RatingComponents",
     "Repeats",
     "ScoreChange",
     "SimulatedCompile",
@@ -127,7 +132,6 @@ __all__ = [
     "cluster_mean",
     "coincidences",
     "competition_ranks",
-    "components",
     "corrected_difference",
     "corrected_mean",
     "corrected_refusals",
@@ -137,7 +141,6 @@ __all__ = [
     "disagreements",
     "discordant",
     "fit_cuts",
-    "frame_of",
     "holm",
     "human_reference",
     "improvement",
@@ -153,10 +156,12 @@ __all__ = [
     "paired_difference",
     "part_mean",
     "pearson",
+    "plan_frame",
     "planned_half_width",
     "plans",
     "rank_ranges",
     "rater_term",
+    "rating_components",
     "repeats",
     "score_change",
     "share_error",

@@ -26,9 +26,9 @@ from dspy_proact.stats.swap import swap_p
 from dspy_proact.stats.units import Units, gain
 from dspy_proact.stats.unread import Levels, levels_at_worst, levels_of
 
-ENOUGH_LABELS = 60
+CLAIM_LABELS = 60
 """With fewer labels nothing is claimed."""
-ENOUGH_GROUPS = 10
+CLAIM_GROUPS = 10
 """With labels in fewer groups nothing is claimed."""
 LEVEL = 0.05
 """Chance of any false claim among the strata."""
@@ -293,7 +293,7 @@ def _of_these(claim: str, panel: Panel | None) -> str:
 
 def _too_few(labels: int, groups: int) -> str | None:
     """Why nothing may be claimed of so many items and groups; None where it may."""
-    counts = ((labels, ENOUGH_LABELS, "items"), (groups, ENOUGH_GROUPS, "groups"))
+    counts = ((labels, CLAIM_LABELS, "items"), (groups, CLAIM_GROUPS, "groups"))
     few = [f"fewer than {enough} {name}" for count, enough, name in counts if count < enough]
     return f"no claim: {' and '.join(few)}" if few else None
 

@@ -16,6 +16,7 @@ from dspy_proact.stats.cluster import ROUNDING
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.panel import Changes
+from dspy_proact.stats.tally import checked_counts
 from dspy_proact.stats.units import Units
 
 
@@ -29,10 +30,7 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
     Returns:
         None where it is undefined: no counts, or fewer than two labels.
     """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"AC needs a square table of counts, not {counts.tolist()!r}")
-    value = float(acs(counts, weight))
+    value = float(acs(checked_counts(table), weight))
     return None if math.isnan(value) else value
 
 
