@@ -84,11 +84,10 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    said = "".join(f"| {line} |\n" for line in [HEADS, "---" + " | ---" * HEADS.count("|"), *rows])
     errors = " and ".join(f"{100 * stats.share_error(at, count):.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
-    print(f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}\n\n{said}")
-    print(f"{said.count('OUT')} out of band")
-    sys.exit(int("OUT" in said))
+    heading = f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}"
+    print(found := stats.Banded(heading, {HEADS: rows}))
+    sys.exit(int(found.out > 0))
 
 
 if __name__ == "__main__":

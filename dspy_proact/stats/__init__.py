@@ -4,7 +4,7 @@ from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincide
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import balanced_counts, balanced_order
-from dspy_proact.stats.band import COVERAGE, Band, share_error
+from dspy_proact.stats.band import COVERAGE, Band, Banded, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import (
     CLAIM_GROUPS,
@@ -81,6 +81,7 @@ __all__ = [
     "AlphaMetric",
     "AltTest",
     "Band",
+    "Banded",
     "Classification",
     "CorrectedMean",
     "Correction",
