@@ -14,7 +14,7 @@ from itertools import compress
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.estimate import Estimate, joined
+from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.kappa import BOTH
 from dspy_proact.stats.panel import Changes, Panel, shares
@@ -328,7 +328,7 @@ def _held(read: Improvement, worst: Improvement, unread: int) -> Improvement:
 
 def _noted(one: Improvement) -> Improvement:
     """With its note in the reason, once nothing more is decided."""
-    return replace(one, reason=joined(one.reason, one.note) or "")
+    return one if one.note is None else replace(one, reason=f"{one.reason}; {one.note}")
 
 
 def smallest_gain(labels: int, groups: int, raters: int) -> float | None:
