@@ -145,7 +145,7 @@ class Card(Frozen):
     usage_before: CardUsage
     usage_after: CardUsage
     scenarios: int
-    """Number of groups of its cases: of scenarios, or of what else the card calls them."""
+    """Scenarios that it was compiled on; of another benchmark its groups, which its card names."""
     fold_scores: tuple[float | None, ...]
     """Mean score of each fold's program on its test items; None where none could be scored."""
     provenance: Provenance
