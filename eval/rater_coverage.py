@@ -18,8 +18,8 @@ import numpy as np
 
 from dspy_proact import stats
 
-LABELS = 0, 1, 2
-TRUTH_ITEMS, CARD_EVERY = 200_000, 5  # items of the population's stand-in; a compile's card takes long
+TRUTH_ITEMS, QUICK_TRUTH = 200_000, 50_000  # items of the population's stand-in
+LABELS, CARD_EVERY = (0, 1, 2), 5  # a compile's card takes long
 Design = stats.PanelDesign
 WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
 NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6, 18), (9, 6), (20, 1), (20, 3))]
@@ -44,9 +44,9 @@ def told(
         yield from [("card: after", gain.after), ("card: gain", gain.difference)]
 
 
-def population(design: Design) -> Design:
+def population(design: Design, items: int) -> Design:
     """What the truth depends on; the number of raters bounds that of an item's ratings."""
-    return Design(1, TRUTH_ITEMS, min(5, design.raters), design.leniency)
+    return Design(1, items, min(5, design.raters), design.leniency)
 
 
 def truth(design: Design) -> dict[str, float]:
@@ -58,7 +58,8 @@ def truth(design: Design) -> dict[str, float]:
 
 def row(numbered: tuple[int, Design], truths: dict[Design, dict[str, float]], data_sets: int, seed: int) -> str:
     place, design = numbered
-    rng, true = np.random.default_rng((seed, place)), truths[population(design)]
+    items = next(iter(truths)).items
+    rng, true = np.random.default_rng((seed, place)), truths[population(design, items)]
     held: dict[str, list[bool | None]] = {name: [] for name in true}
     for number in range(data_sets):
         drawn = stats.simulate_panel(rng, design)
@@ -80,10 +81,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--datasets", type=int, default=1000, help="data sets in each row")
     parser.add_argument("--seed", type=int, default=20261122)
-    parser.add_argument("--quick", action="store_true", help="60 data sets in three rows")
+    parser.add_argument("--quick", action="store_true", help="60 data sets in three rows, and a smaller population")
     asked = parser.parse_args()
-    designs, count = (QUICK, 60) if asked.quick else (FULL, asked.datasets)
-    different = list({population(design): None for design in designs})
+    designs, count, items = (QUICK, 60, QUICK_TRUTH) if asked.quick else (FULL, asked.datasets, TRUTH_ITEMS)
+    different = list({population(design, items): None for design in designs})
     with multiprocessing.Pool() as pool:
         truths = dict(zip(different, pool.map(truth, different, chunksize=1), strict=True))
         told_of = partial(row, truths=truths, data_sets=count, seed=asked.seed)

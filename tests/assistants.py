@@ -170,9 +170,9 @@ def at(
     return AssistantCompile(read, **named, recipe=how, phases=phases, margins=guards, **said)
 
 
-def command_at(server: Server) -> list[str]:
-    """The options that name the same four models."""
-    named = [(f"--{name.replace('_', '-')}", value) for name, value in (NAMES | bases(server)).items()]
+def command_at(server: Server, **others: str) -> list[str]:
+    """The options that name the same four models, or others in their place."""
+    named = [(f"--{name.replace('_', '-')}", value) for name, value in (NAMES | bases(server) | others).items()]
     return [part for pair in named for part in pair] + ["--retries", "0"]
 
 

@@ -61,3 +61,8 @@ def no_keys(monkeypatch):
     for name in list(os.environ):
         if name.endswith(("_API_KEY", "_API_BASE", "_BASE_URL")):
             monkeypatch.delenv(name)
+
+
+def pytest_collection_finish():
+    """What has been imported is not looked through for garbage again, at the end least of all."""
+    gc.freeze()

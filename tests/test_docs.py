@@ -57,10 +57,9 @@ def test_what_can_run_runs_and_shows_what_is_shown(path, tmp_path, monkeypatch):
             assert done.returncode == 0, done.stderr
             said = done.stdout
         else:
-            assert kind in ("run", "dry run"), f"{path.name}: mark this block: {fence.text}"
+            assert kind == "run", f"{path.name}: mark this block: {fence.text}"
             for words in fence.commands:
-                told = [*words, "--dry-run"] if kind == "dry run" else words
-                done = ended(cli.main, Path("dspy-proact"), *told, folder=tmp_path)
+                done = ended(cli.main, Path("dspy-proact"), *words, folder=tmp_path)
                 assert done.returncode == int(more or 0), f"{shlex.join(words)}\n{done.stdout}{done.stderr}"
                 said = done.stdout
 

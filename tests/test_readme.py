@@ -24,13 +24,12 @@ FENCE = re.compile(
 FENCES = [(found["marker"] or "", found["language"], found["text"]) for found in FENCE.finditer(README)]
 MARKERS = {
     "python": r"python(: \w+)?",
-    "sh": r"command: (run|page|test)|run|dry run",
+    "sh": r"command: (run|page|test)|run",
     "": r"output: \w+|tree",
 }
 """What may stand above a block of each language; whatever it is, a test below does it."""
 PYTHON = [marker for marker, language, _ in FENCES if language == "python"]
-COMMANDS = [(marker, text) for marker, _, text in FENCES if marker in ("run", "dry run")]
-MAKES_CALLS = ("eval", "rejudge", "optimize judge", "optimize assistant")
+COMMANDS = [text for marker, _, text in FENCES if marker == "run"]
 
 
 def test_every_block_is_run_or_is_what_comes_out():
@@ -110,15 +109,13 @@ def lines(text, server):
         yield [each for word in words for each in (sorted(map(str, Path().glob(word))) if "*" in word else [word])]
 
 
-@pytest.mark.parametrize(("marker", "text"), COMMANDS, ids=[text.splitlines()[-1][:40] for _, text in COMMANDS])
-def test_the_commands_run(at_work, server, marker, text):
-    """Of those that are marked so it is asked what they would take: they take minutes, or a provider's own protocol."""
+@pytest.mark.parametrize("text", COMMANDS, ids=lambda text: text.splitlines()[-1][:40])
+def test_the_commands_run(at_work, server, text):
     for first, *words in lines(text, server):
         if first == "export":
             continue
         assert first == "dspy-proact", text
-        dry = marker == "dry run" and " ".join(words[:2]).startswith(MAKES_CALLS)
-        status, _, err = at_work(*words, *(["--dry-run"] if dry else []))
+        status, _, err = at_work(*words)
         assert status == 0, f"{shlex.join(words)}\n{err}"
 
 

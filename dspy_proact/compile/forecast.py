@@ -76,13 +76,13 @@ class Forecast:
     """Calls in flight."""
     items: int
     """Rated items or triggers on which a claim would rest."""
-    scenarios: int
-    """Of these."""
+    group_count: int
+    """Groups of these that are not independent, such as scenarios."""
     smallest_gain: float | None = None
     """The gain that these items show in at least four compiles of five; None where none may be claimed, or that is not
     known."""
     groups: str = "scenarios"
-    """What groups of items are called."""
+    """What several groups are called."""
 
     @property
     def calls(self) -> int:

@@ -75,12 +75,12 @@ class Training(ABC, Generic[P]):
         """What an answer is worth, in [0, 1], higher is better."""
 
     @abstractmethod
-    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
-        """Whether an answer is fit to be a demo."""
-
-    @abstractmethod
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer."""
+
+    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:  # noqa: ARG002 - for those with demos
+        """Whether an answer is fit to be a demo; none is where the program is shown none."""
+        return False
 
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer that it has not seen."""

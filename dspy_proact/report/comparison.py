@@ -108,8 +108,13 @@ class Comparison:
         if self.a.manifest is None or self.b.manifest is None:
             named = (("model", self.a.model, self.b.model), ("judge", self.a.judge, self.b.judge))
             return [change for change in named if change[1] != change[2]]
-        a, b = self.a.manifest.identity, self.b.manifest.identity
-        return [(name, _short(mine), _short(theirs)) for name, (mine, theirs) in a.differences(b).items()]
+        a, b = self.a.manifest, self.b.manifest
+        asked = [(name, getattr(a, name), getattr(b, name)) for name in ("epochs", "judge_epochs")]
+        mine, theirs = ("asked" if each.controls else "not asked" for each in (a, b))
+        asked.append(("controls", mine, theirs))
+        beside = [(name, str(mine), str(theirs)) for name, mine, theirs in asked if mine != theirs]
+        differ = a.identity.differences(b.identity).items()
+        return [*((name, _short(mine), _short(theirs)) for name, (mine, theirs) in differ), *beside]
 
     @property
     def judged_alike(self) -> bool:

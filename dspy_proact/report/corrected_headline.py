@@ -12,8 +12,8 @@ def corrected_headline(corrected: Corrected) -> str:
     if score.value is None:
         return f"What {people} would have given to all {cases} cannot be said: {score.reason}."
     return (
-        f"Where the judge gives {share(whole.judge.value)} % to {cases}, {people} would have given "
-        f"{share(score.value)} % ({bounds(score)}), by {counted(whole.ratings, 'rating')} of {whole.rated} by "
+        f"Where the judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}) to {cases}, {people} would have "
+        f"given {share(score.value)} % ({bounds(score)}), by {counted(whole.ratings, 'rating')} of {whole.rated} by "
         f"{counted(whole.raters, 'rater')}."
     )
 

@@ -25,13 +25,13 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
     nouns = compared.comparison.a.nouns
     show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
-    told = "a, b: corrected scores, in points of 100; intervals are not adjusted for there being several."
+    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for there being several."
     show(console, told, *_of_each(compared.ratings))
     show(console, *(_rests_on(nouns) if explain else ()))
 
 
 def _scores(rows: Mapping[str, CorrectedMean], nouns: Nouns) -> Table:
-    told = ([name, f"{row.rated}/{row.cases}", str(row.raters), *_scored(row)] for name, row in rows.items())
+    told = ([name, *_rated(row), str(row.raters), *_scored(row)] for name, row in rows.items())
     return table((nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected"), told)
 
 
@@ -41,15 +41,14 @@ def _scored(row: CorrectedMean) -> list[str]:
 
 def _differences(rows: Mapping[str, CorrectedDifference], nouns: Nouns) -> Table:
     told = (
-        [name, str(row.pairs), *(f"{side.rated}" for side in (row.a, row.b)), *_both(row), points_of(row.difference)]
+        [name, *_rated(row.a, row.b), percent(row.a.corrected), percent(row.b.corrected), points_of(row.difference)]
         for name, row in rows.items()
     )
-    return table((nouns.stratum, "pairs", "rated a", "rated b", "a", "b", "b - a"), told)
+    return table((nouns.stratum, "rated a", "rated b", "a", "b", "b - a"), told)
 
 
-def _both(row: CorrectedDifference) -> list[str]:
-    """The corrected scores of a and b, without intervals."""
-    return [share(side.corrected.value) for side in (row.a, row.b)]
+def _rated(*rows: CorrectedMean) -> list[str]:
+    return [f"{row.rated}/{row.cases}" for row in rows]
 
 
 def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from dspy_proact.errors import RunError
 from dspy_proact.kept import first_fault
 from dspy_proact.report.ended import Ended, GivenVerdict
-from dspy_proact.runs import CONTROL, CaseRecord, Glance, Grading, Manifest, RunFolder, State, consensus
+from dspy_proact.runs import CONTROL, CaseRecord, Glance, Grading, Manifest, RunFolder, State, consensus, cut_label
 
 NO_CUTS: Mapping[str, tuple[float, float]] = {}
 
@@ -160,11 +160,9 @@ def _joined(given: Sequence[tuple[str, float]], labels: Sequence[str]) -> tuple[
 
 
 def _cut(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: tuple[float, float]) -> tuple[str, float]:
-    """Label and score of a compiled judge's verdicts: where their mean level lies among the cuts."""
-    worst = len(labels) - 1
-    mean = sum(worst - labels.index(verdict.label) for verdict in verdicts) / len(verdicts)
-    level = sum(mean >= cut for cut in cuts)
-    return labels[worst - level], level / worst
+    """Label and score of a compiled judge's verdicts."""
+    label = cut_label([verdict.label for verdict in verdicts], labels, cuts)
+    return label, 1 - labels.index(label) / (len(labels) - 1)
 
 
 def outcomes_of(

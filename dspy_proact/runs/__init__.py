@@ -1,7 +1,7 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
-from dspy_proact.runs.consensus import consensus
+from dspy_proact.runs.consensus import consensus, cut_label
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of, latest
 from dspy_proact.runs.glance import Glance, Sought, State, differing_epochs
@@ -50,6 +50,7 @@ __all__ = [
     "attempted",
     "consensus",
     "controls_of",
+    "cut_label",
     "differing_epochs",
     "latest",
     "orderly_interrupt",

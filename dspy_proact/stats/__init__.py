@@ -3,7 +3,7 @@
 from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincidences, disagreements
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
-from dspy_proact.stats.balanced import balanced_counts, balanced_order
+from dspy_proact.stats.balanced import Kind, balanced_counts, balanced_order, drawn_counts
 from dspy_proact.stats.band import COVERAGE, Band, Banded, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import (
@@ -42,7 +42,6 @@ from dspy_proact.stats.plan import (
     PLAN_MOST_EACH,
     PLAN_RATERS,
     PLAN_SCATTER,
-    Kind,
     Plan,
     PlanFrame,
     RatingComponents,
@@ -141,6 +140,7 @@ __all__ = [
     "cross_tables",
     "disagreements",
     "discordant",
+    "drawn_counts",
     "fit_cuts",
     "holm",
     "human_reference",

@@ -18,7 +18,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.balanced import balanced_counts
+from dspy_proact.stats.balanced import Kind, drawn_counts
 from dspy_proact.stats.cluster import degrees_of_freedom, logit_bounds, standard_error
 from dspy_proact.stats.corrected import FEWEST_RATED, UNMARKED_RATERS
 from dspy_proact.stats.correction import Cells, Correction, cells_of, correction
@@ -38,9 +38,6 @@ PLAN_MOST_EACH = 3
 """More ratings of one case are a waste of raters."""
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
-
-Kind = tuple[Hashable, Hashable]
-"""Stratum and label."""
 
 
 @dataclass(frozen=True)
@@ -175,12 +172,12 @@ def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, rater
     Args:
         frame: What is rated a part of.
         of: How ratings vary.
-        rated: Cases, drawn in equal numbers from the cells.
+        rated: Cases, drawn as `drawn_counts` draws.
         raters: At least 2.
         each: Ratings of each of these cases.
     """
     sizes = np.array(list(frame.sizes.values()))
-    counts = np.maximum(1, balanced_counts(sizes.tolist(), rated))
+    counts = np.maximum(1, drawn_counts(frame.sizes, rated))
     drawn = float(np.sum((sizes / sizes.sum()) ** 2 / counts)) * (of.between + of.within / each)
     variance = frame.fixed + drawn + of.leniency / raters
     low, high = logit_bounds(frame.mean, Spread(variance, min(frame.df, raters - 1)))

@@ -56,6 +56,14 @@ def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two
     assert changed == {"judge.model": ("openai/j", "openai/k")[::sign]}
 
 
+def test_how_often_was_asked_and_at_which_turns_is_said_to_differ(proact, two, tmp_path):
+    file = tmp_path / "b" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"epochs": 2, "judge_epochs": 3, "controls": "0" * 64}))
+    _, out, _ = proact("compare", "a", "b")
+    told = "judge.model: openai/j -> openai/k; epochs: 1 -> 2; judge_epochs: 1 -> 3; controls: not asked -> asked"
+    assert f"changed: {told}" in " ".join(out.split())
+
+
 def test_the_judges_of_the_same_responses_are_compared(proact, two):
     _, out, _ = proact("compare", "a", "b")
     text = " ".join(out.split())

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections import Counter
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -16,7 +17,7 @@ from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings
 from dspy_proact.corpus.line import Line
 from dspy_proact.corpus.probe import load_tasks
 from dspy_proact.corpus.ratings.rating import GivenRating
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
 from dspy_proact.report.proactbench import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.runs import RunFolder
@@ -122,9 +123,13 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
     assert "reason" not in whole["corrected"]
     assert recovery["corrected"]["reason"] == "fewer than 30 rated"
-    value = 100 * whole["corrected"]["value"]
+    given, (value, low, high) = (
+        "Where the judge gives 37.5 % (95 % {:.1f} to {:.1f}) to 60 triggers",
+        (100 * whole["corrected"][name] for name in ("value", "low", "high")),
+    )
     assert document["headline"].startswith(
-        f"Where the judge gives 37.5 % to 60 triggers, people would have given {value:.1f} %"
+        f"{given.format(100 * whole['judge']['low'], 100 * whole['judge']['high'])}, people would have given "
+        f"{value:.1f} % (95 % {low:.1f} to {high:.1f})"
     )
     status, out, err = proact("report", run, "--ratings", file)
     assert status == 0
@@ -227,7 +232,8 @@ def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, correcte
 
 def test_gaps_in_the_draw_are_refused_and_its_end_may_be_missing(sheet, corrected, tmp_path):
     assert corrected(filled(tmp_path / "ratings.csv", sheet[:40]))["overall"]["micro"]["corrected"]["value"] is not None
-    kept = [row for number, row in enumerate(sheet) if number % 8]
+    # In a round every phase has one.
+    kept = [row for number, row in enumerate(sheet) if number // 3 % 5]
     told = reasons(corrected(filled(tmp_path / "ratings.csv", kept)))
     assert all(reason.endswith("drawn triggers have no rating, and nobody knows why") for reason in told)
 
@@ -372,6 +378,15 @@ def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
     assert "no run of proactbench, whose phases and rubrics ratings are by" in err
 
 
+def test_a_case_that_cannot_be_read_is_named_and_its_run_not_taken_for_one_of_another_benchmark(run):
+    summary = summarize(RunFolder(run))
+    first, *others = summary.outcomes
+    damaged = replace(summary, outcomes=(*others, replace(first, view={})))
+    with pytest.raises(RunError, match=f"{run}: '{first.key}' cannot be read") as raised:
+        items_of(damaged)
+    assert "rubric" in str(raised.value.__cause__)
+
+
 @pytest.fixture
 def two(proact, run, sheet, tmp_path):
     """Two runs with different responses, and a file of ratings of each: people give more to b."""
@@ -396,6 +411,23 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert 0 < whole["difference"]["low"] < whole["difference"]["value"]
     back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
     assert back["headline"].startswith("People would have given less to b than to a over 60 triggers (-")
+
+
+@pytest.mark.parametrize("columns", [80, 60])
+def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_how_many(
+    proact, two, monkeypatch, columns
+):
+    run, other, a, b = two
+    compared = ("compare", run, other, "--ratings", a, "--ratings", b)
+    whole = json.loads(proact(*compared, "--json")[1])["corrected"]["overall"]["micro"]
+    monkeypatch.setenv("COLUMNS", str(columns))
+    out = proact(*compared)[1].split("would have given")[1]
+    assert max(map(len, out.splitlines())) <= columns
+    told = " ".join(line for line in out.splitlines() if line.startswith("micro"))
+    assert told.count("48/60") == 2
+    for side in ("a", "b"):
+        value, low, high = (100 * whole[side]["corrected"][name] for name in ("value", "low", "high"))
+        assert f"{value:.1f} [{low:.1f}–{high:.1f}]" in told
 
 
 def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):

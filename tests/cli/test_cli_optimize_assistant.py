@@ -170,8 +170,8 @@ def test_without_control_turns_it_is_said_and_no_number_given(optimize, proact, 
 
 def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, server):
     server.script = models
-    same = ["--report-judge", NAMES["judge"], "--report-judge-api-base", server.judge]
-    status, out, err = optimize(*command_at(server), *same)
+    same = {"report_judge": NAMES["judge"], "report_judge_api_base": server.judge}
+    status, out, err = optimize(*command_at(server, **same))
     assert status == 0
     assert "One model tunes and reports; the card warns of it. Name another one with --report-judge." in err
     assert "warning: one model tunes and reports: what was learned may be this judge's taste" in said(out)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shlex
 from pathlib import Path
 
@@ -183,6 +184,16 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     assert [row["kappa"]["value"] for row in told] == [0, 0]
     assert "no call was made" in proact("agree", "--benchmark", "probe", *judge)[2]
     assert len(server.sent) == 48
+
+
+def test_why_a_kappa_has_no_interval_is_said_beside_what_is_wrong_with_its_share(proact, server):
+    server.script = constant
+    judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
+    told = " ".join(proact("agree", "--benchmark", "probe", *judge)[1].split())
+    # A judge that says one thing of everything has kappa 0, whoever is left out.
+    (kappas,) = re.findall(r"(kappa of [^:]*): the same whichever person is left out\.", told)
+    assert "kappa of word of descriptions" in kappas
+    assert "share of word of descriptions" in told
 
 
 def test_agreement_is_priced_and_limited_before_a_call(proact, server):

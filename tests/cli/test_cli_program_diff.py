@@ -7,7 +7,8 @@ import pytest
 import tuning
 from assistants import PUSHY
 
-from dspy_proact.programs import Assistant, Judge, compiled_assistant, write_artefact
+from dspy_proact.programs import Assistant, Cuts, Judge, compiled_assistant, write_artefact
+from dspy_proact.types import Phase
 
 PROMPT = "Answer.\nBe brief."
 
@@ -112,3 +113,16 @@ def test_what_does_not_go_together_is_refused(proact, tmp_path, options, told):
 def test_a_judge_has_no_system_prompt(diff):
     status, _, err = diff(tuning.artefact(), "--system-prompt", "x")
     assert (status, "a judge has none" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "told"), [(None, 1.5, True), (None, 1.2, False), ("Grade by the moon.", 1.5, False)]
+)
+def test_a_card_says_where_nothing_better_was_found(proact, tmp_path, text, cut, told):
+    judge, artefact = Judge(ask_quote_again=False), tuning.artefact(demos=0)
+    signature = artefact.state.signature.model_copy(update={"instructions": text or judge.instruction})
+    plain = {phase: Cuts(partial=0.5, full=cut) for phase in Phase}
+    updated = {"state": artefact.state.model_copy(update={"signature": signature}), "cuts": plain}
+    write_artefact(tmp_path / "program.json", begun_with(artefact.model_copy(update=updated), judge.fingerprint()))
+    _, out, _ = proact("optimize", "show", "program.json")
+    assert ("Nothing better was found: the file is the program that the compile began with." in out) is told

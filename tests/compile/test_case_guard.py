@@ -7,10 +7,10 @@ from tuning import at, models, recipe, study, taught
 
 from dspy_proact.compile.judge.case_guard import CaseGuard
 from dspy_proact.compile.judge.cuts import PLAIN
-from dspy_proact.compile.judge.labels import LEVELS
+from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.corpus import judge_cases
 from dspy_proact.programs import CasesRight, Cuts
-from dspy_proact.types import Phase
+from dspy_proact.types import Phase, Verdict
 
 CASES = judge_cases()
 
@@ -88,14 +88,14 @@ def test_no_more_is_asked_than_is_forecast(tmp_path, server):
 
 def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone():
     guard = CaseGuard(CASES, lm=Any)
-    means = {case.name: float(LEVELS.index(case.grade)) for case in CASES}
-    assert len(guard.right(means, PLAIN)) == 40
+    given = {case.name: Votes((Verdict(reasoning="", evidence=(), grade=case.grade),)) for case in CASES}
+    assert len(guard.right(given, PLAIN)) == 40
     # A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from 0.8 on it stays one.
     harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
     fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
-    kept = guard.kept(means, guard.right(means, PLAIN), fitted, PLAIN)
+    kept = guard.kept(given, guard.right(given, PLAIN), fitted, PLAIN)
     assert kept == {**fitted, Phase.CRITICAL: PLAIN[Phase.CRITICAL]}
 
 
 def test_a_case_that_cannot_be_read_is_not_right():
-    assert not CaseGuard(CASES, lm=Any).right(dict.fromkeys((case.name for case in CASES), None), PLAIN)
+    assert not CaseGuard(CASES, lm=Any).right(dict.fromkeys((case.name for case in CASES), Votes((None,))), PLAIN)

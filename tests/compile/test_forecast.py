@@ -27,8 +27,8 @@ def test_prompts_are_counted_only_for_whoever_asks_what_a_compile_takes(server, 
 def test_a_forecast_promises_no_gain_where_the_rules_forbid_a_claim(server):
     few, many = tuning.study(personas=4, each=20), tuning.study(personas=12, each=6)
     forecast = tuning.at(server, few, tuning.recipe()).forecast()
-    assert (forecast.items, forecast.scenarios, forecast.smallest_gain) == (80, 4, None)
+    assert (forecast.items, forecast.group_count, forecast.smallest_gain) == (80, 4, None)
     forecast = tuning.at(server, many, tuning.recipe()).forecast()
-    assert (forecast.items, forecast.scenarios) == (72, 12)
+    assert (forecast.items, forecast.group_count) == (72, 12)
     # t of 11 degrees: 2.7181 and .8755; .9 x 3.5936 / sqrt(72).
     assert forecast.smallest_gain == pytest.approx(0.3812, abs=1e-4)

@@ -183,11 +183,11 @@ def test_the_level_of_votes_is_the_mean_of_those_that_could_be_read(given, level
 
 
 def test_cuts_turn_a_mean_level_into_a_level():
-    mean = Votes((said(P), said(H), said(F))).level
+    votes = Votes((said(P), said(H), said(F)))
     # Mean level 1: PARTIAL by the plain cuts, PASS by others.
-    assert level_of(mean, PLAIN[Phase.EMERGENT]) == 1
-    assert level_of(mean, Cuts(partial=0.2, full=0.9)) == 2
-    assert level_of(Votes((None,)).level, PLAIN[Phase.EMERGENT]) is None
+    assert level_of(votes, PLAIN[Phase.EMERGENT]) == 1
+    assert level_of(votes, Cuts(partial=0.2, full=0.9)) == 2
+    assert level_of(Votes((None,)), PLAIN[Phase.EMERGENT]) is None
 
 
 def study_of_votes(scenarios: int, bias: int) -> tuple[list[Labelled], list[Votes]]:
@@ -211,7 +211,7 @@ def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phas
     # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
     cuts = fitted(items, [each.level for each in votes], 0)
     assert (cuts[Phase.EMERGENT].partial, cuts[Phase.EMERGENT].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
-    assert [level_of(each.level, cuts[Phase.EMERGENT]) for each in votes] == [0, 1, 2] * 12
+    assert [level_of(each, cuts[Phase.EMERGENT]) for each in votes] == [0, 1, 2] * 12
     assert cuts[Phase.CRITICAL] == cuts[Phase.RECOVERY] == PLAIN[Phase.CRITICAL]
 
 

@@ -1,4 +1,4 @@
-"""One grade from several verdicts: the commonest, and the lower one where the commonest tie."""
+"""One grade from several verdicts: the commonest, ties to the lower; of a compiled judge by its cuts."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.runs import consensus
+from dspy_proact.runs import consensus, cut_label
 
 ORDER = ("PASS", "PARTIAL", "FAIL")
 LETTERS = {"P": "PASS", "A": "PARTIAL", "F": "FAIL"}
@@ -71,3 +71,28 @@ def test_saying_everything_as_often_again_changes_nothing(given: list[str], time
 @given(given=GIVEN, more=st.sampled_from(ORDER))
 def test_another_verdict_moves_the_grade_towards_itself_or_not_at_all(given: list[str], more: str):
     assert consensus([*given, more], ORDER) in {consensus(given, ORDER), more}
+
+
+@pytest.mark.parametrize(
+    ("given", "cuts", "grade"),
+    [
+        # Levels 2, 1 and 0: the mean of PPA is 5/3, that of PAA 4/3, that of PFF 2/3.
+        ("PPA", (0.5, 1.5), "P"),
+        ("PAA", (0.5, 1.5), "A"),
+        # Nobody said PARTIAL.
+        ("PFF", (0.5, 1.5), "A"),
+        ("PFF", (0.7, 1.5), "F"),
+        ("PFF", (0.2, 0.6), "P"),
+        # On a cut is above it: 3/2, and 1.
+        ("PA", (0.5, 1.5), "P"),
+        ("A", (1.0, 1.5), "A"),
+    ],
+)
+def test_cuts_on_the_mean_level_make_the_grade(given: str, cuts: tuple[float, float], grade: str):
+    assert cut_label([LETTERS[letter] for letter in given], ORDER, cuts) == LETTERS[grade]
+
+
+@pytest.mark.parametrize(("given", "label"), [("aa", "a"), ("ad", "c"), ("abd", "b"), ("dd", "d")])
+def test_there_are_as_many_cuts_as_labels_but_one(given: str, label: str):
+    # Levels 3 to 0: means 3, 3/2, 5/3 and 0 among cuts at 0.5, 1.6 and 2.5.
+    assert cut_label([*given], "abcd", (0.5, 1.6, 2.5)) == label

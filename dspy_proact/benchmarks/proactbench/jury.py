@@ -9,8 +9,7 @@ from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
-from dspy_proact.runs import consensus
-from dspy_proact.stats import apply_cuts
+from dspy_proact.runs import consensus, cut_label
 from dspy_proact.types import Grade, Phase
 
 JudgePrompt = Literal["default", "official"]
@@ -36,10 +35,7 @@ class Jury:
         Without cuts it is the commonest; of several that tie, the worst.
         """
         cut, best_first = self.artefact and self.artefact.cuts.get(phase), tuple(Grade)
-        if cut is None:
-            return Grade(consensus(given, best_first))
-        mean = sum(2 * grade.score for grade in given) / len(given)
-        return best_first[2 - int(apply_cuts([mean], (cut.partial, cut.full))[0])]
+        return cut_label(given, best_first, (cut.partial, cut.full)) if cut else consensus(given, best_first)
 
     @property
     def participants(self) -> list[Participant]:

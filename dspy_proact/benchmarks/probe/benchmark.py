@@ -6,7 +6,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.probe.grading import (
-    ALL_FAULTS,
     FAILED,
     PARTIAL,
     SOLVED,
@@ -18,7 +17,7 @@ from dspy_proact.benchmarks.probe.grading import (
 )
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.oracles import shown, with_given
-from dspy_proact.benchmarks.probe.solution import Agent, Solution
+from dspy_proact.benchmarks.probe.solution import PARTS, Agent, Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe.grade import ProbeGrade
 from dspy_proact.errors import ContentError
@@ -93,10 +92,11 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         *,
         settings: ProbeSettings,
     ):
-        self.case_set, self.settings = case_set, settings
+        self.case_set = case_set
+        self.settings: ProbeSettings = settings  # pyright: ignore[reportIncompatibleVariableOverride]  # set once
         there = {case.stratum for case in case_set.cases}
         self.strata: Sequence[str] = tuple(each for each in DIFFICULTIES if each in there)
-        self._set, self._agent, self._judge = settings, agent, judge
+        self._agent, self._judge = agent, judge
         self._answering = Direct(model.lm) if model else None
         self._grading = {each.name: Direct(each.lm) for each in judges}
         self.judges: Sequence[str] = tuple(self._grading)
@@ -110,32 +110,32 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     async def answer(self, case: Case) -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
         assert self._agent is not None, "answers that are there are not asked for"
-        view, oracle = _view(case), self._set.oracle
+        view, oracle = _view(case), self.settings.oracle
         try:
             solution = await self._agent.solve(shown(oracle, view), self._answering)
         except ContentError as error:
             if error.reason not in _UNREADABLE:
                 raise
-            solution = Solution(faults=ALL_FAULTS)
+            solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
 
     async def grade(self, case: Case, answer: Solution, judge: str | None) -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
         view, asking = _view(case), self._grading[judge] if judge else None
-        described, filled = is_described(answer, self._set), is_filled(answer, view.gold)
+        described, filled = is_described(answer, self.settings), is_filled(answer, view.gold)
         assert asking or not (described or filled), "what is described or filled in is graded by judges"
         identified = await self._judge.identification.judge(view, answer.bottleneck, asking) if described else None
         resolved = await self._judge.resolution.judge(view, answer.parameters, asking) if filled else None
-        grade = graded(view, answer, self._set, identified, resolved)
+        grade = graded(view, answer, self.settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
     def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
         """The one call of `single`; none of a baseline; what else an agent asks depends on the answers."""
-        if self._set.baseline != "none":
+        if self.settings.baseline != "none":
             return []
-        if self._set.agent != "single" or self._agent is None:
+        if self.settings.agent != "single" or self._agent is None:
             return None
-        return [ExpectedCall(self._agent.expected(shown(self._set.oracle, _view(case))), SOLUTION_TOKENS)]
+        return [ExpectedCall(self._agent.expected(shown(self.settings.oracle, _view(case))), SOLUTION_TOKENS)]
 
     def grade_calls(self, case: Case, answer: Solution | None) -> Sequence[ExpectedCall]:
         """What both judges are asked."""
@@ -143,9 +143,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
         )
-        solution = answer or (assumed if self._set.baseline == "none" else Solution())
+        solution = answer or (assumed if self.settings.baseline == "none" else Solution())
         asked: list[list[dict[str, Any]]] = []
-        if is_described(solution, self._set):
+        if is_described(solution, self.settings):
             asked.append(self._judge.identification.messages(view, solution.bottleneck))
         if is_filled(solution, view.gold):
             asked.append(self._judge.resolution.messages(view, solution.parameters))

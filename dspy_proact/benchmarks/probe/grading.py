@@ -10,15 +10,13 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.solution import PARTS, Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.corpus.probe import Gold
 from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict, ProbeGrade
 from dspy_proact.settings import ProbeSettings
 
 SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
-ALL_FAULTS = ("evidence", "bottleneck", "action", "parameters")
-"""Of an answer of which nothing could be read."""
 
 
 def is_described(solution: Solution, settings: ProbeSettings) -> bool:
@@ -85,7 +83,7 @@ def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
         "task": grade.task,
         "overall": grade.overall,
     }
-    unread = set(grade.faults) >= set(ALL_FAULTS)
+    unread = set(grade.faults) >= set(PARTS)
     read = {} if unread else {f"read_{name}": score for name, score in scores.items()}
     told = grade.identified
     apart = {"apart": float(judgment_score(told.judgment) != grade.identification)} if told else {}

@@ -5,10 +5,7 @@ Source: the paper (arXiv 2510.19771) and its evaluator.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, JUDGMENT_SCORES, SearchGrade
-
-_WEIGHTS = (0.334, 0.333, 0.333)
-"""Of F1, identification and task in the paper's overall."""
+from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, JUDGMENT_SCORES, STAGE_WEIGHTS, SearchGrade
 
 
 def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
@@ -62,7 +59,8 @@ def task_score(taken: str, right: str, parameters: str | None) -> float:
 
 def overall_score(f1: float, identification: float, task: float) -> float:
     """The paper's weighted mean of the three stages."""
-    return sum(weight * score for weight, score in zip(_WEIGHTS, (f1, identification, task), strict=True))
+    stages = {"f1": f1, "identification": identification, "task": task}
+    return sum(weight * stages[name] for name, weight in STAGE_WEIGHTS.items())
 
 
 def is_solved(f1: float, identification: float, task: float) -> bool:

@@ -9,6 +9,9 @@ from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.programs import Direct
 from dspy_proact.types import Frozen
 
+PARTS = ("evidence", "bottleneck", "action", "parameters")
+"""What an answer is made of: all of them are faults of one of which nothing could be read."""
+
 
 class Solution(Frozen):
     """An answer; a part that is missing or has another form stands empty, and is named among the faults."""
@@ -31,13 +34,6 @@ class Solution(Frozen):
     parts earn."""
     truncated: bool = False
     """Whether any of its answers was cut at the token limit."""
-
-    @property
-    def text(self) -> str:
-        """For people: what it named, found and does."""
-        named = "\n".join(f"- {each}" for each in self.evidence) or "(no evidence)"
-        done = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
-        return f"{named}\n\n{self.bottleneck or '(no bottleneck)'}\n\n{self.action or '(no action)'}({done})"
 
 
 class Agent(Protocol):

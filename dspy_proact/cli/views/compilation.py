@@ -16,6 +16,7 @@ from dspy_proact.cli.views.forecast import forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.next import say_next
+from dspy_proact.cli.views.program_diff import unchanged
 from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
 from dspy_proact.errors import Halt
 from dspy_proact.programs import Artefact, AssistantArtefact, JudgeArtefact, JudgeCard, SeveralArtefact
@@ -76,6 +77,8 @@ def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -
         print_agent_card(artefact, bool(explain))
     else:
         print_assistant_card(artefact, bool(explain))
+    if unchanged(artefact):
+        click.echo("Nothing better was found: the file is the program that the compile began with.")
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 

@@ -16,7 +16,7 @@ def forecast_document(forecast: Forecast) -> dict[str, Any]:
         "roles": {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()},
         "concurrency": forecast.concurrency,
         "items": forecast.items,
-        "scenarios": forecast.scenarios,
+        forecast.groups: forecast.group_count,
         "smallest_gain": forecast.smallest_gain,
         "calls": forecast.calls,
         "usd": forecast.usd,
@@ -38,8 +38,8 @@ def forecast_text(forecast: Forecast) -> list[str]:
 
 
 def _shown(forecast: Forecast) -> str:
-    count = f"{forecast.items} items in {forecast.scenarios} {forecast.groups}"
-    if forecast.items < CLAIM_LABELS or forecast.scenarios < CLAIM_GROUPS:
+    count = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
+    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
         return f"{count} are too few for any claim: {CLAIM_LABELS} in {CLAIM_GROUPS} are the least."
     if forecast.smallest_gain is None:
         return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."

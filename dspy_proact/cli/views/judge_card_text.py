@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
 from dspy_proact.compile import advice
+from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.programs import CardNumber, CasesRight, JudgeArtefact, JudgeCard
 from dspy_proact.report import Table, coefficient, counted, probability, share, table
-
-_PLAIN = (0.5, 1.5)
-"""Cuts that round the mean level of several verdicts to the nearest grade."""
 
 
 def print_judge_card(artefact: JudgeArtefact, explain: bool) -> None:
@@ -73,9 +71,7 @@ def _notes(artefact: JudgeArtefact) -> list[str]:
     made = card.provenance
     low = "-" if card.overall.low98 is None else f"{card.overall.low98:+.2f}"
     cuts = ", ".join(
-        f"{phase} {cut.partial:g}/{cut.full:g}"
-        for phase, cut in artefact.cuts.items()
-        if (cut.partial, cut.full) != _PLAIN
+        f"{phase} {cut.partial:g}/{cut.full:g}" for phase, cut in artefact.cuts.items() if cut != PLAIN[phase]
     )
     return [
         "kappa: quadratic, against the shares of people's grades, within phases. Each response was graded by a program "

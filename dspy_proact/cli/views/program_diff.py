@@ -27,6 +27,7 @@ from dspy_proact.programs import (
     read_assistant,
     read_judge,
 )
+from dspy_proact.stats.cuts import START
 
 _WITHOUT_PROMPT = {
     "judge": "a judge has none",
@@ -118,6 +119,14 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     for line in _diff(known, now) if known else now.lines:
         shown = printable(line.expandtabs(4))
         click.secho(shown, fg=_COLOURS.get(line[:1]) if known else None)
+
+
+def unchanged(artefact: Artefact) -> bool:
+    """Whether it is known to be the uncompiled program that the compile began with: nothing better was found."""
+    before = _before(artefact, None, None)
+    cuts = artefact.cuts.values() if isinstance(artefact, JudgeArtefact) else ()
+    plain = all((each.partial, each.full) == START for each in cuts)
+    return plain and before.start == artefact.card.provenance.start and before.lines == _now(artefact).lines
 
 
 def _diff(before: _Said, now: _Said) -> Iterator[str]:

@@ -11,12 +11,14 @@ from dspy_proact.compile.judge.task import CutJudge, Graded
 from dspy_proact.compile.task import Tested
 from dspy_proact.compile.texts import criteria_of, overlap, said_in
 from dspy_proact.programs import CardNumber, CardUsage, Gain, Judge, JudgeCard, PhaseCard, Provenance
-from dspy_proact.stats import Improvement, Judged, Panel, human_reference, improvement
+from dspy_proact.stats import Improvement, Judged, Panel, human_reference, improvement, smallest_gain
 from dspy_proact.types import Grade, Phase
 
 CompiledJudge = Compiled[Judge, CutJudge, Graded]
 _ENOUGH = 200
 """Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
+_WIDE, _RATERS = 25, 8
+"""Scenarios and raters that such a study should have: as many as the corpus has, and as plans begin with."""
 
 
 def make_card(
@@ -77,11 +79,11 @@ def _statement(overall: Improvement, items: Sequence[Labelled]) -> str:
 
 def advice(counts: Mapping[Phase, int]) -> str:
     """What to have rated next, after so many items of each phase."""
-    fewest = min(counts, key=lambda phase: counts[phase])
+    fewest, more = min(counts, key=lambda phase: counts[phase]), max(_ENOUGH, 2 * sum(counts.values()))
+    gain = smallest_gain(more, _WIDE, _RATERS)
     return (
-        f"To show one, have responses of further scenarios rated, {fewest} first (it has {counts[fewest]}), "
-        f"with two or more raters each: {max(_ENOUGH, 2 * sum(counts.values()))} items in all let a gain of about .2 "
-        "in kappa be seen"
+        f"To show one, have responses of further scenarios rated, {fewest} first (it has {counts[fewest]}): "
+        f"{more} items in {_WIDE} scenarios, by {_RATERS} raters, let a gain of {gain:.2f} in kappa be seen"
     )
 
 

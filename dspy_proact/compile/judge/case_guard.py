@@ -10,7 +10,7 @@ import dspy
 
 from dspy_proact.compile.judge.cuts import level_of
 from dspy_proact.compile.judge.labels import LEVELS
-from dspy_proact.compile.judge.votes import vote
+from dspy_proact.compile.judge.votes import Votes, vote
 from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.corpus import JudgeCase
 from dspy_proact.programs import Cuts, Judge
@@ -18,8 +18,8 @@ from dspy_proact.types import Phase
 
 JudgeGuard = Literal["cases"]
 JUDGE_GUARDS: tuple[JudgeGuard, ...] = get_args(JudgeGuard)
-Means = Mapping[str, float | None]
-"""Mean level of a judge's verdicts on each case, by name; None where none could be read."""
+Given = Mapping[str, Votes]
+"""A judge's verdicts on each case, by name."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,25 @@ class CaseGuard:
     votes: int = 1
     width: int = 1
 
-    def means(self, judge: Judge) -> Means:
+    def given(self, judge: Judge) -> Given:
         """What a judge says of the cases."""
         work = [partial(vote, judge, case.view, case.response, self.lm, self.votes) for case in self.cases]
-        found = side_by_side(work, self.width)
-        return {case.name: votes.level for case, votes in zip(self.cases, found, strict=True)}
+        return {case.name: votes for case, votes in zip(self.cases, side_by_side(work, self.width), strict=True)}
 
-    def right(self, means: Means, cuts: Mapping[Phase, Cuts]) -> frozenset[str]:
+    def right(self, given: Given, cuts: Mapping[Phase, Cuts]) -> frozenset[str]:
         """Names of the cases whose grade is that of the rules, by these cuts."""
         return frozenset(
             case.name
             for case in self.cases
-            if (level := level_of(means[case.name], cuts[case.view.rubric.phase])) is not None
+            if (level := level_of(given[case.name], cuts[case.view.rubric.phase])) is not None
             and LEVELS[level] is case.grade
         )
 
     def kept(
-        self, means: Means, before: frozenset[str], cuts: Mapping[Phase, Cuts], otherwise: Mapping[Phase, Cuts]
+        self, given: Given, before: frozenset[str], cuts: Mapping[Phase, Cuts], otherwise: Mapping[Phase, Cuts]
     ) -> dict[Phase, Cuts]:
         """The cuts, and other ones in a phase where they would lose a case that was right before."""
-        lost = before - self.right(means, cuts)
+        lost = before - self.right(given, cuts)
         losing = {case.view.rubric.phase for case in self.cases if case.name in lost}
         return {phase: otherwise[phase] if phase in losing else cut for phase, cut in cuts.items()}
 

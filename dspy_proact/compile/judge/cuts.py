@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from dspy_proact.compile.folds import grouped_folds
-from dspy_proact.compile.judge.labels import Labelled
+from dspy_proact.compile.judge.labels import LEVELS, Labelled
+from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.programs import Cuts
+from dspy_proact.runs import cut_label
 from dspy_proact.stats.cuts import START as START_CUTS
-from dspy_proact.stats.cuts import apply_cuts, keep_cuts
+from dspy_proact.stats.cuts import keep_cuts
 from dspy_proact.types import Phase
 
 _FOLDS = 5
@@ -26,9 +28,10 @@ def fitted(items: Sequence[Labelled], levels: Sequence[float | None], seed: int)
     return {phase: _fitted([each for each in read if each[0].phase is phase], phase, seed) for phase in Phase}
 
 
-def level_of(mean: float | None, cuts: Cuts) -> int | None:
-    """The level of a mean level: FAIL 0, PARTIAL 1, PASS 2; None where no verdict could be read."""
-    return None if mean is None else int(apply_cuts([mean], (cuts.partial, cuts.full))[0])
+def level_of(votes: Votes, cuts: Cuts) -> int | None:
+    """The level of the grade that verdicts make: FAIL 0, PARTIAL 1, PASS 2; None where none could be read."""
+    given = [verdict.grade for verdict in votes.read]
+    return LEVELS.index(cut_label(given, LEVELS[::-1], (cuts.partial, cuts.full))) if given else None
 
 
 def _fitted(read: Sequence[tuple[Labelled, float]], phase: Phase, seed: int) -> Cuts:

@@ -102,16 +102,16 @@ class JudgeTask:
         cuts = fitted(items, [each.level for each in votes], self.recipe.seed)
         if training.guard is None:
             return CutJudge(judge, cuts)
-        means, before = training.guard.means(judge), training.right_at_start
-        kept = training.guard.kept(means, before, cuts, self.start.cuts)
-        right = len(before), len(training.guard.right(means, kept)), len(self.guarded)
+        given, before = training.guard.given(judge), training.right_at_start
+        kept = training.guard.kept(given, before, cuts, self.start.cuts)
+        right = len(before), len(training.guard.right(given, kept)), len(self.guarded)
         dropped = sum(bool(guards) for guards in chosen.broken.values())
         return CutJudge(judge, kept, CasesRight(before=right[0], after=right[1], of=right[2], dropped=dropped))
 
     def test(self, tuned: CutJudge, item: Labelled) -> Graded:
         """A judge's verdicts on a response, and their level by its cuts."""
         votes = vote(tuned.judge, item.view, item.response, self.judge_lm, self.votes)
-        return Graded(votes, level_of(votes.level, tuned.cuts[item.phase]))
+        return Graded(votes, level_of(votes, tuned.cuts[item.phase]))
 
     def score(self, results: Mapping[str, Graded], items: Sequence[Labelled]) -> float | None:
         """Mean metric by the labels of these items; what could not be read scores 0."""

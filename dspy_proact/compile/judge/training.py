@@ -60,13 +60,13 @@ class JudgeTraining(Training[Judge]):
     @cached_property
     def right_at_start(self) -> frozenset[str]:
         """Worked cases that the student gets right; none without a guard."""
-        return self.guard.right(self.guard.means(self.student), self.cuts) if self.guard else frozenset()
+        return self.guard.right(self.guard.given(self.student), self.cuts) if self.guard else frozenset()
 
     def broken(self, program: Judge) -> tuple[str, ...]:
         """The guard, where the program loses a worked case that the student gets right."""
         if self.guard is None:
             return ()
-        lost = self.right_at_start - self.guard.right(self.guard.means(program), self.cuts)
+        lost = self.right_at_start - self.guard.right(self.guard.given(program), self.cuts)
         return ("cases",) if lost else ()
 
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:

@@ -125,10 +125,9 @@ def _number(estimate: Estimate) -> CardNumber:
 
 def _statement(target: ScoreChange) -> str:
     """Whether a rise may be claimed, and why not."""
-    gain = target.difference.value
-    if gain is None:
+    if target.difference.value is None:
         return "no improvement shown: nothing could be graded"
-    told = f"{100 * gain:+.0f} points"
+    told = f"{CardNumber.of(target.difference).points} points"
     if target.shown:
         return f"improvement shown, {told}"
     return f"no improvement shown, {told}: {Probe.nouns.worded(target.reason)}"

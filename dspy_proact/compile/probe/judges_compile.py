@@ -16,7 +16,14 @@ from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
 from dspy_proact.compile.probe.agent_compile import require_instructed
 from dspy_proact.compile.probe.card import card_of
-from dspy_proact.compile.probe.judges_task import AGREEMENT, GradedItem, JudgesTask, Numbers
+from dspy_proact.compile.probe.judges_task import (
+    AGREEMENT,
+    DESCRIPTION_ROWS,
+    PARAMETERS_ROWS,
+    GradedItem,
+    JudgesTask,
+    Numbers,
+)
 from dspy_proact.compile.probe.people import people_of, suited, tuned_at_most
 from dspy_proact.corpus.probe import (
     GradedDescription,
@@ -34,8 +41,6 @@ from dspy_proact.programs import (
     Recipe,
 )
 from dspy_proact.stats import ScoreChange, score_change
-
-_ROWS = ("facets", "word of descriptions", "word of parameters")
 
 
 class JudgesCompile(Compile[JudgesArtefact]):
@@ -133,7 +138,7 @@ def _card(
     task: JudgesTask, compiled: Compiled[ProbeJudge, ProbeJudge, Numbers], made: Provenance, price: Price
 ) -> AgentCard:
     def compared(name: str) -> ScoreChange:
-        asked = [item for item in task.items if name in (AGREEMENT, *_rows_of(item))]
+        asked = [item for item in task.items if name in (AGREEMENT, *item.rows)]
         before, after = compiled.numbers(asked, lambda numbers: numbers.get(name))
         return score_change(before, after, [item.unit for item in asked], seed=made.recipe.seed)
 
@@ -145,11 +150,9 @@ def _card(
         aim=AGREEMENT,
         case="answer",
         target=compared(AGREEMENT),
-        stages={name: (compared(name), sum(name in _rows_of(item) for item in task.items)) for name in _ROWS},
+        stages={
+            name: (compared(name), sum(name in item.rows for item in task.items))
+            for name in (*DESCRIPTION_ROWS, *PARAMETERS_ROWS)
+        },
         warnings=("people are the sample's authors, who are language-model agents",),
     )
-
-
-def _rows_of(item: GradedItem) -> tuple[str, ...]:
-    """The rows that an item is counted in."""
-    return _ROWS[:2] if isinstance(item.graded, GradedDescription) else _ROWS[2:]

@@ -19,6 +19,8 @@ from dspy_proact.errors import ContentError
 from dspy_proact.programs import Recipe
 
 AGREEMENT = "agreement"
+DESCRIPTION_ROWS, PARAMETERS_ROWS = ("facets", "word of descriptions"), ("word of parameters",)
+"""What is told beside the agreement on an answer of either kind."""
 Numbers = Mapping[str, float]
 """Of one answer, by what they are about, in [0, 1], higher is better; empty where a verdict could not be read."""
 
@@ -77,19 +79,26 @@ class GradedItem:
             return description_inputs(self.view, self.graded.description)
         return parameters_inputs(self.view, self.graded.parameters)
 
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What is told of it beside the agreement."""
+        return DESCRIPTION_ROWS if isinstance(self.graded, GradedDescription) else PARAMETERS_ROWS
+
     def numbers(self, said: dspy.Prediction) -> Numbers:
-        """How far a judge agrees: `agreement` and what it is made of.
+        """How far a judge agrees: `agreement`, and each of `rows`.
 
         Of a description it is the share of facets of which both say the same; of parameters 1 minus the distance of
         both words.
         """
         theirs = self.graded.verdict.judgment
-        near = 1 - abs(JUDGMENT_SCORES[theirs] - JUDGMENT_SCORES[said.judgment])
+        same = float(theirs == said.judgment)
         if isinstance(self.graded, GradedParameters):
-            return {AGREEMENT: near, "word of parameters": float(theirs == said.judgment)}
-        facets = self.graded.verdict.facets.model_dump()
-        share = sum(said[name] == word for name, word in facets.items()) / len(facets)
-        return {AGREEMENT: share, "facets": share, "word of descriptions": float(theirs == said.judgment)}
+            agreement, made_of = 1 - abs(JUDGMENT_SCORES[theirs] - JUDGMENT_SCORES[said.judgment]), (same,)
+        else:
+            facets = self.graded.verdict.facets.model_dump()
+            agreement = sum(said[name] == word for name, word in facets.items()) / len(facets)
+            made_of = agreement, same
+        return {AGREEMENT: agreement, **dict(zip(self.rows, made_of, strict=True))}
 
     def told(self, said: dspy.Prediction) -> str:
         """Where both part, for a proposer."""
@@ -110,10 +119,6 @@ class JudgesTraining(Training[ProbeJudge]):
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
         """The agreement on an answer."""
         return self.items[example.key].numbers(prediction)[AGREEMENT]
-
-    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
-        """Whether both say the same throughout."""
-        return self.score(example, prediction) == 1
 
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """Where both part."""

@@ -9,7 +9,7 @@ import dspy
 from dspy_proact.benchmarks.probe import ProbeView, Solution, Tasks
 from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.benchmarks.probe.compiled import mark_of
-from dspy_proact.benchmarks.probe.grading import ALL_FAULTS
+from dspy_proact.benchmarks.probe.solution import PARTS
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.folds import Fold, split
@@ -107,7 +107,7 @@ class AgentTask:
             with dspy.context(lm=self.agent_lm, trace=None):
                 solution = Solution.model_validate(tuned(**item.example.inputs()).toDict())
         except ContentError:
-            solution = Solution(faults=ALL_FAULTS)
+            solution = Solution(faults=PARTS)
         return self.reporting.grade(item.view, solution)
 
     def score(self, results: Mapping[str, ProbeGrade | None], items: Sequence[TaskItem]) -> float | None:

@@ -64,11 +64,6 @@ class AgentTraining(Training[AgentModule]):
         grade = self._grade(example, prediction)
         return grade.overall if grade else NO_VERDICT
 
-    def is_worth_showing(self, example: dspy.Example, prediction: dspy.Prediction) -> bool:
-        """Whether it is solved."""
-        grade = self._grade(example, prediction)
-        return grade is not None and grade.solved
-
     def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """How each stage did, in numbers and in the words of facets; nothing of what is right."""
         grade = self._grade(example, prediction)

@@ -8,6 +8,8 @@ FacetWord = Literal["correct", "incorrect", "missing", "n/a"]
 Judgment = Literal["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
 JUDGMENT_SCORES: dict[str, float] = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
 """What each word is worth in the task score."""
+STAGE_WEIGHTS: dict[str, float] = {"f1": 0.334, "identification": 0.333, "task": 0.333}
+"""Of each stage in the paper's overall."""
 ESSENTIAL = ("who_blocked", "who_blocker", "what_task", "why_root_cause")
 """Facets without which nothing is identified."""
 FURTHER = ("when_deadline", "where_system", "how_mechanism", "impact_scope")

@@ -17,6 +17,9 @@ from dspy_proact.views import JudgeView
 PUBLISHED_ORIGIN = "github.com/boson-ai/ProactBench"
 _PUBLISHED = DATA / "published"
 
+SAMPLE = "sample"
+"""Name of the sample's author ratings, which no person gave."""
+
 
 def published_ratings() -> Ratings:
     """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
@@ -55,7 +58,7 @@ def sample_study() -> Ratings:
         GivenRating(Line("ratings.csv", number, ""), each) for number, each in enumerate(sample_ratings(), start=2)
     ]
     contents = _contents("sample", "dialogues.jsonl", "responses.jsonl", "ratings.csv")
-    return Ratings.of("sample", items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
+    return Ratings.of(SAMPLE, items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
 
 
 def _published_item(row: Mapping[str, str]) -> RatedItem:

@@ -1,7 +1,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from dspy_proact.corpus.ratings.bundled import published_ratings, sample_study
+from dspy_proact.corpus.ratings.bundled import SAMPLE, published_ratings, sample_study
 from dspy_proact.corpus.ratings.github import GITHUB, GitHub
 from dspy_proact.corpus.ratings.items_file import WANTED as WANTED_ITEMS
 from dspy_proact.corpus.ratings.items_file import items_of
@@ -46,7 +46,7 @@ def load_ratings(
         raise CorpusError("these ratings come with what was rated; leave the run or the items out", source=spec)
     if spec == "published":
         return published_ratings()
-    if spec == "sample":
+    if spec == SAMPLE:
         return sample_study()
     if spec != "proactbench":
         return OfficialFolder.read(Path(spec)).ratings(spec)
@@ -57,7 +57,7 @@ def load_ratings(
 
 def comes_with_items(spec: str) -> bool:
     """Whether these ratings come with what they are of, which those of flat files do not."""
-    return spec in {"published", "sample", "proactbench"} or (Path(spec).is_dir() and not _sheets(Path(spec)))
+    return spec in {"published", SAMPLE, "proactbench"} or (Path(spec).is_dir() and not _sheets(Path(spec)))
 
 
 def _sheets(folder: Path) -> list[Path]:

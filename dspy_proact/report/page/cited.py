@@ -7,9 +7,8 @@ from typing import Any, Literal
 from markupsafe import Markup
 
 from dspy_proact.report.numbers import probability, share, signed
+from dspy_proact.report.ranking import Place
 
-Place = str | int
-"""A key of an object, or a number of a list."""
 Path = tuple[Place, ...]
 _NONE = Markup('<span class="none">–</span>')
 

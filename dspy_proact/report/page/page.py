@@ -12,12 +12,12 @@ from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.numbers import STAND_IN
-from dspy_proact.report.page.cited import Cited, Place
+from dspy_proact.report.page.cited import Cited
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block, longest_text
 from dspy_proact.report.page.template import filled, short
-from dspy_proact.report.ranking import Ranking
+from dspy_proact.report.ranking import Place, Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_document import summary_document

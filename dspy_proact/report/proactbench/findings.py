@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from dspy_proact.corpus.ratings.bundled import SAMPLE
 from dspy_proact.report.numbers import coefficient, percent, plain
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.study import Study
@@ -27,7 +28,7 @@ def cautions(study: Study) -> Iterator[str]:
             "agreement on them is no test. Its card has the agreement out of fold: dspy-proact optimize show FILE"
         )
     yield from _missing(study)
-    if study.ratings.name == "sample":
+    if study.ratings.name == SAMPLE:
         yield (
             "The sample was rated by its authors, who are language-model agents: it shows how this works, and says "
             "nothing about people."

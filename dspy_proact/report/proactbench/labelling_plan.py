@@ -10,6 +10,7 @@ from dspy_proact.errors import UsageError
 from dspy_proact.report.corrected import PeoplesRatings, rated_cases
 from dspy_proact.report.draw import ratable
 from dspy_proact.report.numbers import counted
+from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import (
@@ -30,8 +31,8 @@ from dspy_proact.stats import (
 )
 from dspy_proact.types import Grade, Phase
 
-DESIGN_EFFECT, SCENARIOS = 2.0, 25
-"""By how much scenarios are assumed to widen a variance, and how many the published corpus has."""
+SCENARIOS = 25
+"""Of the published corpus."""
 
 
 @dataclass(frozen=True)

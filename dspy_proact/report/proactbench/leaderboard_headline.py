@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dspy_proact.report.numbers import MEASURES_NOTHING, counted, listed, share
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, share
 from dspy_proact.report.proactbench.leaderboard import Entry, Leaderboard, own_name
 
 _MOST_NAMED = 3
@@ -56,7 +56,10 @@ def _called(board: Leaderboard, entry: Entry) -> str:
 
 
 def _score(entry: Entry) -> str:
-    return f"weighted {share(entry.scores.weighted.value)} %"
+    """With its interval where it has one, which published models have not."""
+    score = entry.scores.weighted
+    told = f"weighted {share(score.value)} %"
+    return told if score.low is None else f"{told}, {bounds(score)}"
 
 
 def _shortened(names: Sequence[str], noun: str) -> str:

@@ -3,15 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from dspy_proact.corpus import Draw, RatedItem, Ratings
+from dspy_proact.corpus.ratings.bundled import SAMPLE
 from dspy_proact.errors import UsageError
 from dspy_proact.report.corrected import PeoplesRatings
 from dspy_proact.report.draw import drawn_keys, grades_mark, ratable, unfair
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.proactbench.study import items_of
 from dspy_proact.report.summary import Summary
-
-SAMPLE = "sample"
-"""Name of the bundled ratings, which no person gave."""
 
 
 def peoples_ratings(ratings: Ratings, summary: Summary) -> PeoplesRatings:

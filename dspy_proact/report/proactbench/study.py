@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from pydantic import ValidationError
-
 from dspy_proact.corpus import RatedItem, Ratings, published_ratings
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import RunError, UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.front import front_html
 from dspy_proact.report.numbers import counted
+from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.proactbench.parting import Parting, partings
 from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
 from dspy_proact.report.summary import Summary
@@ -134,24 +133,27 @@ def items_of(summary: Summary) -> tuple[RatedItem, ...]:
 
     Raises:
         UsageError: The run is of another benchmark.
+        RunError: A case has another form than those of this one.
     """
+    if summary.benchmark != "proactbench":
+        raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by")
+    return tuple(_item(summary, outcome) for outcome in summary.outcomes if outcome.epoch == 1)
+
+
+def _item(summary: Summary, outcome: Outcome) -> RatedItem:
     try:
-        return tuple(
-            RatedItem(
-                key=outcome.key,
-                phase=Phase(outcome.stratum),
-                scenario=outcome.group,
-                persona=str(outcome.meta.get("persona", "")),
-                judge=Grade(outcome.label) if outcome.label else None,
-                view=JudgeView.model_validate(outcome.view) if summary.manifest else None,
-                response=outcome.response,
-                model=summary.model,
-            )
-            for outcome in summary.outcomes
-            if outcome.epoch == 1
+        return RatedItem(
+            key=outcome.key,
+            phase=Phase(outcome.stratum),
+            scenario=outcome.group,
+            persona=str(outcome.meta.get("persona", "")),
+            judge=Grade(outcome.label) if outcome.label else None,
+            view=JudgeView.model_validate(outcome.view) if summary.manifest else None,
+            response=outcome.response,
+            model=summary.model,
         )
-    except (ValidationError, ValueError):
-        raise UsageError(f"{summary.path}: no run of proactbench, whose phases and rubrics ratings are by") from None
+    except ValueError as error:
+        raise RunError(f"{summary.path}: {outcome.key!r} cannot be read") from error
 
 
 def _graded(ratings: Ratings, run: Summary) -> Ratings:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
+from dspy_proact.corpus.ratings.bundled import SAMPLE
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, plain
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.words import worded
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate
-
-SAMPLE = "sample"
-"""Name of the bundled ratings, which no person gave."""
 
 
 def study_headline(study: Study) -> str:
@@ -45,6 +43,8 @@ def _told(study: Study) -> str:
     elif (found.low98 or 0) > 0 or (found.high98 or 0) < 0:
         side = "better" if (found.low98 or 0) > 0 else "less well"
         return f"On {items} {judge} agrees with a {person} {side} than another {person} does ({kappas})"
+    elif found.low98 is not None and found.high98 is not None and (difference.low > 0 or difference.high < 0):
+        kappas = f"{kappas}; by the 98 % interval, {found.low98:+.2f} to {found.high98:+.2f}, which decides"
     return (
         f"On {items} it cannot be told whether {judge} agrees with a {person} better or less well than another "
         f"{person} does ({kappas})"

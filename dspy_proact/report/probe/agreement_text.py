@@ -7,7 +7,7 @@ from rich.console import Console
 
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, percent, share
-from dspy_proact.report.probe.agreement import ProbeAgreement
+from dspy_proact.report.probe.agreement import AgreementRow, ProbeAgreement
 from dspy_proact.report.terminal import Table, each_reason, show, table
 
 _ABOUT = (
@@ -65,9 +65,18 @@ def _said(found: ProbeAgreement) -> Iterator[str]:
         row = found.row(about, "word")
         if row.graded < row.asked:
             yield f"{about}: {row.asked - row.graded} of {row.asked} left out for want of a verdict that could be read."
-    reasons = [(f"{row.name} of {row.about}", estimate.reason) for row in found.rows for estimate in (row.share,)]
-    yield from each_reason(reasons)
+    yield from each_reason(reason for row in found.rows for reason in _reasons(row))
     yield _ABOUT
+
+
+def _reasons(row: AgreementRow) -> Iterator[tuple[str, str | None]]:
+    """What is wrong with its two numbers, which is told of both at once where it is the same."""
+    name = f"{row.name} of {row.about}"
+    if row.share.reason == row.kappa.reason:
+        yield name, row.share.reason
+    else:
+        yield f"share of {name}", row.share.reason
+        yield f"kappa of {name}", row.kappa.reason
 
 
 def _notes() -> Iterator[str]:

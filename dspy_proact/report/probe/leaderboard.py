@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from dspy_proact.corpus.probe.grade import STAGE_WEIGHTS
 from dspy_proact.corpus.probe.published import PublishedScores, published_scores
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import STAND_IN, counted
@@ -16,7 +17,6 @@ PROBE = "probe"
 """Name of the benchmark and of its full corpus."""
 COLUMNS = ("precision", "recall", "f1", "identification", "task", "overall", "end_to_end")
 """Measures of a run, in the order of the table."""
-_WEIGHTS = {"f1": 0.334, "identification": 0.333, "task": 0.333}
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Leaderboard:
 
 def overall_of(row: PublishedScores) -> float:
     """The paper's weighted overall of a row, which it does not print; of means it is the mean."""
-    return sum(weight * getattr(row, name) for name, weight in _WEIGHTS.items())
+    return sum(weight * getattr(row, name) for name, weight in STAGE_WEIGHTS.items())
 
 
 def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:

@@ -3,7 +3,7 @@
 import pytest
 from probe_task import GOOD, PARAMETERS, facet_grades, view
 
-from dspy_proact.benchmarks.probe.grading import ALL_FAULTS, graded, label_of, parts_of
+from dspy_proact.benchmarks.probe.grading import graded, label_of, parts_of
 from dspy_proact.benchmarks.probe.scoring import (
     identification_score,
     is_solved,
@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.solution import PARTS, Solution
 from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.settings import ProbeSettings
 
@@ -129,7 +129,7 @@ def test_parts_tell_where_a_judges_word_and_its_facets_part():
 
 
 def test_what_could_not_be_read_counts_as_nothing_and_is_left_out_of_the_published_mean():
-    unread = Solution(faults=ALL_FAULTS)
+    unread = Solution(faults=PARTS)
     parts = parts_of(graded(view(), unread, ProbeSettings(), None, None), unread)
     assert (parts["overall"], parts["task"], parts["faulty"]) == (0, 0, 1)
     assert not [name for name in parts if name.startswith("read_") or name == "apart"]

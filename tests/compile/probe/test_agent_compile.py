@@ -53,8 +53,17 @@ def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_p
     assert (done.returncode, list(card["stages"])) == (0, ["search (F1)", "identification", "task", "end to end"])
     assert card["target"]["before"]["value"] is not None
     assert card["statement"].startswith("no improvement shown")
+    value, low, high = (100 * card["target"]["difference"][name] for name in ("value", "low", "high"))
+    assert f", {value:+.0f} [{low:+.0f}, {high:+.0f}] points" in card["statement"]
     assert "6 tasks of 3 people are too few for a claim" in card["headline"]
     assert "sample: 3 people make 3 folds" in done.stderr
+
+
+@pytest.mark.parametrize("program", ["assistant", "judge"])
+def test_a_forecast_counts_people_by_their_name(proact, program):
+    status, out, _ = proact("optimize", program, "--benchmark", "probe", "--dry-run", "--json")
+    told = json.loads(out)
+    assert (status, told["people"], "scenarios" in told) == (0, 3, False)
 
 
 @pytest.mark.parametrize("optimizer", ["search", "gepa"])

@@ -8,6 +8,7 @@ from dspy_proact.corpus import RatedItem, Ratings, RatingsSource, published_rati
 from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary
 from dspy_proact.report.proactbench import Choices, leaderboard, leaderboard_headline, study, study_headline
 from dspy_proact.report.proactbench.particulars import NOUNS
+from dspy_proact.stats import Estimate
 from dspy_proact.types import Grade, Phase, Rating
 
 LETTERS = {"F": Grade.FAIL, "P": Grade.PARTIAL, "+": Grade.PASS}
@@ -52,6 +53,7 @@ def test_a_difference_that_95_percent_show_and_98_do_not_is_not_claimed():
     said = study_headline(study(of([*BETTER, *BETTER[:4], *WORSE[:4]])))
     assert "it cannot be told whether the judge agrees with a person better or less well" in said
     assert "difference +0.35, 95 % +0.04 to +0.66" in said
+    assert said.endswith("; by the 98 % interval, -0.02 to +0.72, which decides).")
 
 
 def test_of_fewer_than_30_items_no_difference_is_claimed():
@@ -135,6 +137,15 @@ def test_a_ranked_run_has_its_open_ranks():
     ranked = replace(board.entries[-1], differences=(), rank_lenient=3, rank_range=(1, 9))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
     assert said == "mine ranks 3 of 17 (weighted 100.0 %), and ranks 1 to 9 are open."
+
+
+def test_a_ranked_run_has_the_interval_of_its_score():
+    board = leaderboard([run()])
+    entry = board.entries[-1]
+    scores = replace(entry.scores, weighted=Estimate(0.5, 0.25, 0.75))
+    ranked = replace(entry, scores=scores, differences=(), rank_lenient=3, rank_range=(3, 3))
+    said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
+    assert said == "mine ranks 3 of 17 (weighted 50.0 %, 95 % 25.0 to 75.0), and no other rank is open."
 
 
 def test_runs_that_were_measured_otherwise_are_not_ranked_and_have_their_marks():

@@ -7,7 +7,7 @@ from typing import Any
 import dspy
 
 from dspy_proact.benchmarks.probe.agents.partial_json import PartialJSON
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.solution import PARTS, Solution
 from dspy_proact.benchmarks.probe.tools import Toolbox
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.errors import ContentError
@@ -16,7 +16,6 @@ from dspy_proact.programs.asking import Answer, Asking, ask_for_fields
 
 _FENCED = ("bottleneck", "action")
 """What a model wrote who has read the items, and is shown to it again."""
-_PARTS = ("evidence", "bottleneck", "action", "parameters")
 
 
 class Sitting:
@@ -78,7 +77,7 @@ class Sitting:
         bottleneck, action = (str(told.get(part) or "").strip() for part in ("bottleneck", "action"))
         required = next((each.required for each in self.task.actions if each.id == action), None)
         sound = (evidence, bottleneck, required is not None, required is None or set(required) <= parameters.keys())
-        missing = [part for part, is_sound in zip(_PARTS, sound, strict=True) if not is_sound or part not in told]
+        missing = [part for part, is_sound in zip(PARTS, sound, strict=True) if not is_sound or part not in told]
         return Solution(
             evidence=evidence,
             bottleneck=bottleneck,
