@@ -18,21 +18,21 @@ from itertools import product
 
 import numpy as np
 
-from dspy_proact.stats import Band, SimulatedJudges, improvement_shown, share_error, simulate_compile, smallest_gain
+from dspy_proact import stats
 
 RATERS = {"weakly": 0.35, "well": 0.8}  # two raters agree by a quadratic kappa of .27 and .68
 SIZES = (60, 10), (120, 20), (200, 25), (400, 25)
 PANELS = (None, 0.0), (6, 0.0), (6, 0.5), (18, 0.5)  # None: every rating is of another person, whom nobody knows
 UNREAD, CANDIDATES = (0.0, 0.05, 0.10, 0.20), (5, 20)
 STARTS = ("well", 0.2), ("well", 0.5), ("weakly", 0.1)
-FALSE, SHOWN, SEED = Band(0.0, 0.05), Band(0.8, 1.0), 20261122
+FALSE, SHOWN, SEED = stats.Band(0.0, 0.05), stats.Band(0.8, 1.0), 20261122
 
 
 @dataclass(frozen=True)
 class Cell:
     items: int
     scenarios: int
-    judges: SimulatedJudges
+    judges: stats.SimulatedJudges
     unread: float
     named: str
 
@@ -43,10 +43,10 @@ def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     claims = 0
     for number in range(compiles):
         rng = np.random.default_rng((SEED, place, number))
-        drawn = simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
+        drawn = stats.simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
         told = (drawn.before, drawn.after, drawn.soft, drawn.strata, drawn.groups)
         panel = None if drawn.panel.raters is None else drawn.panel
-        claims += improvement_shown(*told, order=sorted({*drawn.strata}), panel=panel)
+        claims += stats.improvement_shown(*told, order=sorted({*drawn.strata}), panel=panel)
     return claims / compiles
 
 
@@ -54,15 +54,17 @@ def false_cell(
     raters: str, candidates: int, size: tuple[int, int], panel: tuple[int | None, float], unread: float
 ) -> Cell:
     people, leniency = panel
-    judges = SimulatedJudges(RATERS[raters], RATERS[raters], candidates=candidates, raters=people, leniency=leniency)
+    judges = stats.SimulatedJudges(
+        RATERS[raters], RATERS[raters], candidates=candidates, raters=people, leniency=leniency
+    )
     named = f"{raters} | {candidates} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {100 * unread:.0f}"
     return Cell(*size, judges, unread, named)
 
 
 def power_cell(raters: str, start: float, size: tuple[int, int], panel: tuple[int | None, float]) -> Cell | None:
     people, leniency = panel
-    gain = smallest_gain(*size, people or 0) or 0.0
-    judges = SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency).gaining(gain)
+    gain = stats.smallest_gain(*size, people or 0) or 0.0
+    judges = stats.SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency).gaining(gain)
     named = f"{raters} | {start} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {gain:.2f}"
     return judges and Cell(*size, judges, 0, named)
 
@@ -82,18 +84,14 @@ def main() -> None:
         found = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
     whose = "raters agree | {} | items | raters | leniency | {}"
     heads = whose.format("candidates", "unread, % | false claims, %"), whose.format("start", "gain | shown, %")
-    errors = ", ".join(f"{100 * share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
-    said = f"{compiles:,} compiles a cell; standard error {errors}\n"
-    for cells, shares, head, band in (
-        (false, found[: len(false)], heads[0], FALSE),
-        (power, found[len(false) :], heads[1], SHOWN),
-    ):
-        said += f"\n| {head} |\n|{' --- |' * (head.count('|') + 1)}\n"
-        for cell, share in zip(cells, shares, strict=True):
-            said += f"| {cell.named} | {band.told(share, compiles)} |\n"
-    said += f"\n{said.count('OUT')} out of band\n"
-    print(said, end="")
-    sys.exit(int("OUT" in said))
+    errors = ", ".join(
+        f"{100 * stats.share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8)
+    )
+    named, bands = [cell.named for cell in (*false, *power)], [FALSE] * len(false) + [SHOWN] * len(power)
+    rows = [f"{name} | {band.told(share, compiles)}" for name, band, share in zip(named, bands, found, strict=True)]
+    tables = {heads[0]: rows[: len(false)], heads[1]: rows[len(false) :]}
+    print(said := stats.Banded(f"{compiles:,} compiles a cell; standard error {errors}", tables))
+    sys.exit(int(said.out > 0))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
 
 Two simulated runs on the same triggers of 25 scenarios, about 200 of a phase, each with ratings of its own by the same
 people, drawn by the judge's grade; the truth is known. The judge is 10 points more lenient than people with the first
-run and 20 with the second. Each cell has its own seed. Exits 1 when coverage is below 93 or above 98 % by more than two
-standard errors where intervals are neither marked nor withheld.
+run and 20 with the second. Given: how often there is an interval; covered: how many of these hold the truth. Each cell
+has its own seed. Exits 1 when coverage is below 93 or above 98 % by more than two standard errors where intervals are
+neither marked nor withheld.
 """
 
 import argparse
@@ -22,7 +23,7 @@ JUDGES, LIFTS = {"weak": 0.5, "good": 0.9}, (0.1, 0.2)
 FIRST, SECOND = 0.33, (0.33, 0.5)
 RATERS = ((18, 0.0), (18, 0.5), (6, 0.5))
 FULL, QUICK = (20, 50, 100), (33,)
-HEADS = "judge | second run | rated | raters | leniency | judge's own | covered | marked | width"
+HEADS = "judge | second run | rated | raters | leniency | judge's own | given | covered | marked | width"
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,14 @@ def row(cell: Cell) -> str:
         if found.low is not None and found.high is not None:
             covered += found.low <= truth <= found.high
             widths.append(found.high - found.low)
-    whether = stats.COVERAGE.told(covered / len(widths), len(widths), marked=marked >= 0.9 * cell.data_sets)
+    given, whether, width = len(widths), "-", "-"
+    if given:
+        whether = stats.COVERAGE.told(covered / given, given, marked=marked >= 0.9 * cell.data_sets)
+        width = f"{100 * np.median(widths):.1f}"
     return (
         f"{cell.judge} | {cell.second} | {cell.rated} | {cell.raters} | {cell.leniency} | "
-        f"{100 * own / cell.data_sets:.0f} | {whether} | {100 * marked / cell.data_sets:.0f} | "
-        f"{100 * np.median(widths):.1f}"
+        f"{100 * own / cell.data_sets:.0f} | {100 * given / cell.data_sets:.0f} | {whether} | "
+        f"{100 * marked / cell.data_sets:.0f} | {width}"
     )
 
 
@@ -71,11 +75,10 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    said = "".join(f"| {line} |\n" for line in [HEADS, "---" + " | ---" * HEADS.count("|"), *rows])
     errors = " and ".join(f"{100 * stats.share_error(at, count):.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
-    print(f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}\n\n{said}")
-    print(f"{said.count('OUT')} out of band")
-    sys.exit(int("OUT" in said))
+    heading = f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}"
+    print(found := stats.Banded(heading, {HEADS: rows}))
+    sys.exit(int(found.out > 0))
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def row(cell: Cell) -> str:
         evenly = stats.unlabelled(stats.simulate_rated(rng, worlds, study, by_label=False))
         alone.append(told(stats.corrected_mean(evenly).corrected, truth)[:2])
         pilot = stats.simulate_rated(rng, worlds, stats.RatedStudy(25, 60 // len(means), 12, 2))
-        of = stats.components(pilot)
-        frame = stats.frame_of(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
+        of = stats.rating_components(pilot)
+        frame = stats.plan_frame(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
         expected = stats.planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.each)
         planned.append(2 * expected / corrected[-1][1])
     (covered, _, marked, judge), ratio = np.nanmean(corrected, axis=0), np.nanmedian(planned)
@@ -69,7 +69,7 @@ def row(cell: Cell) -> str:
         f"{cell.judge} | {cell.mean} | {cell.rated} | {cell.raters} | {cell.leniency} | {100 * judge:.0f} | "
         f"{covering} | {100 * marked:.0f} | {100 * width:.1f} | "
         f"{100 * np.nanmean(alone, axis=0)[0]:.1f} | {100 * others:.1f} | {planned_well} | "
-        f"{100 * np.mean(np.abs(np.array(planned) - 1) <= stats.SCATTER):.0f}"
+        f"{100 * np.mean(np.abs(np.array(planned) - 1) <= stats.PLAN_SCATTER):.0f}"
     )
 
 
@@ -84,11 +84,10 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    said = "".join(f"| {line} |\n" for line in [HEADS, "---" + " | ---" * HEADS.count("|"), *rows])
     errors = " and ".join(f"{100 * stats.share_error(at, count):.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
-    print(f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}\n\n{said}")
-    print(f"{said.count('OUT')} out of band")
-    sys.exit(int("OUT" in said))
+    heading = f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}"
+    print(found := stats.Banded(heading, {HEADS: rows}))
+    sys.exit(int(found.out > 0))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from dspy_proact import stats
 
 LIKENESS = {"little": stats.Effects(group=0.05, subgroup=0.05), "much": stats.Effects(group=0.20, subgroup=0.10)}
 # Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
-COVERAGE = {25: (0.93, 0.97), 8: (0.93, 1.0)}
-ALARMS, POWER, HALF = {25: (0.03, 0.07), 8: (0.0, 0.07)}, {25: (0.75, 0.86)}, {25: (0.45, 0.62)}
+Band = stats.Band
+COVERAGE, ALARMS = {25: Band(0.93, 0.97), 8: Band(0.93, 1.0)}, {25: Band(0.03, 0.07), 8: Band(0.0, 0.07)}
+POWER, HALF = {25: Band(0.75, 0.86)}, {25: Band(0.45, 0.62)}
 MEANS = "scenarios | mean | likeness | covered"
 PAIRS = "scenarios | mean | run effect | alarms | at 0 | apart | power | Holm | half | 4 in 5, points | Holm | half"
 FULL = ((0.05, 0.27, 0.5, 0.95), tuple(LIKENESS)), ((0.25, 0.5, 0.75), (0.0, 0.05, 0.15))
@@ -36,11 +37,11 @@ class Cell:
     slack: float
     seed: tuple[int, int]
 
-    def judged(self, share: float, bands: dict[int, tuple[float, float]]) -> str:
+    def judged(self, share: float, bands: dict[int, stats.Band]) -> str:
         if self.scenarios not in bands:
             return f"{100 * share:.1f}"
-        low, high = bands[self.scenarios]
-        return f"{100 * share:.1f} {'within' if low - self.slack <= share <= high + self.slack else 'OUT'}"
+        within = bands[self.scenarios].wider(self.slack).holds(share)
+        return f"{100 * share:.1f} {'within' if within else 'OUT'}"
 
 
 def covers(estimate: stats.Estimate, truth: float) -> bool:
@@ -75,11 +76,10 @@ def pair_row(cell: Cell) -> str:
     return " | ".join([*judged, *after, *(f"{100 * each:.1f}" if each else "-" for each in (often, holm, half))])
 
 
-def table(row, cells: list[Cell], heads: str) -> str:
+def told(row, cells: list[Cell]) -> list[str]:
     with multiprocessing.Pool() as pool:
         rows = zip(cells, pool.map(row, cells, chunksize=1), strict=True)
-    lines = [f"{cell.scenarios} | {cell.mean} | {cell.likeness} | {found}" for cell, found in rows]
-    return "".join(f"| {line} |\n" for line in [heads, "---" + " | ---" * heads.count("|"), *lines])
+    return [f"{cell.scenarios} | {cell.mean} | {cell.likeness} | {found}" for cell, found in rows]
 
 
 def main() -> None:
@@ -91,9 +91,9 @@ def main() -> None:
     count, slack = (100, 0.10) if asked.quick else (asked.datasets, 0.0)
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
     cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
-    said = table(mean_row, cells[: len(means)], MEANS) + "\n" + table(pair_row, cells[len(means) :], PAIRS)
-    print(f"{count:,} data sets a cell, seed {asked.seed}, in %\n\n{said}\n{said.count('OUT')} out of band")
-    sys.exit(int("OUT" in said))
+    tables = {MEANS: told(mean_row, cells[: len(means)]), PAIRS: told(pair_row, cells[len(means) :])}
+    print(found := stats.Banded(f"{count:,} data sets a cell, seed {asked.seed}, in %", tables))
+    sys.exit(int(found.out > 0))
 
 
 if __name__ == "__main__":

@@ -82,3 +82,8 @@ def run(path: Path, *arguments: object, folder: Path) -> Ended:
     """Load a program and run it in a folder."""
     with loaded(path) as program:
         return ended(program.main, path, *arguments, folder=folder)
+
+
+def table_rows(printed: str) -> list[list[str]]:
+    """The cells of each line of what is printed as a table: of its heads, of the rule, and of each row."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in printed.splitlines() if line[:1] == "|"]

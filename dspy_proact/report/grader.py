@@ -23,7 +23,9 @@ class Grader:
     weighted: Estimate
     """Mean score of its verdicts, each response counted once."""
     evidence: Evidence
+    """How well they quote."""
     usage: Usage | None
+    """What its calls took; None where it is not known."""
 
     @classmethod
     def of(

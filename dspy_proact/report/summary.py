@@ -50,7 +50,7 @@ class Summary(Outcomes):
     benchmark: str
     model: str
     judges: tuple[str, ...]
-    """None where the benchmark grades by itself."""
+    """Their models; empty where the benchmark grades by itself."""
     strata: tuple[str, ...]
     labels: tuple[str, ...]
     """From best to worst; the first is a full pass."""

@@ -4,19 +4,24 @@ from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincide
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import Kind, balanced_counts, balanced_order, drawn_counts
-from dspy_proact.stats.band import COVERAGE, Band, share_error
+from dspy_proact.stats.band import COVERAGE, Band, Banded, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
-from dspy_proact.stats.claim import ENOUGH_GROUPS as CLAIM_GROUPS
-from dspy_proact.stats.claim import ENOUGH_LABELS as CLAIM_LABELS
-from dspy_proact.stats.claim import Improvement, Improvements, improvement, improvement_shown, smallest_gain
+from dspy_proact.stats.claim import (
+    CLAIM_GROUPS,
+    CLAIM_LABELS,
+    Improvement,
+    Improvements,
+    improvement,
+    improvement_shown,
+    smallest_gain,
+)
 from dspy_proact.stats.classification import (
     Classification,
     classification,
     classification_difference,
     classification_estimate,
 )
-from dspy_proact.stats.cluster import ENOUGH_ITEMS as PAIRED_ITEMS
-from dspy_proact.stats.cluster import cluster_mean, macro_mean, part_mean
+from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
 from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
@@ -25,7 +30,7 @@ from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.discordant import Discordant, discordant
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.figure import Figure
-from dspy_proact.stats.gwet import ac, ac_estimate
+from dspy_proact.stats.gwet import ac
 from dspy_proact.stats.holm import holm
 from dspy_proact.stats.human_reference import HumanReference, human_reference
 from dspy_proact.stats.judged import Judged
@@ -33,34 +38,28 @@ from dspy_proact.stats.kappa import kappa, kappa_estimate
 from dspy_proact.stats.paired import ENOUGH_TO_TELL, Paired, macro_paired_difference, paired_difference, whole_points
 from dspy_proact.stats.panel import Panel
 from dspy_proact.stats.plan import (
-    MOST_EACH,
-    PILOT,
-    RATERS,
-    SCATTER,
-    Components,
-    Frame,
+    PILOT_CASES,
+    PLAN_MOST_EACH,
+    PLAN_RATERS,
+    PLAN_SCATTER,
     Plan,
+    PlanFrame,
+    RatingComponents,
     best_plan,
-    components,
-    frame_of,
+    plan_frame,
     planned_half_width,
     plans,
+    rating_components,
 )
 from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.raters import ENOUGH_RATERS, Drawn, Spread, rater_term
-from dspy_proact.stats.recall import recall
+from dspy_proact.stats.raters import ENOUGH_RATERS, RaterVariance, Spread, rater_term
 from dspy_proact.stats.repeats import Repeats, repeats
 from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
 from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
 from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
 from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
-from dspy_proact.stats.soft_kappa import (
-    soft_kappa,
-    soft_kappa_estimate,
-    within_strata_kappa,
-    within_strata_kappa_estimate,
-)
+from dspy_proact.stats.soft_kappa import within_strata_kappa
 from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labels
 from dspy_proact.stats.standing import Standing, standings
 from dspy_proact.stats.student import t_quantile
@@ -72,26 +71,24 @@ __all__ = [
     "COVERAGE",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
-    "MOST_EACH",
-    "PAIRED_ITEMS",
-    "PILOT",
-    "RATERS",
-    "SCATTER",
+    "PILOT_CASES",
+    "PLAN_MOST_EACH",
+    "PLAN_RATERS",
+    "PLAN_SCATTER",
+    "SHARE_ITEMS",
     "Advantage",
     "AlphaMetric",
     "AltTest",
     "Band",
+    "Banded",
     "Classification",
-    "Components",
     "CorrectedMean",
     "Correction",
     "Counted",
     "Discordant",
-    "Drawn",
     "Effects",
     "Estimate",
     "Figure",
-    "Frame",
     "HumanReference",
     "Improvement",
     "Improvements",
@@ -103,9 +100,12 @@ __all__ = [
     "Panel",
     "PanelDesign",
     "Plan",
+    "PlanFrame",
     "RatedCases",
     "RatedStudy",
     "RatedWorld",
+    "RaterVariance",
+    "RatingComponents",
     "Repeats",
     "ScoreChange",
     "SimulatedCompile",
@@ -118,7 +118,6 @@ __all__ = [
     "Thresholds",
     "Weight",
     "ac",
-    "ac_estimate",
     "alpha",
     "alpha_estimate",
     "alt_test",
@@ -133,7 +132,6 @@ __all__ = [
     "cluster_mean",
     "coincidences",
     "competition_ranks",
-    "components",
     "corrected_difference",
     "corrected_mean",
     "corrected_refusals",
@@ -144,7 +142,6 @@ __all__ = [
     "discordant",
     "drawn_counts",
     "fit_cuts",
-    "frame_of",
     "holm",
     "human_reference",
     "improvement",
@@ -160,11 +157,12 @@ __all__ = [
     "paired_difference",
     "part_mean",
     "pearson",
+    "plan_frame",
     "planned_half_width",
     "plans",
     "rank_ranges",
     "rater_term",
-    "recall",
+    "rating_components",
     "repeats",
     "score_change",
     "share_error",
@@ -175,8 +173,6 @@ __all__ = [
     "simulate_rated_runs",
     "simulate_run",
     "smallest_gain",
-    "soft_kappa",
-    "soft_kappa_estimate",
     "soft_labels",
     "spearman",
     "standings",
@@ -185,5 +181,4 @@ __all__ = [
     "unlabelled",
     "whole_points",
     "within_strata_kappa",
-    "within_strata_kappa_estimate",
 ]

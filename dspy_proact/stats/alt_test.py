@@ -25,7 +25,7 @@ from dspy_proact.stats.units import Units, ratio
 
 ENOUGH_ITEMS = 30
 """With fewer items that others rated too, a person is not tested."""
-ENOUGH_RATERS = 3
+TESTED_RATERS = 3
 """With fewer people to test there is no test."""
 FEW_ITEMS = 5
 """With fewer, a person does not enter the advantage either."""
@@ -104,11 +104,11 @@ def alt_test(
     everyone = [_Duel.of(slate, grades) for slate in slates(ratings, raters, labels)]
     duels = [duel for duel in everyone if len(duel.items) >= FEW_ITEMS]
     tested = [duel for duel in duels if len(duel.items) >= ENOUGH_ITEMS]
-    enough = len(tested) >= ENOUGH_RATERS
+    enough = len(tested) >= TESTED_RATERS
     won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True)) if enough else {}
     refusal = (
         f"not enough ratings for the alt-test: {f'only {len(tested)}' if tested else 'no'} raters with {ENOUGH_ITEMS} "
-        f"items that others rated too, of at least {ENOUGH_RATERS}"
+        f"items that others rated too, of at least {TESTED_RATERS}"
     )
     rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
     panel, kept = Panel.of(ratings, labels, raters), [len(duel.items) >= FEW_ITEMS for duel in everyone]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dspy_proact.stats.claim import ENOUGH_GROUPS, ENOUGH_LABELS
+from dspy_proact.stats.claim import CLAIM_GROUPS, CLAIM_LABELS
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.paired import paired_difference
@@ -20,6 +20,7 @@ class ScoreChange:
     count: int
     """Cases."""
     groups: int
+    """Groups of these cases."""
     before: Estimate
     """In [0, 1], with its 95 % interval."""
     after: Estimate
@@ -50,6 +51,7 @@ class LengthChange:
     """A mean length before and after, on the same cases."""
 
     count: int
+    """Cases."""
     before: Estimate
     """Mean, with its 95 % interval."""
     after: Estimate
@@ -131,8 +133,8 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
 
 
 def _reason(count: int, groups: int, low98: float | None, unread: int, at_worst: float | None) -> str:
-    if count < ENOUGH_LABELS or groups < ENOUGH_GROUPS:
-        least = f"{ENOUGH_LABELS} in {ENOUGH_GROUPS}"
+    if count < CLAIM_LABELS or groups < CLAIM_GROUPS:
+        least = f"{CLAIM_LABELS} in {CLAIM_GROUPS}"
         return f"{count} cases in {groups} groups are too few for a claim, which takes {least}"
     if low98 is None:
         return "the difference has no interval"

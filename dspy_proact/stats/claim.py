@@ -26,9 +26,9 @@ from dspy_proact.stats.swap import swap_p
 from dspy_proact.stats.units import Units, gain
 from dspy_proact.stats.unread import Levels, levels_at_worst, levels_of
 
-ENOUGH_LABELS = 60
+CLAIM_LABELS = 60
 """With fewer labels nothing is claimed."""
-ENOUGH_GROUPS = 10
+CLAIM_GROUPS = 10
 """With labels in fewer groups nothing is claimed."""
 LEVEL = 0.05
 """Chance of any false claim among the strata."""
@@ -66,11 +66,13 @@ class Improvement:
     """Whether an improvement may be claimed: the 98 % interval lies above 0, with at least 60 items in at least
     10 groups, and does so with the unread at their worst; of a stratum also an adjusted p of at most 5 %."""
     reason: str
-    """What may be said, as a sentence without its full stop."""
+    """What may be said, as a sentence without its full stop, with the note."""
     unread: int = 0
     """Further items, in no number above, of which a verdict could not be read before or after."""
     low98_unread: float | None = None
     """Lower end of the 98 % interval with the unread at their worst, which must lie above 0 too; None without any."""
+    note: str | None = None
+    """Which strata are not part of the average, whatever is claimed; None where all are."""
 
 
 @dataclass(frozen=True)
@@ -115,16 +117,17 @@ def improvement(
         panel: The ratings of the items that the soft labels are the shares of; None where raters are not known.
 
     Raises:
-        ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, or `order`
-            does not name every stratum once.
+        ValueError: The lengths differ, a level is not 0, 1 or 2, a soft label is not a distribution, `order` does not
+            name every stratum once, or soft labels are not the panel's shares.
     """
     items = _Items.of(before, after, soft, strata, groups).rated_by(panel)
     unread = items.unread
-    read = _improvements(items.where(~unread), order, seed)
-    if not unread.any():
-        return read
-    counts = Counter(compress(strata, unread))
-    return _both_ways(read, _improvements(items.at_worst(), order, seed), [counts[stratum] for stratum in order])
+    found = _improvements(items.where(~unread), order, seed)
+    if unread.any():
+        counts = Counter(compress(strata, unread))
+        worst = _improvements(items.at_worst(), order, seed)
+        found = _both_ways(found, worst, [counts[stratum] for stratum in order])
+    return Improvements(_noted(found.overall), tuple(map(_noted, found.strata)))
 
 
 def improvement_shown(
@@ -275,7 +278,8 @@ def _improvement(items: _Items, order: Sequence[Hashable], seed: int) -> Improve
         labels=labels,
         groups=groups,
         shown=claim == SHOWN,
-        reason="; ".join(filter(None, [_of_these(claim, items.panel), found.strata.warning])),
+        reason=_of_these(claim, items.panel),
+        note=found.strata.warning,
     )
 
 
@@ -289,7 +293,7 @@ def _of_these(claim: str, panel: Panel | None) -> str:
 
 def _too_few(labels: int, groups: int) -> str | None:
     """Why nothing may be claimed of so many items and groups; None where it may."""
-    counts = ((labels, ENOUGH_LABELS, "items"), (groups, ENOUGH_GROUPS, "groups"))
+    counts = ((labels, CLAIM_LABELS, "items"), (groups, CLAIM_GROUPS, "groups"))
     few = [f"fewer than {enough} {name}" for count, enough, name in counts if count < enough]
     return f"no claim: {' and '.join(few)}" if few else None
 
@@ -320,6 +324,11 @@ def _held(read: Improvement, worst: Improvement, unread: int) -> Improvement:
     if not read.shown or (worst.low98 or 0) > 0:
         return told
     return replace(told, shown=False, reason=f"{NOT_SHOWN}: not with the {unread} unread at their worst")
+
+
+def _noted(one: Improvement) -> Improvement:
+    """With its note in the reason, once nothing more is decided."""
+    return one if one.note is None else replace(one, reason=f"{one.reason}; {one.note}")
 
 
 def smallest_gain(labels: int, groups: int, raters: int) -> float | None:

@@ -12,14 +12,14 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.raters import ONE_RATER, Drawn, Spread
+from dspy_proact.stats.estimate import Estimate, joined
+from dspy_proact.stats.raters import ONE_RATER, RaterVariance, Spread
 from dspy_proact.stats.student import t_quantile
-from dspy_proact.stats.table import Table, checked_scores, tabulate
+from dspy_proact.stats.table import ONE_STRATUM, Table, checked_scores, tabulate
 
 UPPER = 0.975
 """Probability below the upper end of a two-sided 95 % interval."""
-ENOUGH_ITEMS = 30
+SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
 ROUNDING = 1e-12
@@ -27,7 +27,7 @@ ROUNDING = 1e-12
 
 
 def cluster_mean(
-    scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: Drawn | None = None
+    scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: RaterVariance | None = None
 ) -> Estimate:
     """Mean of the scores, every case weighted equally.
 
@@ -49,15 +49,15 @@ def cluster_mean(
     """
     if len(scores) == len(groups) == 0:
         return Estimate(None, reason="no scores")
-    return _mean(scores, groups, [None] * len(groups), [None], drawn)
+    return _mean(scores, groups, drawn=drawn)
 
 
 def share_of_items(
-    hits: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: Drawn | None
+    hits: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: RaterVariance | None
 ) -> Estimate:
     """`cluster_mean` of the parts of items on which judge and people agree; of few items its bounds carry a warning."""
     found = cluster_mean(hits, groups, drawn)
-    return found if len(hits) >= ENOUGH_ITEMS else found.marked(f"fewer than {ENOUGH_ITEMS} items: very wide")
+    return found if len(hits) >= SHARE_ITEMS else found.marked(f"fewer than {SHARE_ITEMS} items: very wide")
 
 
 def macro_mean(
@@ -85,26 +85,25 @@ def macro_mean(
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    return _mean(scores, groups, strata, order, None)
+    return _mean(scores, groups, strata, order)
 
 
 def _mean(
     scores: Sequence[float] | NDArray[np.float64],
     groups: Sequence[Hashable],
-    strata: Sequence[Hashable],
-    order: Sequence[Hashable],
-    drawn: Drawn | None,
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
+    drawn: RaterVariance | None = None,
 ) -> Estimate:
     table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
-    warning = "; ".join(filter(None, [table.warning, drawn and drawn.warning])) or None
+    warning = joined(table.warning, drawn and drawn.warning)
     if table.empty:
         return Estimate(None, reason=f"no scores in {table.empty}")
     theta = float(table.means.mean())
     if table.lonely:
         return Estimate(theta, reason=table.lonely)
     if theta in {0, 1}:
-        reason = "; ".join(filter(None, ["all grades equal", warning]))
-        return Estimate(theta, *trial_bounds(theta, table.groups), reason)
+        return Estimate(theta, *trial_bounds(theta, table.groups), joined("all grades equal", warning))
     spread = spread_of(table)
     if spread.error < ROUNDING:
         return Estimate(theta, reason="groups do not differ")
@@ -119,7 +118,7 @@ def part_mean(
     groups: Sequence[Hashable],
     *,
     bounds: tuple[float, float] = (-math.inf, math.inf),
-    drawn: Drawn | None = None,
+    drawn: RaterVariance | None = None,
 ) -> Estimate:
     """Mean of numbers of any range, every case weighted equally; its interval is on the plain scale.
 
@@ -139,7 +138,7 @@ def part_mean(
         raise ValueError(f"one finite number and group a case: {numbers.tolist()!r} for {len(groups)}")
     if not len(numbers):
         return Estimate(None, reason="no scores")
-    table = tabulate(numbers, groups, [None] * len(numbers), [None])
+    table = tabulate(numbers, groups)
     mean = float(table.means[0])
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
@@ -149,9 +148,8 @@ def part_mean(
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(mean, reason=ONE_RATER)
-    reach = t_quantile(UPPER, widened.df) * widened.error
-    warning = "; ".join(filter(None, [table.warning, drawn and drawn.warning])) or None
-    return Estimate(mean, max(bounds[0], mean - reach), min(bounds[1], mean + reach), warning)
+    warning = joined(table.warning, drawn and drawn.warning)
+    return Estimate(mean, *plain_bounds(mean, widened, bounds), warning)
 
 
 def spread_of(table: Table) -> Spread:
@@ -196,6 +194,21 @@ def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
     logit = math.log(theta / (1 - theta))
     reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))
     return _expit(logit - reach), _expit(logit + reach)
+
+
+def plain_bounds(
+    value: float, spread: Spread, bounds: tuple[float, float], upper: float = UPPER
+) -> tuple[float, float]:
+    """Bounds of a value on its own scale: value +- t SE, clipped to the least and the greatest that it can be.
+
+    Args:
+        value: What the bounds are of.
+        spread: How far it scatters.
+        bounds: The least and the greatest value.
+        upper: Probability below the upper bound, in (0.5, 1).
+    """
+    reach = t_quantile(upper, spread.df) * spread.error
+    return max(bounds[0], value - reach), min(bounds[1], value + reach)
 
 
 def _expit(x: float) -> float:

@@ -8,11 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER, cluster_mean, logit_bounds, trial_bounds
+from dspy_proact.stats.cluster import ROUNDING, cluster_mean, logit_bounds, plain_bounds, trial_bounds
 from dspy_proact.stats.correction import Correction, correction
-from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.estimate import Estimate, joined
 from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.student import t_quantile
 
 FEWEST_RATED = 12
 """Rated cases of a stratum, below which the intervals were 33 to 61 points wide."""
@@ -22,7 +21,7 @@ FEWEST_GROUPS = 5
 """Groups with rated cases, in a stratum."""
 THICK = 0.10
 """Share of a stratum's cases above which a label needs more than one rated case."""
-FEWEST_RATERS, ENOUGH_RATERS = 4, 8
+FEWEST_RATERS, UNMARKED_RATERS = 4, 8
 """Two or three give intervals 93 or 46 points wide, four to seven 33 to 28, which are marked."""
 
 
@@ -37,7 +36,9 @@ class CorrectedMean:
     groups: int
     """Groups of the rated cases."""
     ratings: int
+    """Of these cases."""
     raters: int
+    """People who gave them."""
     judge: Estimate
     """Mean of the judge's scores, in [0, 1], higher is better."""
     rated_mean: float | None
@@ -87,18 +88,16 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
         raise ValueError("two runs on the same cases are compared, in one order")
     if not len(a.labels):
         return Estimate(None, reason="no pairs")
-    if refused := "; ".join(
-        f"{name}: {why}" for name, side in (("a", a), ("b", b)) for why in corrected_refusals(side)
-    ):
+    sides = (("a", a), ("b", b))
+    if refused := joined(*(f"{name}: {why}" for name, side in sides for why in corrected_refusals(side))):
         return Estimate(None, reason=refused)
     found = correction(b).minus(correction(a))
     if min(a.rater_count, b.rater_count) == 1:
         return Estimate(found.value, reason=_ONE_RATER)
     if found.spread.error < ROUNDING:
         return Estimate(found.value, reason="groups do not differ")
-    reach = t_quantile(UPPER, found.spread.df) * found.spread.error
-    warning = "; ".join(dict.fromkeys([*warnings(a), *warnings(b)])) or None
-    return Estimate(found.value, max(-1.0, found.value - reach), min(1.0, found.value + reach), warning)
+    warning = joined(*dict.fromkeys([*corrected_warnings(a), *corrected_warnings(b)]))
+    return Estimate(found.value, *plain_bounds(found.value, found.spread, (-1.0, 1.0)), warning)
 
 
 def corrected_refusals(cases: RatedCases) -> Iterator[str]:
@@ -109,12 +108,12 @@ def corrected_refusals(cases: RatedCases) -> Iterator[str]:
         yield f"{cases.rater_count} raters are too few to stand for others, {FEWEST_RATERS} the fewest"
 
 
-def warnings(cases: RatedCases) -> Iterator[str]:
+def corrected_warnings(cases: RatedCases) -> Iterator[str]:
     """What is wrong with bounds that can be given."""
     if cases.rated.sum() < ENOUGH_RATED:
         yield f"fewer than {ENOUGH_RATED} rated"
-    if cases.rater_count < ENOUGH_RATERS:
-        yield f"fewer than {ENOUGH_RATERS} raters"
+    if cases.rater_count < UNMARKED_RATERS:
+        yield f"fewer than {UNMARKED_RATERS} raters"
 
 
 _ONE_RATER = "one rater: what this one would have given, and no interval speaks of others"
@@ -137,23 +136,22 @@ def _refused(cases: RatedCases, where: str) -> Iterator[str]:
 def _corrected(cases: RatedCases) -> Estimate:
     if not len(cases.labels):
         return Estimate(None, reason="no scores")
-    if refused := "; ".join(corrected_refusals(cases)):
+    if refused := joined(*corrected_refusals(cases)):
         return Estimate(None, reason=refused)
     found = correction(cases)
     if cases.rater_count == 1:
         return Estimate(found.value, reason=_ONE_RATER)
-    return _bounded(found, "; ".join(warnings(cases)))
+    return _bounded(found, joined(*corrected_warnings(cases)))
 
 
-def _bounded(found: Correction, warning: str) -> Estimate:
+def _bounded(found: Correction, warning: str | None) -> Estimate:
     value = found.value
     if min(value, 1 - value) < ROUNDING:
         value = float(round(value))
-        reason = "; ".join(filter(None, ["all ratings equal", warning]))
-        return Estimate(value, *trial_bounds(value, len(found.rated)), reason)
+        return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
     if found.spread.error < ROUNDING:
         return Estimate(value, reason="groups do not differ")
-    return Estimate(value, *logit_bounds(value, found.spread), warning or None)
+    return Estimate(value, *logit_bounds(value, found.spread), warning)
 
 
 def _groups(cases: RatedCases) -> int:

@@ -35,9 +35,14 @@ class Estimate:
 
     def marked(self, warning: str) -> "Estimate":
         """The same with a further warning on its bounds; the same where it has none."""
-        return self if self.low is None else replace(self, reason="; ".join(filter(None, [self.reason, warning])))
+        return self if self.low is None else replace(self, reason=joined(self.reason, warning))
 
     def for_json(self) -> dict[str, float | str | None]:
         """The fields by name: value, low and high always (None becomes null), reason only when there is one."""
         numbers: dict[str, float | str | None] = {"value": self.value, "low": self.low, "high": self.high}
         return numbers | {"reason": self.reason} if self.reason else numbers
+
+
+def joined(*reasons: str | None) -> str | None:
+    """Those that are given, as one; None where none is."""
+    return "; ".join(filter(None, reasons)) or None

@@ -16,7 +16,7 @@ from dspy_proact.stats.cluster import ROUNDING
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.panel import Changes
-from dspy_proact.stats.tally import cross_tables
+from dspy_proact.stats.tally import checked_counts
 from dspy_proact.stats.units import Units
 
 
@@ -30,10 +30,7 @@ def ac(table: ArrayLike, weight: Weight) -> float | None:
     Returns:
         None where it is undefined: no counts, or fewer than two labels.
     """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"AC needs a square table of counts, not {counts.tolist()!r}")
-    value = float(acs(counts, weight))
+    value = float(acs(checked_counts(table), weight))
     return None if math.isnan(value) else value
 
 
@@ -51,28 +48,16 @@ def acs(tables: NDArray[np.float64], weight: Weight) -> NDArray[np.float64]:
     return beyond
 
 
-def ac_estimate(
-    first: Sequence[Hashable],
-    second: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    groups: Sequence[Hashable],
-    weight: Weight = "quadratic",
-) -> Estimate:
-    """AC1 (weight "none") or AC2 of two gradings, with its jackknife interval.
-
-    The interval is that of -log(1 - AC), carried back: where AC is high it scatters less, so that on its own scale the
-    lower end lay too high (at 20 items AC2 was covered in 88 %). Arguments and errors are as in `kappa_estimate`; the
-    number of labels matters. Silence and ties are decided as follows. No items, or fewer than two labels: no value.
-    One group, full agreement without one, or the same without any: no bounds. Two to four groups: bounds with a
-    warning.
-    """
-    return ac_of_items(cross_tables(first, second, labels), groups, weight)
-
-
 def ac_of_items(
     tables: NDArray[np.float64], groups: Sequence[Hashable], weight: Weight, changes: Changes | None = None
 ) -> Estimate:
-    """AC of the sum of one table an item, shape (n, k, k), as in `ac_estimate`; changes as in `kappa_of_items`."""
+    """AC1 (weight "none") or AC2 of the sum of one table an item, shape (n, k, k), with its jackknife interval.
+
+    The interval is that of -log(1 - AC), carried back: where AC is high it scatters less, so that on its own scale the
+    lower end lay too high (at 20 items AC2 was covered in 88 %). The number of labels matters. Silence and ties are
+    decided as follows. No items, or fewer than two labels: no value. One group, full agreement without one, or the same
+    without any: no bounds. Two to four groups: bounds with a warning. Changes are as in `kappa_of_items`.
+    """
     units, undefined = Units.of(groups), "fewer than two labels"
     whole = ac(tables.sum(axis=0), weight)
     if whole is None or whole > 1 - ROUNDING:

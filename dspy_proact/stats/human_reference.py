@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.alpha import coincidences
 from dspy_proact.stats.attainable import attainable_kappa
-from dspy_proact.stats.cluster import ENOUGH_ITEMS, share_of_items
+from dspy_proact.stats.cluster import SHARE_ITEMS, share_of_items
 from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.kappa import BOTH, EQUAL, kappas
@@ -110,8 +110,8 @@ def human_reference(
 
     one_human, gained = told(0), gain(of_table)
     difference = units.estimate(tables, gained, undefined=EQUAL, bounds=BOTH, changes=changes)
-    if len(keys) < ENOUGH_ITEMS:
-        difference = difference.marked(f"fewer than {ENOUGH_ITEMS} items: lower end too high")
+    if len(keys) < SHARE_ITEMS:
+        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: lower end too high")
     low98, high98 = units.claim_bounds(tables, gained, bounds=BOTH, changes=changes)
     return HumanReference(
         items=len(keys),

@@ -12,7 +12,7 @@ from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.gwet import ac_of_items
 from dspy_proact.stats.kappa import kappa_of_items
 from dspy_proact.stats.panel import Changes, Panel, commonest, shares
-from dspy_proact.stats.raters import Drawn
+from dspy_proact.stats.raters import RaterVariance
 from dspy_proact.stats.tally import tally
 from dspy_proact.stats.units import Units, ratio
 
@@ -73,7 +73,7 @@ class Judged:
         return kappa_of_items(tables, self.groups, weight, changes)
 
     def ac(self, weight: Weight) -> Estimate:
-        """Gwet's AC1 (weight "none") or AC2, at most 1; silence and ties as in `ac_estimate`."""
+        """Gwet's AC1 (weight "none") or AC2, at most 1; silence and ties as in `ac_of_items`."""
         tables, changes = self.panel.parts(self._tables)
         return ac_of_items(tables, self.groups, weight, changes)
 
@@ -126,7 +126,7 @@ class Judged:
         rated = (counts.sum(axis=1) > 0).astype(np.float64)
         return np.stack([values * rated, rated], axis=1)
 
-    def _drawn(self, parts: NDArray[np.float64], changes: Changes | None) -> Drawn | None:
+    def _drawn(self, parts: NDArray[np.float64], changes: Changes | None) -> RaterVariance | None:
         """What raters add to a ratio of sums."""
         if changes is None:
             return None

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dspy_proact.stats.disagreement import Weight, disagreement
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.panel import Changes
-from dspy_proact.stats.tally import cross_tables
+from dspy_proact.stats.tally import checked_counts, cross_tables
 from dspy_proact.stats.units import Units
 
 EQUAL = "all gradings equal"
@@ -37,10 +37,7 @@ def kappa(table: ArrayLike, weight: Weight) -> float | None:
     Raises:
         ValueError: The table is not square, or a count is below 0 or not finite.
     """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"kappa needs a square table of counts, not {counts.tolist()!r}")
-    value = float(kappas(counts, weight))
+    value = float(kappas(checked_counts(table), weight))
     return None if math.isnan(value) else value
 
 
@@ -80,9 +77,6 @@ def kappa_estimate(
     """
     if not len(first) == len(second) == len(groups):
         raise ValueError(f"one group and two gradings an item: {len(first)}, {len(second)}, {len(groups)} differ")
-    given = {*first, *second}
-    if len(set(labels)) < len(labels) or not given <= set(labels):
-        raise ValueError(f"labels must name every grading once: {labels!r} for {given!r}")
     return kappa_of_items(cross_tables(first, second, labels), groups, weight)
 
 

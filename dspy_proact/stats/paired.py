@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER, spread_of
+from dspy_proact.stats.cluster import ROUNDING, plain_bounds, spread_of
 from dspy_proact.stats.estimate import Estimate
 from dspy_proact.stats.student import t_quantile
 from dspy_proact.stats.swap import TIE, permutation_p, swaps_of
-from dspy_proact.stats.table import Table, checked_scores, tabulate
+from dspy_proact.stats.table import ONE_STRATUM, Table, checked_scores, tabulate
 
 LEVEL = 0.05
 """Largest p value of a difference that is claimed."""
@@ -78,8 +78,8 @@ def paired_difference(
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    alone = [None] * len(groups)
-    paired = macro_paired_difference(a, b, groups, alone, order=[None], tests=tests, seed=seed)
+    alone = ONE_STRATUM * len(groups)
+    paired = macro_paired_difference(a, b, groups, alone, ONE_STRATUM, tests=tests, seed=seed)
     if paired.count:
         return paired
     return replace(paired, difference=Estimate(None, reason="no pairs"), reason="no pairs")
@@ -139,8 +139,7 @@ def _difference(table: Table, differ: bool) -> Estimate:
     spread = spread_of(table)
     if spread.error < ROUNDING:
         return Estimate(mean, reason="all groups shift alike" if differ else "no pair differs")
-    reach = t_quantile(UPPER, spread.df) * spread.error
-    return Estimate(mean, max(-1.0, mean - reach), min(1.0, mean + reach), table.warning)
+    return Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), table.warning)
 
 
 def _detectable(table: Table, power: float, tests: int) -> float | None:
@@ -179,8 +178,9 @@ def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
 def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Studentised and plain |mean| after each flip: each of shape (B,).
 
-    The mean and every influence, and so the standard error, are those of the flipped table. Where all
-    groups shift alike the standard error is 0: the statistic is inf, or 0 where nothing shifts.
+    The mean and every influence are those of the flipped table. The standard error is `standard_error` by each group's
+    share of all pairs, which with several strata is not that of `spread_of`: a permutation test holds its level with
+    either. Where all groups shift alike it is 0: the statistic is inf, or 0 where nothing shifts.
 
     Args:
         table: Sums of differences and counts, of shape (G, P).

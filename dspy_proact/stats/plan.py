@@ -20,28 +20,28 @@ from numpy.typing import NDArray
 
 from dspy_proact.stats.balanced import Kind, drawn_counts
 from dspy_proact.stats.cluster import degrees_of_freedom, logit_bounds, standard_error
-from dspy_proact.stats.corrected import ENOUGH_RATERS, FEWEST_RATED
+from dspy_proact.stats.corrected import FEWEST_RATED, UNMARKED_RATERS
 from dspy_proact.stats.correction import Cells, Correction, cells_of, correction
 from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.raters import Spread, rater_term
 from dspy_proact.stats.table import tabulate
 
-PILOT = 60
+PILOT_CASES = 60
 """Cases with two ratings from which on ratings can be planned by."""
 ALLOWANCE = 1.12
 """By what a planned width is widened."""
-SCATTER = 0.3
+PLAN_SCATTER = 0.3
 """Share of it by which a study's own width may well be another."""
-RATERS = (ENOUGH_RATERS, 12, 18, 24, 36, 48)
+PLAN_RATERS = (UNMARKED_RATERS, 12, 18, 24, 36, 48)
 """Numbers of raters that are tried."""
-MOST_EACH = 3
+PLAN_MOST_EACH = 3
 """More ratings of one case are a waste of raters."""
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
 
 
 @dataclass(frozen=True)
-class Components:
+class RatingComponents:
     """How ratings vary, in squares of a score."""
 
     between: float
@@ -55,7 +55,7 @@ class Components:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlanFrame:
     """The cases that are to be rated a part of."""
 
     sizes: Mapping[Kind, int]
@@ -93,10 +93,10 @@ class Plan:
     @property
     def likely(self) -> tuple[float, float]:
         """Between which half-widths the study may well end."""
-        return self.half_width * (1 - SCATTER), self.half_width * (1 + SCATTER)
+        return self.half_width * (1 - PLAN_SCATTER), self.half_width * (1 + PLAN_SCATTER)
 
 
-def components(cases: RatedCases) -> Components:
+def rating_components(cases: RatedCases) -> RatingComponents:
     """How ratings vary in a study, by moments, floored at 0.
 
     Raises:
@@ -112,7 +112,7 @@ def components(cases: RatedCases) -> Components:
     spread = _pooled(cells, cases.cell[rated], apart, np.arange(len(cells.rated)), cells.rated - 1)
     leniency = _leniency(cases, found, cells)
     kinds = dict.fromkeys(zip(cases.strata, cases.labels, strict=True))
-    return Components(
+    return RatingComponents(
         between=max(0.0, spread - noise * float(np.mean(1 / times[rated]))),
         within=max(0.0, noise - leniency),
         leniency=leniency,
@@ -152,7 +152,7 @@ def _leniency(cases: RatedCases, found: Correction, cells: Cells) -> float:
     return rater_term(found.influence, found.raters, found.groups) / shared if shared > 0 else 0.0
 
 
-def frame_of(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping[Kind, float]) -> Frame:
+def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping[Kind, float]) -> PlanFrame:
     """The frame of judged cases, whose groups are known.
 
     Args:
@@ -160,13 +160,13 @@ def frame_of(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping[K
         groups: Key of the group of each case; at least two groups.
         means: Mean rating of each kind.
     """
-    table = tabulate(np.array([means[kind] for kind in kinds]), groups, [None] * len(kinds), [None])
+    table = tabulate(np.array([means[kind] for kind in kinds]), groups)
     fixed = standard_error(table.influence, table.shares) ** 2
     sizes = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    return Frame(sizes, float(table.means[0]), fixed, degrees_of_freedom(table.shares))
+    return PlanFrame(sizes, float(table.means[0]), fixed, degrees_of_freedom(table.shares))
 
 
-def planned_half_width(frame: Frame, of: Components, rated: int, raters: int, each: int) -> float:
+def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, each: int) -> float:
     """Half the expected width of the 95 % interval, as a score, widened by what such plans fall short.
 
     Args:
@@ -184,7 +184,7 @@ def planned_half_width(frame: Frame, of: Components, rated: int, raters: int, ea
     return ALLOWANCE * (high - low) / 2
 
 
-def plans(width: float, frame: Frame, of: Components) -> Iterator[Plan]:
+def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan]:
     """For each number of raters the fewest ratings that are expected to give a half-width; none where none do.
 
     Cases are rated once, and more often only where there are not enough of them.
@@ -195,8 +195,8 @@ def plans(width: float, frame: Frame, of: Components) -> Iterator[Plan]:
         of: How ratings vary.
     """
     least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
-    for raters in RATERS:
-        for each in range(1, MOST_EACH + 1):
+    for raters in PLAN_RATERS:
+        for each in range(1, PLAN_MOST_EACH + 1):
 
             def planned(rated: int, raters: int = raters, each: int = each) -> Plan:
                 return Plan(raters, rated, each, planned_half_width(frame, of, rated, raters, each))

@@ -75,7 +75,7 @@ ONE_RATER = "rests on one rater"
 
 
 @dataclass(frozen=True)
-class Drawn:
+class RaterVariance:
     """What the raters of a study add to the variance of an estimate."""
 
     variance: float | None

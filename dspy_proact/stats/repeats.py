@@ -68,9 +68,9 @@ def repeats(
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, or a case is in two groups.
     """
-    checked = checked_scores(scores, groups, strata=[None] * len(cases), order=[None])
-    if len(responses) != len(checked):
-        raise ValueError(f"one response a score: {len(checked)} and {len(responses)} differ")
+    checked = checked_scores(scores, groups)
+    if not len(checked) == len(cases) == len(responses):
+        raise ValueError(f"one case and response a score: {len(checked)}, {len(cases)} and {len(responses)} differ")
     group_of = dict(zip(cases, groups, strict=True))
     if any(group_of[case] != group for case, group in zip(cases, groups, strict=True)):
         raise ValueError("a case is in one group, and here one is in two")
@@ -142,7 +142,7 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
     """Clustered variance (CR2) of the mean of the cases' means over that of independent cases."""
     if not len(means):
         return Figure(None, "no scores")
-    table = tabulate(means, groups, [None] * len(means), [None])
+    table = tabulate(means, groups)
     if table.lonely:
         return Figure(None, table.lonely)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))

@@ -7,6 +7,8 @@ from numpy.typing import NDArray
 ENOUGH_GROUPS = 5
 """From here on an interval may carry a claim; with fewer it is marked."""
 VERY_WIDE = "too few groups: very wide"
+ONE_STRATUM = (None,)
+"""The order of strata where there is one, which needs no name."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +88,17 @@ class Table:
 
 
 def tabulate(
-    values: NDArray[np.float64], groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
+    values: NDArray[np.float64],
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
 ) -> Table:
-    """Sum the values, of shape (n,), by group, as they first appear, and by stratum, each named once in `order`."""
+    """Sum the values, of shape (n,), by group, as they first appear, and by stratum, each named once in `order`.
+
+    Without strata all are of one.
+    """
     column = {stratum: index for index, stratum in enumerate(order)}
-    member = np.eye(len(order))[[column[stratum] for stratum in strata]]
+    member = np.eye(len(order))[[column[stratum] for stratum in _strata_of(groups, strata)]]
     place = numbered(groups)
     return Table(added_up(member * values[:, None], place), added_up(member, place), tuple(order))
 
@@ -111,11 +119,14 @@ def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.
 def checked_scores(
     scores: Sequence[float] | NDArray[np.float64],
     groups: Sequence[Hashable],
-    strata: Sequence[Hashable],
-    order: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
 ) -> NDArray[np.float64]:
-    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does."""
-    scores = np.asarray(scores, dtype=np.float64)
+    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does.
+
+    Without strata all are of one.
+    """
+    scores, strata = np.asarray(scores, dtype=np.float64), _strata_of(groups, strata)
     if not scores.shape == (len(groups),) == (len(strata),):
         raise ValueError(f"one group and stratum a score: {scores.shape}, {len(groups)} and {len(strata)} differ")
     inside = (scores >= 0) & (scores <= 1)
@@ -124,3 +135,7 @@ def checked_scores(
     if not len(set(order)) == len(order) > 0 or not set(strata) <= set(order):
         raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
     return scores
+
+
+def _strata_of(groups: Sequence[Hashable], strata: Sequence[Hashable] | None) -> Sequence[Hashable]:
+    return ONE_STRATUM * len(groups) if strata is None else strata

@@ -1,7 +1,7 @@
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 
 def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> NDArray[np.float64]:
@@ -41,3 +41,15 @@ def cross_tables(
         raise ValueError(f"two gradings are of the same items: {len(first)} and {len(second)} differ")
     rows, columns = (tally([[label] for label in grading], labels) for grading in (first, second))
     return rows[:, :, None] * columns[:, None, :]
+
+
+def checked_counts(table: ArrayLike) -> NDArray[np.float64]:
+    """A table of two gradings as an array of shape (k, k).
+
+    Raises:
+        ValueError: The table is not square, or a count is below 0 or not finite.
+    """
+    counts: NDArray[np.float64] = np.asarray(table, dtype=np.float64)
+    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
+        raise ValueError(f"agreement is of a square table of counts, not of {counts.tolist()!r}")
+    return counts

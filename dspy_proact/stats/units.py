@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom
-from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.cluster import ROUNDING, UPPER, degrees_of_freedom, plain_bounds
+from dspy_proact.stats.estimate import Estimate, joined
 from dspy_proact.stats.panel import Changes
-from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, Drawn, Spread, jackknifed_rater_term
-from dspy_proact.stats.student import t_quantile
+from dspy_proact.stats.raters import ENOUGH_RATERS, ONE_RATER, RaterVariance, Spread, jackknifed_rater_term
 from dspy_proact.stats.table import ENOUGH_GROUPS, VERY_WIDE, added_up, numbered
 
 CLAIM = 0.99
@@ -90,7 +89,7 @@ class Units:
         found = self._found(parts, statistic, changes).bounded(bounds, CLAIM, "undefined")
         return (None, None) if found.low is None or found.high is None else (found.low, found.high)
 
-    def drawn(self, sums: NDArray[np.float64], statistic: Statistic, changes: Changes) -> Drawn:
+    def drawn(self, sums: NDArray[np.float64], statistic: Statistic, changes: Changes) -> RaterVariance:
         """What the raters add to the variance of a statistic.
 
         Args:
@@ -101,12 +100,12 @@ class Units:
         raters = np.unique(changes.raters, return_inverse=True)[1]
         count = int(raters.max(initial=-1)) + 1
         if count < ENOUGH_RATERS:
-            return Drawn(0, count)
+            return RaterVariance(0, count)
         cells = np.unique(self.place[changes.items] * count + raters, return_inverse=True)[1]
         left_out = [statistic(_exact(sums + added_up(changes.parts, place))) for place in (raters, cells)]
         if not all(np.isfinite(values).all() for values in left_out):
-            return Drawn(None, count)
-        return Drawn(jackknifed_rater_term(*left_out), count)
+            return RaterVariance(None, count)
+        return RaterVariance(jackknifed_rater_term(*left_out), count)
 
     def _found(self, parts: NDArray[np.float64], statistic: Statistic, changes: Changes | None) -> "_Found":
         """SE^2 = (n - 1) / n sum (left_out_i - value)^2 (Efron & Tibshirani 1993, 11), and what raters add."""
@@ -125,7 +124,7 @@ class Units:
         widened = drawn.widened(spread)
         if widened is None:
             return _Found(value, None, ONE_RATER)
-        return _Found(value, widened, "; ".join(filter(None, [few, drawn.warning])) or None)
+        return _Found(value, widened, joined(few, drawn.warning))
 
 
 @dataclass(frozen=True)
@@ -146,8 +145,7 @@ class _Found:
         value = min(bounds[1], max(bounds[0], self.value))
         if self.spread is None:
             return Estimate(value, reason=self.reason)
-        reach = t_quantile(upper, self.spread.df) * self.spread.error
-        return Estimate(value, max(bounds[0], value - reach), min(bounds[1], value + reach), self.reason)
+        return Estimate(value, *plain_bounds(value, self.spread, bounds, upper), self.reason)
 
 
 def ratio(sums: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from script import ROOT, ended, loaded, run
+from script import ROOT, ended, loaded, run, table_rows
 
 from dspy_proact.stats import improvement_shown
 
@@ -18,15 +18,11 @@ def coverage():
         yield program
 
 
-def rows(text):
-    return [[cell.strip() for cell in line.strip("|\n").split("|")] for line in text.splitlines() if line[:1] == "|"]
-
-
 def test_coverage_and_power_hold_in_a_small_part(tmp_path):
     done = run(COVERAGE, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     # Two tables of heads, a rule, and a row with 25 and with 8 scenarios.
-    assert [row[0] for row in rows(done.stdout)] == ["scenarios", "---", "25", "8"] * 2
+    assert [row[0] for row in table_rows(done.stdout)] == ["scenarios", "---", "25", "8"] * 2
     # One coverage each, then alarms and two coverages each, and three powers that are judged.
     assert done.stdout.count("within") == 2 + 2 * 3 + 3
     assert "0 out of band" in done.stdout
@@ -55,7 +51,14 @@ def test_an_interval_that_is_too_narrow_ends_in_failure(coverage, monkeypatch, t
 def test_claims_of_compiles_hold_in_a_small_part(tmp_path):
     done = run(CLAIMS, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert [row[0] for row in rows(done.stdout)] == ["raters agree", "---", "well", "raters agree", "---", "weakly"]
+    assert [row[0] for row in table_rows(done.stdout)] == [
+        "raters agree",
+        "---",
+        "well",
+        "raters agree",
+        "---",
+        "weakly",
+    ]
     assert "0 out of band" in done.stdout
 
 
@@ -69,7 +72,7 @@ def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch, tmp_p
             columns = ([column[place] for place in kept] for column in (before, after, *rest))
             return improvement_shown(*columns, order=order)
 
-        monkeypatch.setattr(program, "improvement_shown", of_the_read)
+        monkeypatch.setattr(program.stats, "improvement_shown", of_the_read)
         cell = program.false_cell("well", 20, (200, 25), (None, 0.0), 0.2)
         assert program.shown((0, cell), 40) > 0.15
 
@@ -77,7 +80,7 @@ def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch, tmp_p
 def test_phases_correlate_as_published(tmp_path):
     done = run(CORRELATION, folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    heads, _, *found = rows(done.stdout)
+    heads, _, *found = table_rows(done.stdout)
     assert heads == ["pair", "models", "Spearman [95 %]", "p", "Pearson [95 %], assumes normal", "p"]
     assert [row[:3] for row in found] == [
         ["EMERGENT - CRITICAL", "16", "0.86 [0.58, 0.96]"],
@@ -95,7 +98,7 @@ def test_another_benchmark_is_joined_by_model(tmp_path):
     (tmp_path / "scores.csv").write_text("\ufeff" + text, encoding="utf-8")
     done = run(CORRELATION, "--scores", "scores.csv", folder=tmp_path)
     assert done.returncode == 0, done.stderr
-    found = {row[0]: row[1:] for row in rows(done.stdout)}
+    found = {row[0]: row[1:] for row in table_rows(done.stdout)}
     # 3 phases and 2 benchmarks: 10 pairs.
     assert len(found) == 2 + 10
     assert found["EMERGENT - MMLU"][0] == "4"
@@ -138,7 +141,7 @@ def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, 
 def test_intervals_of_agreement_hold_where_raters_are_drawn_in_a_small_part(tmp_path):
     done = run(RATERS, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    wide, three_scenarios, one_rater = rows(done.stdout)[2:]
+    wide, three_scenarios, one_rater = table_rows(done.stdout)[2:]
     assert "-" not in wide
     # Nothing without a mark, but for the agreement of two people, of whom there are none.
     assert set(three_scenarios[4:]) == set(one_rater[4:]) == {"-"}

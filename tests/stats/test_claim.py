@@ -10,12 +10,12 @@ from dspy_proact.stats import (
     Estimate,
     Improvement,
     Improvements,
+    Judged,
     Panel,
     holm,
     improvement,
     t_quantile,
     within_strata_kappa,
-    within_strata_kappa_estimate,
 )
 
 law = settings(deadline=None, max_examples=12)
@@ -67,6 +67,35 @@ def test_one_phase_by_hand():
     assert one.p == 2 / 16
     assert (one.labels, one.groups, one.shown) == (8, 4, False)
     assert one.reason == "no claim: fewer than 60 items and fewer than 10 groups"
+
+
+def agreement(levels: list[int], soft: list[list[float]], strata: str, groups: Sequence[int]) -> Estimate:
+    """Of one judge alone."""
+    return improvement(levels, levels, soft, strata, groups, order=sorted({*strata})).overall.before
+
+
+def test_bounds_keep_the_weights_of_all_labels():
+    # X: levels 0, 2, 2 of F, F, P, twice each; Y: 0, 2 of F, P, twice each. Weights .6 and .4.
+    # In squared steps: X: 6 * 2 * 4 = 48 of 4 (4 * 4 + 2 * 2) = 80: .4. Y: 1. Mean .64.
+    judged, soft = [0, 2, 2, 0, 2] * 2, [[1, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]] * 2
+    one = agreement(judged, soft, "XXXYY" * 2, range(10))
+    assert one.value == pytest.approx(0.64)
+    # Left out in X: FF: 5 * 2 * 4 of 4 (3 * 4 + 2 * 1) = 40/56: 2/7; FP: 5 * 1 * 4 of 4 (3 * 3 + 2 * 2) = 20/52: 8/13;
+    # PP: 5 * 2 * 4 of 4 (4 * 3 + 1 * 2) = 40/56: 2/7. In Y always 1. So .4 + .6 times these; without one of Y .64.
+    # SE^2 = 9/10 * 2 * .36 ((2/7 - .4)^2 + (8/13 - .4)^2 + (2/7 - .4)^2) = .046958; t(9) = 2.262157.
+    reach = 2.262157 * (0.9 * 2 * 0.36 * (2 * (2 / 7 - 0.4) ** 2 + (8 / 13 - 0.4) ** 2)) ** 0.5
+    assert [one.low, one.high] == pytest.approx([0.64 - reach, min(1, 0.64 + reach)], abs=1e-6)
+
+
+def test_what_rests_on_one_item_or_is_the_same_without_any_has_no_bounds():
+    assert agreement([2], [[0.5, 0, 0.5]], "X", [0]) == Estimate(0, reason="rests on one group")
+    soft = [[1, 0, 0], [0.5, 0, 0.5], [0, 1 / 3, 2 / 3]]
+    constant = agreement([1, 1, 1], soft, "XXX", range(3))
+    assert constant == Estimate(0, reason="the same whichever group is left out")
+    # Y, whose labels are alike, does not count.
+    assert agreement([0, 2, 0], [soft[0], [0, 0, 1], soft[0]], "XXY", range(3)) == Estimate(
+        1, reason="rests on one group"
+    )
 
 
 def test_an_improvement_that_is_large_is_shown():
@@ -272,13 +301,25 @@ def test_p_is_the_share_of_all_swaps(table: list[Row]):
 @given(rows)
 def test_before_and_after_are_the_estimates_of_each(table: list[Row]):
     one = compare(table).overall
-    strata, groups = [row[3] for row in table], [row[4] for row in table]
+    strata = [row[3] for row in table]
     for part, column in ((one.before, 0), (one.after, 1)):
         judged = [int(str(row[column])) for row in table]
-        expected = within_strata_kappa_estimate(judged, soft(table), strata, groups)
-        assert numbers(part) == pytest.approx(numbers(expected), abs=1e-9)
+        alone = compare([(level, level, *row[2:]) for level, row in zip(judged, table, strict=True)])
+        assert part == alone.overall.before == alone.overall.after
+        assert part.value == pytest.approx(within_strata_kappa(judged, soft(table), strata), abs=1e-9)
     if one.difference.value is not None:
         assert one.difference.value == pytest.approx((one.after.value or 0) - (one.before.value or 0))
+
+
+@law
+@given(rows)
+def test_of_one_stratum_it_is_the_kappa_of_people_s_shares_unless_labels_are_equal(table: list[Row]):
+    within = compare([(*row[:3], "E", row[4]) for row in table]).overall.before
+    ratings = [[level for level, count in enumerate(row[2]) for _ in range(count)] for row in table]
+    judge, groups = [row[0] for row in table], [row[4] for row in table]
+    if within.value is not None:
+        plain = Judged.of(Panel.of(ratings, [0, 1, 2]), judge, [0, 1, 2], groups).kappa("quadratic")
+        assert numbers(within) == pytest.approx(numbers(plain), abs=1e-9)
 
 
 @law

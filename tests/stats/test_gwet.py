@@ -1,11 +1,12 @@
 import math
+from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.stats import Estimate, Weight, ac, ac_estimate
+from dspy_proact.stats import Estimate, Judged, Panel, Weight, ac
 
 law = settings(deadline=None, max_examples=25)
 LABELS = ["FAIL", "PARTIAL", "PASS"]
@@ -15,6 +16,17 @@ tables = st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size
 rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
 # Gwet's example of two abstractors and a hundred records; his package irrCAC prints AC1 0.8493305.
 ABSTRACTORS = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
+
+
+def estimate(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    labels: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    weight: Weight = "quadratic",
+) -> Estimate:
+    """Of two gradings, the first of which is the one rating of each item."""
+    return Judged.of(Panel.of([[label] for label in first], labels), second, labels, groups).ac(weight)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +57,7 @@ def test_with_four_labels_it_can_fall_below_minus_one():
     # AD, BC, DA: agreement 8/9 / 3 = .296296; shares 1/3, 1/6, 1/6, 1/3: sum of p (1 - p) = .722222.
     # Weights 4 + 2 (3 * 8/9 + 2 * 5/9) = 11.5556: by chance 11.5556 / 12 * .722222 = .695473.
     # (.296296 - .695473) / .304527.
-    one = ac_estimate("ABD", "DCA", "ABCD", [0, 1, 2])
+    one = estimate("ABD", "DCA", "ABCD", [0, 1, 2])
     assert one.value == pytest.approx(-1.310811, abs=1e-6)
     assert one.low is not None
     assert one.low < one.value
@@ -55,23 +67,23 @@ def test_without_items_or_labels_it_is_undefined():
     for weight in WEIGHTS:
         assert ac(np.zeros((3, 3)), weight) is None
         assert ac([[4]], weight) is None
-    assert ac_estimate([], [], LABELS, []) == Estimate(None, reason="no items")
-    assert ac_estimate(["PASS"], ["PASS"], ["PASS"], [0]) == Estimate(None, reason="fewer than two labels")
+    assert estimate([], [], LABELS, []) == Estimate(None, reason="no items")
+    assert estimate(["PASS"], ["PASS"], ["PASS"], [0]) == Estimate(None, reason="fewer than two labels")
 
 
 def test_agreement_without_a_flaw_and_one_item_have_no_bounds():
-    assert ac_estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same whichever group is left out")
-    assert ac_estimate(["PASS"], ["PASS"], LABELS, [0]) == Estimate(1, reason="rests on one group")
+    assert estimate(LABELS, LABELS, LABELS, [0, 1, 2]) == Estimate(1, reason="the same whichever group is left out")
+    assert estimate(["PASS"], ["PASS"], LABELS, [0]) == Estimate(1, reason="rests on one group")
 
 
 def test_groups_are_left_out_by_hand():
     # PP, PF, FF of two labels, AC1: agreement 2/3; shares 1/2: chance .5: (1/6) / (1/2) = 1/3.
     # Without PF both agree in full, so that it rests on that one.
-    one = ac_estimate(["P", "P", "F"], ["P", "F", "F"], ["F", "P"], [0, 1, 2], "none")
+    one = estimate(["P", "P", "F"], ["P", "F", "F"], ["F", "P"], [0, 1, 2], "none")
     assert one.value == pytest.approx(1 / 3)
     assert (one.low, one.reason) == (None, "rests on one group")
     # The same thirty times over: left-outs differ by about a thirtieth as much, from 90 items.
-    many = ac_estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], range(90), "none")
+    many = estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], range(90), "none")
     # Without a PP (or FF): agreement 59/89; shares 89/178 and 89/178 less a pair: 88/178, 90/178: chance .499937.
     # (.662921 - .499937) / .500063 = .325927. Without a PF: 60/89, shares equal: .348315.
     # -log(1 - AC): .405465, without one .394417 and .428194. SE^2 = 89/90 (60 * .011048^2 + 30 * .022729^2) =
@@ -86,8 +98,8 @@ def test_what_is_no_table_of_counts_is_refused(table: object):
 
 
 def test_gradings_and_scenarios_must_align():
-    with pytest.raises(ValueError, match="one group an item"):
-        ac_estimate(["PASS"], ["PASS"], LABELS, [])
+    with pytest.raises(ValueError, match="one grade and group an item"):
+        estimate(["PASS"], ["PASS"], LABELS, [])
 
 
 @law
@@ -105,7 +117,7 @@ def test_neither_side_nor_direction_nor_size_matters(table: list[list[int]], wei
 @given(rows, weights)
 def test_an_estimate_is_ac_in_its_bounds(gradings: list[tuple[str, str, int]], weight: Weight):
     first, second, groups = zip(*gradings, strict=True)
-    one = ac_estimate(first, second, LABELS, groups, weight)
+    one = estimate(first, second, LABELS, groups, weight)
     table = [[sum(pair[:2] == (a, b) for pair in gradings) for b in LABELS] for a in LABELS]
     assert one.value == pytest.approx(ac(table, weight))
     assert one.low is None or one.high is None or one.low <= one.high <= 1

@@ -1,26 +1,34 @@
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dspy_proact.stats import (
     Estimate,
     Judged,
     Panel,
     PanelDesign,
-    ac_estimate,
+    ac,
     cluster_mean,
+    cross_tables,
     kappa_estimate,
     majority,
     paired_difference,
-    recall,
     simulate_panel,
-    soft_kappa_estimate,
     soft_labels,
     t_quantile,
+    within_strata_kappa,
 )
+from dspy_proact.stats.units import Units
 
 LABELS, TIES, SCORES = [0, 1, 2], [1, 2, 0], [0, 0.5, 1]
+law = settings(deadline=None, max_examples=25)
+# One row is (the one rating of an item, the judge's label, scenario).
+Row = tuple[int, int, int]
+rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
 
 
 def numbers(one: Estimate) -> list[float | None]:
@@ -42,6 +50,56 @@ def judged(study, ties: Sequence[int] | None, *, known: bool = True) -> Judged:
     return Judged.of(panel, study.judges[0].tolist(), LABELS, study.groups, ties)
 
 
+def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[float]:
+    """Value +- t SE of a function of the places of items, by leaving out whole groups."""
+    everyone, keys = list(range(len(groups))), sorted(set(groups))
+    value, without = of(everyone), [of([place for place in everyone if groups[place] != key]) for key in keys]
+    error = ((len(keys) - 1) / len(keys) * sum((other - value) ** 2 for other in without)) ** 0.5
+    reach = t_quantile(0.975, Units.of(groups).df) * error
+    return [value, value - reach, value + reach]
+
+
+def told(gradings: Sequence[Row]) -> Judged:
+    """A judge beside one person whom nobody knows."""
+    people, judge, groups = ([row[column] for row in gradings] for column in range(3))
+    return Judged.of(Panel.of([[label] for label in people], LABELS), judge, LABELS, groups)
+
+
+def test_recall_is_of_the_items_that_people_gave_the_label():
+    # People say 2, 2, 2, 0, 0, 1, the judge 2, 0, 2, 0, 2, 2, in scenarios A, B and C in turn.
+    one = told(list(zip([2, 2, 2, 0, 0, 1], [2, 0, 2, 0, 2, 2], [1, 2, 3] * 2, strict=True)))
+    assert numbers(one.recall(2)) == numbers(cluster_mean([1, 0, 1], [1, 2, 3]))
+    assert [one.recall(2).value, one.recall(0).value] == [pytest.approx(2 / 3), 0.5]
+    assert one.recall(1) == Estimate(0, reason="one group")
+
+
+def test_a_label_that_nobody_gave_has_no_recall():
+    assert told([(0, 2, 1)]).recall(2) == Estimate(None, reason="no scores")
+
+
+def test_no_items_and_equal_labels_have_no_kappa():
+    assert told([]).kappa("quadratic") == Estimate(None, reason="no items")
+    assert told([(2, 2, place) for place in range(12)]).kappa("none") == Estimate(None, reason="all gradings equal")
+
+
+@law
+@given(rows)
+def test_recalls_weighted_by_what_people_gave_are_exact_agreement(table: list[Row]):
+    one, people = told(table), [row[0] for row in table]
+    found = sum((one.recall(label).value or 0) * people.count(label) for label in LABELS)
+    assert found == pytest.approx(len(table) * (one.exact().value or 0))
+
+
+@law
+@given(rows)
+def test_beside_one_person_it_is_cohens_kappa(table: list[Row]):
+    people, judge, groups = ([row[column] for row in table] for column in range(3))
+    expected = kappa_estimate(people, judge, LABELS, groups)
+    one = told(table).kappa("quadratic")
+    assert one.reason == expected.reason
+    assert numbers(one) == pytest.approx(numbers(expected))
+
+
 def test_without_raters_it_is_what_two_gradings_are():
     study = drawn(6)
     judge, groups = study.judges[0].tolist(), study.groups
@@ -50,12 +108,18 @@ def test_without_raters_it_is_what_two_gradings_are():
     assert numbers(one.kappa("none")) == pytest.approx(
         numbers(kappa_estimate(consensus, judge, LABELS, groups, "none"))
     )
-    assert numbers(one.ac("linear")) == pytest.approx(numbers(ac_estimate(consensus, judge, LABELS, groups, "linear")))
+    tables = cross_tables(consensus, judge, LABELS)
+    logarithms = jackknifed(lambda kept: -math.log(1 - (ac(tables[kept].sum(axis=0), "linear") or 0)), groups)
+    assert numbers(one.ac("linear")) == pytest.approx([1 - math.exp(-end) for end in logarithms])
     same = [float(a == b) for a, b in zip(consensus, judge, strict=True)]
     assert numbers(one.exact()) == pytest.approx(numbers(cluster_mean(same, groups)))
-    assert numbers(one.recall(1)) == pytest.approx(numbers(recall(1, judge, consensus, groups)))
+    middle = [place for place, label in enumerate(consensus) if label == 1]
+    found = cluster_mean([same[place] for place in middle], [groups[place] for place in middle])
+    assert numbers(one.recall(1)) == pytest.approx(numbers(found))
     labels = soft_labels(study.ratings, LABELS)
-    assert numbers(soft.kappa("quadratic")) == pytest.approx(numbers(soft_kappa_estimate(judge, labels, groups)))
+    graded = np.array(judge)
+    expected = jackknifed(lambda kept: within_strata_kappa(graded[kept], labels[kept], [0] * len(kept)) or 0, groups)
+    assert numbers(soft.kappa("quadratic")) == pytest.approx(expected)
     people = (labels @ SCORES).tolist()
     bias = paired_difference(people, [SCORES[level] for level in judge], groups).difference
     assert numbers(soft.bias(SCORES)) == pytest.approx(numbers(bias))

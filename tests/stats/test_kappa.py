@@ -118,7 +118,7 @@ def test_gradings_and_scenarios_must_align(first: list[str], second: list[str], 
 
 @pytest.mark.parametrize("labels", [["FAIL", "PASS"], [*LABELS, "PASS"]])
 def test_labels_name_every_grading_once(labels: list[str]):
-    with pytest.raises(ValueError, match="labels must name every grading once"):
+    with pytest.raises(ValueError, match="labels must name every rating once"):
         kappa_estimate(["PARTIAL"], ["PASS"], labels, [0])
 
 

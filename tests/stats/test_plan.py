@@ -4,24 +4,24 @@ import numpy as np
 import pytest
 
 from dspy_proact.stats import (
-    Components,
-    Frame,
     Plan,
+    PlanFrame,
     RatedCases,
     RatedStudy,
     RatedWorld,
+    RatingComponents,
     best_plan,
-    components,
-    frame_of,
+    plan_frame,
     planned_half_width,
     plans,
+    rating_components,
     simulate_rated,
     t_quantile,
 )
 
 HIGH, LOW = ("s", "PASS"), ("s", "FAIL")
-OF = Components(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
-FRAME = Frame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, df=24)
+OF = RatingComponents(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
+FRAME = PlanFrame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, df=24)
 
 
 def test_the_width_of_a_study_by_hand():
@@ -34,7 +34,7 @@ def test_the_width_of_a_study_by_hand():
 
 def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
     # Means .8 .2 | .8 .8 of two scenarios: theta .65, z = (1.0 - 1.3) / 4 and its opposite; 2 x .075^2 / (1 - 1/2).
-    frame = frame_of([HIGH, LOW, HIGH, HIGH], ["S1", "S1", "S2", "S2"], OF.means)
+    frame = plan_frame([HIGH, LOW, HIGH, HIGH], ["S1", "S1", "S2", "S2"], OF.means)
     assert (frame.sizes, frame.cases) == ({HIGH: 3, LOW: 1}, 4)
     assert frame.mean == pytest.approx(0.65)
     assert frame.fixed == pytest.approx(4 * 0.075**2)
@@ -60,7 +60,7 @@ def test_more_raters_need_fewer_cases(found):
 
 def test_a_case_is_rated_again_only_where_there_are_no_further_ones():
     once = next(plans(0.12, FRAME, OF))
-    few = Frame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.df)
+    few = PlanFrame(dict.fromkeys(FRAME.sizes, once.rated * 2 // 5), FRAME.mean, FRAME.fixed, FRAME.df)
     again = next(plan for plan in plans(0.12, few, OF) if plan.raters == once.raters)
     assert (once.each, again.each) == (1, 2)
 
@@ -91,14 +91,14 @@ def crossed(given):
 
 
 def test_raters_who_differ_in_leniency_alone_have_no_other_variance():
-    of = components(crossed(np.tile([0.2, 0.4, 0.6], (20, 1))))
+    of = rating_components(crossed(np.tile([0.2, 0.4, 0.6], (20, 1))))
     # Three raters .2 apart: variance .04.
     assert of.leniency == pytest.approx(0.04, rel=0.1)
     assert (of.between, of.within) == (pytest.approx(0, abs=0.002), pytest.approx(0, abs=0.004))
 
 
 def test_cases_that_differ_alone_have_no_other_variance():
-    of = components(crossed(np.repeat([[0.0], [0.5], [1.0], [0.5]] * 5, 3, axis=1)))
+    of = rating_components(crossed(np.repeat([[0.0], [0.5], [1.0], [0.5]] * 5, 3, axis=1)))
     # Ten of twenty .5 away from the mean: 2.5 / 19.
     assert of.between == pytest.approx(2.5 / 19)
     assert (of.within, of.leniency) == (0, 0)
@@ -106,11 +106,11 @@ def test_cases_that_differ_alone_have_no_other_variance():
 
 def test_what_was_simulated_is_found_again():
     rng, world = np.random.default_rng(5), RatedWorld(0.33, 0.5, leniency=0.5)
-    found = [components(simulate_rated(rng, [world], RatedStudy(25, 150, 30, 2))).leniency for _ in range(30)]
+    found = [rating_components(simulate_rated(rng, [world], RatedStudy(25, 150, 30, 2))).leniency for _ in range(30)]
     # Of an expected score: by how much the mean of cuts at a latent standard deviation of .5 moves, about .15 squared.
     assert np.mean(found) == pytest.approx(0.022, abs=0.004)
 
 
 def test_ratings_of_one_a_case_cannot_be_planned_by():
     with pytest.raises(ValueError, match="cases with two"):
-        components(crossed(np.ones((20, 1))))
+        rating_components(crossed(np.ones((20, 1))))

@@ -151,10 +151,12 @@ def test_a_trigger_in_two_scenarios_is_refused():
 
 
 def test_scores_and_keys_must_align():
-    with pytest.raises(ValueError, match="one response a score"):
+    with pytest.raises(ValueError, match="one case and response a score"):
         repeats([1, 0], [1, 2], [1], ["A", "B"])
-    with pytest.raises(ValueError, match="one group and stratum a score"):
+    with pytest.raises(ValueError, match="one case and response a score"):
         repeats([1, 0], [1], [1, 2], ["A", "B"])
+    with pytest.raises(ValueError, match="one group and stratum a score"):
+        repeats([1, 0], [1, 2], [1, 2], ["A"])
     with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
         repeats([2], [1], [1], ["A"])
 

@@ -72,6 +72,18 @@ def test_a_gain_that_does_not_bear_the_unread_is_not_claimed():
     assert one.reason == "no improvement shown: not with the 11 unread at their worst"
 
 
+def test_what_takes_a_claim_back_leaves_it_said_which_strata_are_left_out():
+    # The study above, and a stratum that all people pass.
+    truth, alike = [2 * (place % 2) for place in range(72)], [2] * 12
+    before = [2 - level if place % 5 == 0 else level for place, level in enumerate(truth)] + alike
+    after = [None if place % 7 == 1 else level for place, level in enumerate(truth)] + alike
+    soft = [[1 - level // 2, 0, level // 2] for level in truth + alike]
+    groups = [place // 6 for place in range(72)] + list(range(12))
+    one = improvement(before, after, soft, ["E"] * 72 + ["C"] * 12, groups, order="EC").overall
+    assert one.note == "without C: all items graded alike"
+    assert one.reason == f"no improvement shown: not with the 11 unread at their worst; {one.note}"
+
+
 @pytest.mark.parametrize("unread", [0.0, 0.2])
 def test_verdicts_that_are_unread_where_the_judge_errs_make_no_claim(unread: float):
     """Ten candidates worth what the start is, 200 labels: of 60 compiles 20 % unread made 17 false claims before."""

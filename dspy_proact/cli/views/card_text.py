@@ -1,4 +1,4 @@
-"""What both cards say alike."""
+"""What the three cards say alike."""
 
 from collections.abc import Callable
 from math import floor, log10

@@ -14,20 +14,20 @@ from dspy_proact.report.proactbench.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import (
-    MOST_EACH,
-    PILOT,
-    RATERS,
-    Components,
-    Frame,
+    PILOT_CASES,
+    PLAN_MOST_EACH,
+    PLAN_RATERS,
     Kind,
     Plan,
+    PlanFrame,
     RatedCases,
+    RatingComponents,
     best_plan,
-    components,
     corrected_refusals,
-    frame_of,
+    plan_frame,
     planned_half_width,
     plans,
+    rating_components,
 )
 from dspy_proact.types import Grade, Phase
 
@@ -41,8 +41,8 @@ class LabellingPlan:
 
     width: float
     """Half of the 95 % interval, as a score."""
-    frame: Frame
-    components: Components
+    frame: PlanFrame
+    components: RatingComponents
     about: str
     """Whose triggers are to be rated."""
     source: str
@@ -60,7 +60,7 @@ class LabellingPlan:
     @property
     def least(self) -> float:
         """Half-width that the largest study would have: every trigger, as often and by as many as are tried."""
-        return planned_half_width(self.frame, self.components, self.frame.cases, RATERS[-1], MOST_EACH)
+        return planned_half_width(self.frame, self.components, self.frame.cases, PLAN_RATERS[-1], PLAN_MOST_EACH)
 
     @property
     def best(self) -> Plan | None:
@@ -100,27 +100,27 @@ def labelling_plan(
     else:
         of, source, notes = _pilot(rated_cases(outcomes, ratings), ratings), ratings.name, ratings.notes
     kinds = [(outcome.stratum, str(outcome.label)) for outcome in outcomes]
-    return LabellingPlan(width, frame_of(kinds, groups, of.means), of, summary.path, source, assumed, notes)
+    return LabellingPlan(width, plan_frame(kinds, groups, of.means), of, summary.path, source, assumed, notes)
 
 
-def _pilot(cases: RatedCases, ratings: PeoplesRatings) -> Components:
+def _pilot(cases: RatedCases, ratings: PeoplesRatings) -> RatingComponents:
     for why in (*ratings.unfair.values(), *map(NOUNS.worded, corrected_refusals(cases))):
         raise UsageError(f"{ratings.name}: no pilot, for {why}; leave --ratings out, and the plan says what it assumes")
     twice = int((cases.times > 1).sum())
-    if twice < PILOT or cases.rater_count < 2:
+    if twice < PILOT_CASES or cases.rater_count < 2:
         raise UsageError(
-            f"{ratings.name}: {counted(twice, 'trigger')} with two ratings or more, and a pilot has {PILOT}; leave "
-            "--ratings out, and the plan says what it assumes"
+            f"{ratings.name}: {counted(twice, 'trigger')} with two ratings or more, and a pilot has {PILOT_CASES}; "
+            "leave --ratings out, and the plan says what it assumes"
         )
     if len({*cases.given}) < 2:
         raise UsageError(f"{ratings.name}: no pilot, for all ratings are equal")
-    return components(cases)
+    return rating_components(cases)
 
 
-def _published(ratings: Ratings) -> Components:
+def _published(ratings: Ratings) -> RatingComponents:
     """How ratings vary in the published study."""
     place = {item.key: number for number, item in enumerate(ratings.items)}
-    return components(
+    return rating_components(
         RatedCases(
             labels=[item.judge for item in ratings.items],
             scores=[item.judge.score if item.judge else 0.0 for item in ratings.items],
@@ -133,7 +133,7 @@ def _published(ratings: Ratings) -> Components:
     )
 
 
-def _corpus(means: Mapping[Kind, float]) -> Frame:
+def _corpus(means: Mapping[Kind, float]) -> PlanFrame:
     """The published corpus, with the grades of the published models on average."""
     sizes = Counter[Kind]()
     for phase in Phase:
@@ -145,4 +145,4 @@ def _corpus(means: Mapping[Kind, float]) -> Frame:
     total = sum(sizes.values())
     theta = sum(size * means[kind] for kind, size in sizes.items()) / total
     variance = sum(size * (means[kind] - theta) ** 2 for kind, size in sizes.items()) / total
-    return Frame({**sizes}, theta, DESIGN_EFFECT * variance / total, SCENARIOS - 1)
+    return PlanFrame({**sizes}, theta, DESIGN_EFFECT * variance / total, SCENARIOS - 1)

@@ -9,7 +9,7 @@ from rich.console import Console
 from dspy_proact.report.numbers import counted, share
 from dspy_proact.report.proactbench.labelling_plan import LabellingPlan
 from dspy_proact.report.terminal import Table, show, table
-from dspy_proact.stats import MOST_EACH, PILOT, RATERS, SCATTER, Plan
+from dspy_proact.stats import PILOT_CASES, PLAN_MOST_EACH, PLAN_RATERS, PLAN_SCATTER, Plan
 
 _TIMES = {1: "once", 2: "twice"}
 
@@ -21,8 +21,8 @@ def plan_headline(plan: LabellingPlan) -> str:
     best = plan.best
     if best is None:
         return (
-            f"{wanted} are out of reach: {cases}, each rated {_times(MOST_EACH)} by some of {RATERS[-1]} raters, would "
-            f"leave about ± {share(plan.least)}."
+            f"{wanted} are out of reach: {cases}, each rated {_times(PLAN_MOST_EACH)} by some of {PLAN_RATERS[-1]} "
+            f"raters, would leave about ± {share(plan.least)}."
         )
     return (
         f"{wanted} take about {counted(best.raters, 'rater')} and {best.rated} of {cases}, each rated "
@@ -88,10 +88,11 @@ def _said(plan: LabellingPlan) -> Iterator[str]:
         "between responses of one grade, between ratings of one response, and between raters."
     )
     yield from (f"{note}." for note in plan.notes)
-    yield f"± about: half of the 95 % interval in points of 100; studies may well end {share(SCATTER, 0)} % off it."
+    off = share(PLAN_SCATTER, 0)
+    yield f"± about: half of the 95 % interval in points of 100; studies may well end {off} % off it."
     yield (
         "More raters come first, then more triggers; a third rating of one buys next to nothing. Where "
-        f"{PILOT} are rated twice, the ratings are a pilot for the next plan: --run RUN --ratings FILE."
+        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan: --run RUN --ratings FILE."
     )
 
 

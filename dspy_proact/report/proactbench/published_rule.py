@@ -1,8 +1,7 @@
 """The statistics of ProactBench's human study by its own rules, to be reproduced and not to be relied on.
 
 The more people rate an item, the better their majority agrees with anything; kappa is unweighted; percentile intervals
-over items are about 15 % narrower than ours. Ours stand beside it: `human_reference`, `soft_kappa_estimate`,
-`alpha_estimate`.
+over items are about 15 % narrower than ours. Ours stand beside it: `human_reference`, `Judged.kappa`, `alpha_estimate`.
 """
 
 from collections.abc import Callable, Hashable, Sequence

@@ -7,7 +7,7 @@ from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, plain
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.proactbench.study import Study
 from dspy_proact.report.words import worded
-from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, PAIRED_ITEMS, Estimate
+from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate
 
 
 def study_headline(study: Study) -> str:
@@ -57,7 +57,7 @@ def _too_few(study: Study) -> str | None:
     scenarios = len({each.item.scenario for each in study.pooled.compared if len(each.ratings) > 1})
     if scenarios < CLAIM_GROUPS:
         return counted(scenarios, "scenario")
-    return counted(found.items, "item") if found.items < PAIRED_ITEMS else None
+    return counted(found.items, "item") if found.items < SHARE_ITEMS else None
 
 
 def _carried(study: Study) -> str:
