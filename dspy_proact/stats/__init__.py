@@ -22,7 +22,13 @@ from dspy_proact.stats.classification import (
     classification_estimate,
 )
 from dspy_proact.stats.cluster import SHARE_ITEMS, cluster_mean, macro_mean, part_mean
-from dspy_proact.stats.corrected import CorrectedMean, corrected_difference, corrected_mean, corrected_refusals
+from dspy_proact.stats.corrected import (
+    FEWEST_RATED,
+    CorrectedMean,
+    corrected_difference,
+    corrected_mean,
+    corrected_refusals,
+)
 from dspy_proact.stats.correction import Correction, correction
 from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
@@ -71,6 +77,7 @@ __all__ = [
     "COVERAGE",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
+    "FEWEST_RATED",
     "PILOT_CASES",
     "PLAN_MOST_EACH",
     "PLAN_RATERS",

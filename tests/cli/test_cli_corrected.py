@@ -107,6 +107,12 @@ def test_a_shorter_draw_is_the_beginning_of_a_longer_one_and_another_seed_is_ano
     assert items("--draw", 20, "--draw-seed", 1) != [row["item"] for row in sheet[:20]]
 
 
+@pytest.mark.parametrize(("count", "told"), [(36, False), (35, True)])
+def test_a_sheet_with_too_few_of_a_phase_for_a_corrected_score_says_so(proact, run, count, told):
+    _, _, err = proact("agree", "--run", run, "--draw", count)
+    assert ("A corrected score takes 12 rated triggers a phase; in this sheet: " in err) is told
+
+
 def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_the_rated(
     proact, run, sheet, corrected, tmp_path
 ):

@@ -1,6 +1,7 @@
 """What people are to rate: a plan of it, and the sheets to fill in."""
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import click
@@ -74,8 +75,10 @@ def _print_plan(width: float, labels: "Labels", as_json: bool) -> None:
 
 def _print_draw(count: int, seed: int, labels: "Labels") -> str:
     """Print a sheet of so many responses; the path of the run."""
+    from dspy_proact.cli.views.message import say
     from dspy_proact.corpus import rating_template
     from dspy_proact.report.proactbench import draw_of
+    from dspy_proact.stats import FEWEST_RATED
 
     summary = labels.summary
     if summary is None:
@@ -83,6 +86,9 @@ def _print_draw(count: int, seed: int, labels: "Labels") -> str:
     _require_conversations(summary)
     draw, items = draw_of(summary, count, seed)
     click.echo(rating_template(items, draw=draw), nl=False)
+    counts = Counter(str(item.phase) for item in items)
+    if few := [f"{phase} {counts[phase]}" for phase in summary.strata if counts[phase] < FEWEST_RATED]:
+        say(f"A corrected score takes {FEWEST_RATED} rated triggers a phase; in this sheet: {', '.join(few)}.")
     return summary.path
 
 

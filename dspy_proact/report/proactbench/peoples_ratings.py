@@ -40,7 +40,7 @@ def peoples_ratings(ratings: Ratings, summary: Summary) -> PeoplesRatings:
 
 
 def draw_of(summary: Summary, count: int, seed: int) -> tuple[Draw, list[RatedItem]]:
-    """Responses of a run to be rated, drawn in equal numbers by phase and by the judge's grade.
+    """Responses of a run to be rated, drawn in equal numbers by phase, and in each by the judge's grade.
 
     Returns:
         What the sheet says of how they were drawn, and the items in the order of the sheet, in which every first part
