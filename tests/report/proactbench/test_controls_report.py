@@ -323,6 +323,7 @@ def test_a_comparison_is_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: 
     with_, without = (comparison_document(compare(summarize(folder), other)) for folder in runs)
     for found in (with_, without):
         del found["a"]["path"]
+    assert with_["changed"].pop() == {"field": "controls", "a": "asked", "b": "not asked"}
     assert with_ == without
 
 
