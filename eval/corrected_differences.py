@@ -75,9 +75,7 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    errors = " and ".join(f"{100 * stats.share_error(at, count):.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
-    heading = f"{count:,} data sets a cell, seed {asked.seed}, in %; standard error of a share {errors}"
-    print(found := stats.Banded(heading, {HEADS: rows}))
+    print(found := stats.Banded(stats.of_data_sets(count, asked.seed), {HEADS: rows}))
     sys.exit(int(found.out > 0))
 
 

@@ -4,7 +4,7 @@ from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincide
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import Kind, balanced_counts, balanced_order, drawn_counts
-from dspy_proact.stats.band import COVERAGE, Band, Banded, share_error
+from dspy_proact.stats.band import COVERAGE, Band, Banded, of_data_sets, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import (
     CLAIM_GROUPS,
@@ -160,6 +160,7 @@ __all__ = [
     "macro_mean",
     "macro_paired_difference",
     "majority",
+    "of_data_sets",
     "ordinal_agreement",
     "paired_difference",
     "part_mean",

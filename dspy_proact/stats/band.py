@@ -38,6 +38,12 @@ COVERAGE = Band(0.93, 0.98)
 """Of intervals of 95 %."""
 
 
+def of_data_sets(count: int, seed: int) -> str:
+    """What shares of simulated data sets are of, as the heading of their tables."""
+    errors = " and ".join(f"{100 * share_error(at, count):.1f} at {100 * at:.0f}" for at in (0.95, 0.5))
+    return f"{count:,} data sets a cell, seed {seed}, in %; standard error of a share {errors}"
+
+
 @dataclass(frozen=True)
 class Banded:
     """Tables of measured shares, as Markdown, and how many of them are out of band."""

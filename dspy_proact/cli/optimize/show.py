@@ -77,6 +77,8 @@ def show(
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
     if isinstance(artefact, JudgesArtefact):
         raise UsageError(f"{file}: compiled judges, which are no system prompt; use them with --judge-program")
+    if no_demos and isinstance(artefact, AgentArtefact):
+        raise UsageError("--no-demos: an agent has no worked examples; leave it out")
     prompt = _prompts(artefact) if isinstance(artefact, AgentArtefact) else _prompt(artefact, no_demos, file)
     terminal = sys.stdout.isatty()
     click.echo(printable(prompt) if terminal else prompt)

@@ -124,6 +124,7 @@ def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
 
 def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
     reworded(Path("made/agent.json"))
+    assert "an agent has no worked examples" in made("optimize", "show", "made", "--as-prompt", "--no-demos")[2]
     status, out, err = made("optimize", "show", "made", "--as-prompt")
     assert (status, err) == (0, "")
     assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
