@@ -20,9 +20,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from support.provider import Received, Scripted, SimulatedProvider
+
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
 from dspy_proact.compile import AssistantCompile, Compile, JudgeCompile
-from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import ASSISTANT, JUDGE, OPTIMIZERS, PROPOSER, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}
