@@ -6,7 +6,7 @@ import pytest
 from dspy.lm15 import Message, Request
 
 from dspy_proact.models import EMBEDDED, Gate, open_model
-from dspy_proact.models.embedded import EmbeddedEngine
+from dspy_proact.models.model import EmbeddedEngine
 from dspy_proact.programs import (
     ASSISTANT,
     JUDGE,

@@ -6,8 +6,8 @@ import dspy
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.tokens import o200k_tokens
 
-from dspy_proact.models.tokens import o200k_tokens
 from dspy_proact.programs import DetectOffers, GradeResponse, IndentedText, Judge, QuoteEvidence
 from dspy_proact.programs.embedded.read import read
 from dspy_proact.programs.indented_text import MARGIN, indented

@@ -11,8 +11,7 @@ from dspy.clients.cache import Cache
 from server import Answer, error
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.models.blocking import wait_for
+from dspy_proact.models import Gate, open_model, wait_for
 from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.programs.streaming import streamed
 
