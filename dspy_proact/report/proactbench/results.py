@@ -3,9 +3,9 @@
 from dspy_proact.corpus import Results, ResultTrigger
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.controls import Controls
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import GivenVerdict, Outcome
 from dspy_proact.types import Grade, Phase, Verdict
 
 UNNAMED = "a judge that the file does not name"

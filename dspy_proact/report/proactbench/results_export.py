@@ -6,9 +6,8 @@ from pathlib import Path
 
 from dspy_proact.corpus import ResultTrigger, TokenUsage, write_results
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import Outcome, RunFolder
 from dspy_proact.types import Grade, Origin, Verdict
 from dspy_proact.views import JudgeView
 

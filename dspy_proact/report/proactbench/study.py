@@ -9,10 +9,10 @@ from dspy_proact.errors import RunError, UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.front import front_html
 from dspy_proact.report.numbers import counted
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.proactbench.parting import Parting, partings
 from dspy_proact.report.proactbench.study_part import UNJUDGED, Choices, Part, Rated
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome
 from dspy_proact.stats import Standing
 from dspy_proact.types import Grade, Phase
 from dspy_proact.views import JudgeView
