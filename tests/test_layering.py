@@ -7,20 +7,17 @@ from pathlib import Path
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
-GROUND = {"errors", "types", "calls", "switch", "plain_text", "html_table"}
-FIRST = GROUND | {"conversation", "evidence", "letters", "views", "stats", "kept"}
+GROUND = {"errors", "types", "calls", "switch", "plain_text"}
+FIRST = GROUND | {"conversation", "evidence", "views", "stats", "kept"}
 SECOND = FIRST | {"corpus", "runs"}
 MAY_IMPORT = {
     "types": set(),
     "errors": set(),
     "plain_text": set(),
-    "html_table": {"plain_text"},
-    "provenance": set(),
     "calls": GROUND,
     "switch": GROUND,
     "conversation": GROUND,
-    "evidence": GROUND | {"letters"},
-    "letters": set(),
+    "evidence": GROUND,
     "views": GROUND,
     "stats": GROUND,
     "kept": {"errors", "types"},
@@ -30,8 +27,8 @@ MAY_IMPORT = {
     "models": FIRST,
     "report": SECOND,
     "programs": FIRST | {"models"},
-    "benchmarks": SECOND | {"provenance", "settings", "models", "programs"},
-    "compile": SECOND | {"provenance", "settings", "models", "programs", "benchmarks"},
+    "benchmarks": SECOND | {"settings", "models", "programs"},
+    "compile": SECOND | {"settings", "models", "programs", "benchmarks"},
     "cli": SECOND | {"settings", "models", "programs", "benchmarks", "report", "compile"},
     "__init__": SECOND | {"models", "programs", "benchmarks", "report", "compile"},
     "__main__": {"cli"},
