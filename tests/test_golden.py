@@ -96,7 +96,7 @@ def requests(server: Server) -> dict[str, Any]:
     """The hash of every request, and of each kind of request the shortest, to see what has changed."""
     kept: dict[str, Any] = {}
     for sent in sorted(server.sent, key=lambda sent: (len(canonical(sent.body)), sent.said)):
-        prompts = [exact(message, 200 if index else 5200) for index, message in enumerate(sent.messages)]
+        prompts = [exact(message, 100 if index else 5200) for index, message in enumerate(sent.messages)]
         body = {**sent.body, "messages": prompts[:1] + prompts[1:][-1:]}
         kept.setdefault(digest([sent.role, form_of(sent.body)]), {"role": sent.role, **body})
     hashes = sorted(digest([sent.role, sent.body], 8) for sent in server.sent)
