@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from dspy_proact.corpus.published import published_models
+from dspy_proact.benchmarks.proactbench.corpus.published import published_models
 from dspy_proact.plain_text import printable
 from dspy_proact.stats import Estimate, correlation_p, pearson, spearman
 

@@ -18,10 +18,10 @@ from typing import Any
 from rich.console import Console
 
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
-from dspy_proact.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.embedded import HOSTILE
 from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider, hostile
 from dspy_proact.plain_text import printable
-from dspy_proact.programs.embedded import HOSTILE
 from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2

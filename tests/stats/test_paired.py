@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.stats import (
     Effects,
     Estimate,
@@ -18,7 +19,6 @@ from dspy_proact.stats import (
     simulate_pair,
     whole_points,
 )
-from dspy_proact.types import Phase
 
 law = settings(deadline=None, max_examples=25)
 grades = st.sampled_from([0.0, 0.5, 1.0])
