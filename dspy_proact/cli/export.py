@@ -25,7 +25,7 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
         UsageError: Its folder cannot be made.
     """
     from dspy_proact.errors import UsageError
-    from dspy_proact.kept import require_apart
+    from dspy_proact.kept import refuse_overwrite
 
     if out == _STANDARD_OUTPUT:
         with TemporaryDirectory() as folder:
@@ -34,7 +34,7 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
             click.echo(path.read_bytes(), nl=False)
         return
     if out:
-        require_apart(out, run)
+        refuse_overwrite(out, run)
         yield out
         return
     try:

@@ -90,13 +90,13 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.errors import UsageError
-    from dspy_proact.kept import require_apart, write_whole
+    from dspy_proact.kept import refuse_overwrite, write_whole
     from dspy_proact.report.page import page
 
     if html == Path("-"):
         click.echo(page([summary_of(run) for run in runs], by).encode())
         return
-    require_apart(html, *runs)
+    refuse_overwrite(html, *runs)
     if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
         raise UsageError(f"{html}: is there already and no page; name another file")
     write_whole(html, page([summary_of(run) for run in runs], by))

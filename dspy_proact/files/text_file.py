@@ -34,7 +34,7 @@ def opened(source: str, wanted: str) -> Generator[BinaryIO]:
     except IsADirectoryError:
         place = place_of(Path(source))
         plain = "a folder, not a file; give the path of the file in it"
-        problem = plain if place.kind is Kind.FOLDER else place.told(wanted)
+        problem = plain if place.kind is Kind.FOLDER else place.problem(wanted)
     except OSError as error:
         problem = f"cannot be read: {error.strerror}"
     raise CorpusError(problem, source=source)

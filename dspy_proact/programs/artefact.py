@@ -222,7 +222,7 @@ def _file_of(path: Path) -> Path:
         return place.inside[0]
     if place.kind in (Kind.PROGRAM, Kind.FILE):
         return path
-    told = place.told("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
+    told = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
     raise UsageError(f"{path}: cannot be read: {told}")
 
 

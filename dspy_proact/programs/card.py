@@ -6,8 +6,8 @@ from typing import Literal, Self, get_args
 from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
-from dspy_proact.html_table import html_table
 from dspy_proact.models import ModelIdentity
+from dspy_proact.plain_text import html_table
 from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen
 

@@ -6,7 +6,7 @@ from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of, latest
 from dspy_proact.runs.glance import Glance, Sought, State, differing_epochs
 from dspy_proact.runs.index import RunIndex
-from dspy_proact.runs.interrupt import orderly_interrupt, signals_heard
+from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import Grading, Ledger, Work
 from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
 from dspy_proact.runs.measure import Measure
@@ -54,7 +54,7 @@ __all__ = [
     "differing_epochs",
     "latest",
     "orderly_interrupt",
+    "run_to_end",
     "seeded_order",
     "select_cases",
-    "signals_heard",
 ]

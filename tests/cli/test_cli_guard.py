@@ -20,10 +20,9 @@ import pytest
 from child import Child, command_line_within
 from rows import jsonl, row
 from script import ended
+from support.provider import Scripted, SimulatedProvider, healthy, refusal, slow
 
 from dspy_proact import cli
-from dspy_proact.benchmarks.proactbench.embedded import healthy
-from dspy_proact.models.simulated import Scripted, SimulatedProvider, refusal, slow
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

@@ -222,7 +222,7 @@ def test_a_damaged_record_is_refused_and_left_as_it_is(tmp_path, line):
     path = tmp_path / "record.jsonl"
     path.write_bytes(line)
     for _ in range(2):  # it is not held afterwards either
-        with pytest.raises(RunError, match=r"record\.jsonl, line 1: .*; take this line out"):
+        with pytest.raises(RunError, match=r"record\.jsonl, line 1: .*; delete this line"):
             Record(path).__enter__()
     assert path.read_bytes() == line
 

@@ -19,7 +19,7 @@ def is_results(path: Path) -> bool:
     place = place_of(path)
     if place.kind in (Kind.RUN, Kind.FILE):
         return place.kind is Kind.FILE
-    told = place.told("the folder of a run or a results file", Kind.RUNS)
+    told = place.problem("the folder of a run or a results file", Kind.RUNS)
     raise UsageError(f"{path}: no run here and no results file: {told}")
 
 

@@ -179,7 +179,7 @@ def test_a_full_disk_is_told_and_the_file_stays_as_it_was(tmp_path: Path, monkey
     file = written(tmp_path, "as it was")
     monkeypatch.setattr(os, "fsync", full)
     told = unwritten(lambda: write_results(file, MODEL, [result_trigger()]))
-    problem = "No space left on device; make room on the disk and give the same command again"
+    problem = "No space left on device; free some disk space and repeat the command"
     assert told == f"{file}: cannot be written: {problem}"
     assert file.read_text(encoding="utf-8") == "as it was"
     assert list(tmp_path.iterdir()) == [file]
@@ -197,7 +197,7 @@ def test_a_place_that_cannot_be_written_is_refused_with_the_mend(tmp_path: Path)
     file = written(tmp_path, "")
     assert unwritten(lambda: write_results(tmp_path / "none" / "x.jsonl", MODEL, triggers)) == (
         f"{tmp_path / 'none' / 'x.jsonl'}: cannot be written: there is no folder {str(tmp_path / 'none')!r}; "
-        "make it first"
+        "create it first"
     )
     assert "cannot be written: Not a directory" in unwritten(lambda: write_results(file / "x", MODEL, triggers))
     assert "cannot be written: Is a directory" in unwritten(lambda: write_results(tmp_path, MODEL, triggers))

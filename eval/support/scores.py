@@ -1,4 +1,4 @@
-"""Scores whose truth is known, to see what the intervals and tests of this room are worth.
+"""Scores whose truth is known, to see what intervals and tests are worth.
 
 Each case has a latent number that is standard normal over the population: the sum of an effect of its
 group, of its subgroup, of itself, of the run in this group, and of chance, with given shares of the

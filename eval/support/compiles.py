@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dspy_proact.stats.panel import Panel, shares
-from dspy_proact.stats.simulate import NORMAL
 from dspy_proact.stats.soft_kappa import soft_tables
 from dspy_proact.stats.strata import Strata
+from support.scores import NORMAL
 
 FOLDS = 5
 STRATA = ("A", "B", "C")

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.balanced import balanced_counts
-from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.simulate import Thresholds
+from dspy_proact.stats import RatedCases, balanced_counts
+from support.scores import Thresholds
 
 SUBGROUPS, CHANCE = 10, 0.79
 """Cases of a group: a binomial number of these, and at least one."""
