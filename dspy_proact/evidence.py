@@ -1,42 +1,85 @@
 """Where a quote stands in a text.
 
-Judges quote loosely: they straighten quotation marks, drop Markdown, leave words out with an ellipsis,
-put several quotes into one string. What must be right is the words and their order, so both sides are
-cut into words, without regard to case, and everything between words (blanks, quotation marks, dashes,
-Markdown, punctuation, the marker of a list item) is folded away. So is the form of letters, and what nobody
-sees between them. Each character of a script that is written without blanks is a word of its own.
+Judges quote loosely: they straighten quotation marks, drop Markdown, leave words out with an ellipsis, put several
+quotes into one string. What must be right is the words and their order, so quote and text are cut into words without
+regard to case, and everything between words (blanks, quotation marks, dashes, Markdown, punctuation, markers of list
+items) is ignored. So are the forms of a letter that look alike (an accent in its letter or after it, ligatures,
+full-width and circled letters) and invisible characters. Each character of a script that is written without blanks is a
+word of its own.
 """
 
 import re
+import unicodedata
 from array import array
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 
-from dspy_proact.letters import PlainLetters, without_unseen
 from dspy_proact.types import Quote
 
 _UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff"
 _UNSPACED_LETTER = re.compile(f"[{_UNSPACED}]")
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 _SPACED_WORD = re.compile(r"[^\W_]+")
-"""The same where no letter is unspaced, and found in a third of the time."""
+"""As `_WORD` where no letter is unspaced, in a third of the time."""
 _LIST_NUMBER = re.compile(r"^[ \t>]*\d{1,3}[.)](?=\s)", re.MULTILINE)
 _LINK_TARGET = re.compile(r"(?<=\])\([^()\s]*\)")
 _ELLIPSIS = re.compile(r"[\[(]?(?:\.{3,}|\u2026)[\])]?")
 _QUOTED = re.compile(r"[\"\u201c\u201e\u00ab]([^\"\u201c\u201d\u201e\u00ab\u00bb]{2,})[\"\u201d\u201c\u00bb]")
 _SEPARATOR = re.compile(r"\n+|\s[;/|]\s|;\s")
 _MOST_QUOTES = 200
-"""Quotes of one verdict that are looked up, however many strings they stand in: more than anybody reads."""
+"""Quotes of one verdict that are located, however many strings they stand in: more than anybody reads."""
 _LEAST_WORDS = 3
-"""In a row: what fewer say, such as `the`, stands in any response."""
+"""Words in a row of a quote that is evidence: fewer, such as `the`, stand in any response."""
+
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""Characters that Unicode asks not to show, beside the category Cf."""
+_JAMO = re.compile("[\u1161-\u11ff]")
+"""Vowels and endings of Hangul, which join the letter before them though they are no marks."""
+_PIECE = re.compile(r"(?P<unseen>u++(?!m))|[ac]?(?:u*+m){1,30}|c")
+"""By kinds. No script has more than 30 marks on a letter (UAX #15); to sort marks takes the square of their number."""
+
+
+def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
+    """Locate each quote of a judge in the response.
+
+    A string that does not stand in the text as a whole and holds several quotes, in quotation marks or on lines of
+    their own, gives one `Quote` for each of them. Strings without a word are left out, and so is everything after the
+    first 200 quotes.
+    """
+    passage = _passage(text)
+    return tuple(islice(chain.from_iterable(locate(entry, passage) for entry in evidence), _MOST_QUOTES))
+
+
+@lru_cache(maxsize=4)
+def _passage(text: str) -> "Passage":
+    """Kept, because quotes of a response are located when a verdict comes and again when it is reported."""
+    return Passage(text)
+
+
+def locate(entry: str, passage: "Passage") -> Iterator[Quote]:
+    """The quotes in one string of a judge, each located lazily: every one costs a search of the text."""
+    if place := passage.find(entry):
+        yield _quote(entry, place, passage)
+        return
+    parts = _QUOTED.findall(entry) or _SEPARATOR.split(entry)
+    for part in filter(_folded, parts):
+        yield _quote(part, passage.find(part), passage)
+
+
+def _quote(text: str, place: tuple[int, int] | None, passage: "Passage") -> Quote:
+    start, end = place or (None, None)
+    return Quote(text=text, start=start, end=end, short=place is not None and not passage.is_evidence(text))
 
 
 class Passage:
-    """A text in which quotes are looked up.
+    """A text in which quotes are located.
 
-    They are read with the markers of lists and the targets of links or without them, and what nobody sees is left out
-    of a word or stands between two; so is the text.
+    Text and quotes are read in several ways: with or without markers of lists and targets of links, and with invisible
+    characters left out of a word or standing between two. The first reading that finds a quote counts.
     """
 
     def __init__(self, text: str):
@@ -47,17 +90,16 @@ class Passage:
         """The start and end of a quote in the text; None when its words do not stand there in that order."""
         tried = set[tuple[_Words, str]]()
         for reading in _READINGS:
-            words, said = self._words(reading), reading(quote)
-            if (words, said) not in tried and (place := words.find(said)):
+            words, read = self._words(reading), reading(quote)
+            if (words, read) not in tried and (place := words.find(read)):
                 return place
-            tried.add((words, said))
+            tried.add((words, read))
         return None
 
     def is_evidence(self, quote: str) -> bool:
         """Whether a quote that stands in the text has enough words to show anything.
 
         It has three words in a row, none left out by an ellipsis, or all words of the text where these are fewer.
-        Which words they are does not matter; each character of a script without blanks is one.
         """
         words = [len(words_of(piece)) for piece in _ELLIPSIS.split(quote)]
         return max(words) >= _LEAST_WORDS or sum(words) == self._words(str).count
@@ -80,21 +122,21 @@ class _Words:
 
     def find(self, quote: str) -> tuple[int, int] | None:
         """The start and end in the text of the first place where the words of a quote stand."""
-        position, found = 0, list[int]()
+        position, offsets = 0, list[int]()
         for piece in filter(None, map(_folded, _ELLIPSIS.split(quote))):
             position = self._folded.find(f" {piece} ", position)
             if position < 0:
                 return None
-            found += [position + 1, position + len(piece)]
+            offsets += [position + 1, position + len(piece)]
             position += len(piece)
-        if not found:
+        if not offsets:
             return None
-        first, last = (self._folded.count(" ", 0, offset) - 1 for offset in (found[0], found[-1]))
+        first, last = (self._folded.count(" ", 0, offset) - 1 for offset in (offsets[0], offsets[-1]))
         return self._letters.place(self._bounds[2 * first], self._bounds[2 * last + 1])
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """Number of words."""
         return len(self._bounds) // 2
 
     @cached_property
@@ -105,43 +147,8 @@ class _Words:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in order, without regard to case and to the form of letters; nothing unseen is in them.
-
-    Each character of a script that is written without blanks is a word of its own.
-    """
+    """The words of a text in order, folded as for a search."""
     return _folded(text).split()
-
-
-def locate_quotes(evidence: Iterable[str], text: str) -> tuple[Quote, ...]:
-    """Locate each quote of a judge in the response.
-
-    A string that does not stand in the text as a whole and holds several quotes, in quotation marks or on
-    lines of their own, gives one `Quote` for each of them. Strings without a word are left out, and so is
-    what comes after the first 200 quotes.
-    """
-    passage = _passage(text)
-    return tuple(islice(chain.from_iterable(locate(entry, passage) for entry in evidence), _MOST_QUOTES))
-
-
-def locate(entry: str, passage: Passage) -> Iterator[Quote]:
-    """The quotes in one string of a judge, each located when it is asked for: every one costs a search of the text."""
-    if found := passage.find(entry):
-        yield _quote(entry, found, passage)
-        return
-    parts = _QUOTED.findall(entry) or _SEPARATOR.split(entry)
-    for part in filter(_folded, parts):
-        yield _quote(part, passage.find(part), passage)
-
-
-@lru_cache(maxsize=4)
-def _passage(text: str) -> Passage:
-    """A text cut into words; kept, for its quotes are looked up when they come and again when they are told."""
-    return Passage(text)
-
-
-def _quote(text: str, place: tuple[int, int] | None, passage: Passage) -> Quote:
-    start, end = place or (None, None)
-    return Quote(text=text, start=start, end=end, short=place is not None and not passage.is_evidence(text))
 
 
 def _folded(text: str) -> str:
@@ -158,11 +165,88 @@ def _word(text: str) -> re.Pattern[str]:
     return _WORD if not text.isascii() and _UNSPACED_LETTER.search(text) else _SPACED_WORD
 
 
+class PlainLetters:
+    """A text without its invisible characters, and with letters, digits and marks in their compatibility form, NFKC.
+
+    A raised sign, such as that of a trade mark after a name, becomes no letters, and no one letter becomes a phrase.
+
+    Attributes:
+        text: That text.
+    """
+
+    def __init__(self, text: str):
+        # For each piece that changes: its start and end in `self.text`, and in the given text.
+        self._starts, self._ends, self._from, self._to = (array("Q") for _ in range(4))
+        kinds = {char: _kind(char) for char in set(text)}
+        if set(kinds.values()) <= {"a", "-"}:
+            self.text = text
+            return
+        alone = {char: form for char, kind in kinds.items() if kind == "c" and len(form := _nfkc(char)) == 1}
+        text = text.translate(str.maketrans(alone))
+        kinds |= {form: _kind(form) for form in alone.values()}
+        pieces, read, length = list[str](), 0, 0
+        for match in _PIECE.finditer(text.translate(str.maketrans(kinds))):
+            begin, end = match.span()
+            piece = text[begin:end]
+            seen = "".join(char for char, kind in zip(piece, match[0], strict=True) if kind != "u")
+            plain = "" if match["unseen"] else _nfkc(seen)
+            pieces += (text[read:begin], plain)
+            length += begin - read
+            if plain != piece:
+                self._starts.append(length)
+                self._ends.append(length + len(plain))
+                self._from.append(begin)
+                self._to.append(end)
+            length += len(plain)
+            read = end
+        self.text = "".join([*pieces, text[read:]])
+
+    def place(self, start: int, end: int) -> tuple[int, int]:
+        """Start and end in the given text of what stands in `text` from `start` to `end`."""
+        return self._character(start)[0], self._character(end - 1)[1]
+
+    def _character(self, index: int) -> tuple[int, int]:
+        """Start and end of what a character was made of."""
+        piece = bisect_right(self._starts, index) - 1
+        if piece < 0:
+            return index, index + 1
+        if index < self._ends[piece]:
+            return self._from[piece], self._to[piece]
+        start = self._to[piece] + index - self._ends[piece]
+        return start, start + 1
+
+
+@lru_cache(maxsize=2**14)
+def _kind(char: str) -> str:
+    """`u` unseen, `m` joins what stands before it, `c` a letter or digit in another form, `a` in its own, `-` else."""
+    category = unicodedata.category(char)
+    if category == "Cf" or (category == "Cc" and not char.isspace()) or _UNSEEN.match(char):
+        return "u"
+    form, first = _nfkc(char), unicodedata.normalize("NFKD", char)[0]
+    if unicodedata.category(first).startswith("M") or _JAMO.match(first):
+        return "m"
+    if form == char or " " in form:
+        return "a" if char.isalnum() else "-"
+    raised = unicodedata.decomposition(char).startswith("<super>")
+    return "c" if char.isalnum() or (any(map(str.isalnum, form)) and not raised) else "-"
+
+
+@lru_cache(maxsize=2**12)
+def _nfkc(seen: str) -> str:
+    return unicodedata.normalize("NFKC", seen)
+
+
 def _without_markers(text: str) -> str:
     """The text with blanks in place of the numbers of list items and the targets of links."""
     for pattern in (_LIST_NUMBER, _LINK_TARGET):
         text = pattern.sub(lambda match: " " * len(match.group()), text)
     return text
+
+
+def without_unseen(text: str) -> str:
+    """The text with a blank in place of each invisible character."""
+    unseen = [char for char in set(text) if _kind(char) == "u"]
+    return text.translate(dict.fromkeys(map(ord, unseen), " ")) if unseen else text
 
 
 _Reading = Callable[[str], str]
@@ -172,4 +256,4 @@ _READINGS: tuple[_Reading, ...] = (
     without_unseen,
     lambda text: _without_markers(without_unseen(text)),
 )
-"""Of a text and of its quotes, as long as they are; the first that finds a quote counts."""
+"""Each keeps the length of a text."""

@@ -1,33 +1,31 @@
-"""Text of others, made safe to send, to keep and to show."""
+"""Untrusted text, made safe to send, to keep and to show."""
 
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any, cast
 
 _LONGEST_SHOWN = 60
 """Characters of a text that a message shows."""
+_LONGEST_CELL = 2000
+"""Characters of a text that a cell of a notebook's table shows."""
 _HIDDEN = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
-"""Unicode categories of what a terminal obeys, or does not show."""
+"""Unicode categories that a terminal obeys or does not show."""
 _MOST_MARKS = 8
 """Combining marks in a row; no script stacks more, and a heap of them covers the lines above."""
 _NOT_PLAIN = re.compile(r"[^\n -~]+")
 _MARKER = re.compile(r"<<\s*(CUSTOM-TYPE-(?:START|END)-IDENTIFIER)\s*>>")
-
 _SPELLED = {"–": "-", "»": ">>", "«": "<<"}
 
 
 def encodable(text: str) -> str:
-    """The text with halves of surrogate pairs joined, and lone ones replaced, so that it can be sent and written."""
+    """The text with halves of surrogate pairs joined and lone ones replaced, so that it can be sent and written."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def tame(text: str) -> str:
-    """The text with a blank in DSPy's markers of images and files, which it would fetch or fail at in any prompt."""
-    return _MARKER.sub(lambda match: f"<< {match.group(1)} >>", text)
-
-
 def encodable_all(value: Any) -> Any:
-    """A JSON value whose texts can all be sent and kept."""
+    """A JSON value with every text made `encodable`."""
     if isinstance(value, dict):
         return {name: encodable_all(inner) for name, inner in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
@@ -35,12 +33,17 @@ def encodable_all(value: Any) -> Any:
     return encodable(value) if isinstance(value, str) else value
 
 
+def tame(text: str) -> str:
+    """The text with a blank in DSPy's markers of images and files, which it would fetch or fail at in any prompt."""
+    return _MARKER.sub(lambda match: f"<< {match.group(1)} >>", text)
+
+
 def printable(text: str) -> str:
-    """The text with control and format characters, and marks from the ninth in a row on, shown as escapes.
+    """The text with control and format characters, and combining marks from the ninth in a row on, as escapes.
 
     So no terminal obeys them, and nothing is drawn over other lines.
     """
-    return _NOT_PLAIN.sub(lambda found: _escaped(found.group()), text)  # most is plain, and stays
+    return _NOT_PLAIN.sub(lambda match: _escaped(match.group()), text)  # most text is plain: only the rest is walked
 
 
 def _escaped(text: str) -> str:
@@ -54,14 +57,14 @@ def _escaped(text: str) -> str:
 
 
 def spelled(error: UnicodeError) -> tuple[str, int]:
-    """What stands for characters that an encoding lacks, as a handler of its errors: `?` for all but a few of ours."""
+    """An error handler for encodings that lack characters: `?` for all but a few of ours."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     return "".join(_SPELLED.get(char, "?") for char in error.object[error.start : error.end]), error.end
 
 
 def shown(value: object) -> str:
-    """A value, of JSON above all, for a message: short, and safe to print whatever it holds."""
+    """A value, of JSON above all, for a message: short, and safe to print."""
     if isinstance(value, str):
         return repr(shortened(value))
     if isinstance(value, bool | int | float):
@@ -73,3 +76,25 @@ def shown(value: object) -> str:
 def shortened(text: str) -> str:
     """As much of a text as a message shows."""
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def html_table(headings: Sequence[str], *sections: Iterable[Sequence[str]], above: Iterable[str] = ()) -> str:
+    """A table in HTML for a notebook, with every text escaped; without styles, scripts and links.
+
+    Args:
+        headings: Of the columns; none for a table without them.
+        sections: Rows of a name and its cells, all of the same width.
+        above: Lines of text above the table.
+    """
+    lines = "".join(f"<p>{_cell(line)}</p>" for line in above)
+    head = f"<thead><tr>{''.join(f'<th>{_cell(text)}</th>' for text in headings)}</tr></thead>" if headings else ""
+    bodies = ""
+    for section in sections:
+        cells = ((_cell(name), "".join(f"<td>{_cell(text)}</td>" for text in rest)) for name, *rest in section)
+        bodies += f"<tbody>{''.join(f'<tr><th>{name}</th>{rest}</tr>' for name, rest in cells)}</tbody>"
+    return f"<div>{lines}<table>{head}{bodies}</table></div>"
+
+
+def _cell(text: str) -> str:
+    cut = text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}..."
+    return escape(printable(cut)).replace("\n", "<br>")

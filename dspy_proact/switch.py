@@ -5,9 +5,12 @@ import threading
 
 from dspy_proact.errors import Halt
 
+HEARTBEAT = 0.5
+"""Seconds after which a waiting thread wakes: a signal given to another thread wakes nobody, and is handled then."""
+
 
 class Bell:
-    """Wakes whoever waits for it, in whatever event loop and thread."""
+    """Wakes whoever waits for it, in any event loop and thread."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Future[None]] = set()
@@ -18,7 +21,7 @@ class Bell:
         with self._lock:
             waiting, self._waiting = self._waiting, set()
         for future in waiting:
-            future.get_loop().call_soon_threadsafe(_wake, future)
+            future.get_loop().call_soon_threadsafe(lambda future=future: future.done() or future.set_result(None))
 
     async def wait(self) -> None:
         """Wait until it rings."""
@@ -35,7 +38,7 @@ class Bell:
 class Switch:
     """Pulled once, with the reason; from then on no call is sent and no stage is started.
 
-    What is already on its way is waited for and kept: it is paid for.
+    Calls in flight are waited for and their answers are kept: they are paid for.
     """
 
     def __init__(self) -> None:
@@ -62,8 +65,3 @@ class Switch:
         except TimeoutError:
             pass
         self.check()
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)

@@ -17,13 +17,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from support.provider import Received, Scripted, SimulatedProvider, healthy
+
 from dspy_proact import Gate, load_ratings
-from dspy_proact.benchmarks.proactbench import synthetic_items, synthetic_ratings
-from dspy_proact.compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 from dspy_proact.models import ModelSpec
-from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider
 from dspy_proact.programs import Recipe
-from dspy_proact.programs.embedded import healthy
 
 WIDTH, SEED = 32, 20261122
 QUICK = 2  # trials

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from support.provider import Received, Scripted, SimulatedProvider, hostile
 
 from dspy_proact import Evaluation, Gate, ModelSpec, ProactError, load_corpus, print_summary, summarize
-from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import Received, Scripted, SimulatedProvider, hostile
+from dspy_proact.benchmarks.proactbench.corpus import sample_path
 from dspy_proact.plain_text import printable
-from dspy_proact.programs.embedded import HOSTILE
 from dspy_proact.runs import RunFolder, Scope
 
 SEED = 2
@@ -33,12 +32,12 @@ def spoiled(value: Any, draw: random.Random) -> Any:
     if isinstance(value, dict) and value:
         name = draw.choice(list(value))
         if draw.random() < 0.1:
-            return {**value, hostile(draw, HOSTILE): value[name]}
+            return {**value, hostile(draw): value[name]}
         return {**value, name: spoiled(value[name], draw)}
     if isinstance(value, list) and value:
         place = draw.randrange(len(value))
         return [*value[:place], spoiled(value[place], draw), *value[place + 1 :]]
-    return draw.choice([hostile(draw, HOSTILE), hostile(draw, HOSTILE), None, -1, 10**20, [], {}])
+    return draw.choice([hostile(draw), hostile(draw), None, -1, 10**20, [], {}])
 
 
 def read_hostile(path: Path, count: int, rows: list[dict[str, Any]], draw: random.Random) -> tuple[int, str]:
@@ -63,8 +62,8 @@ def main() -> None:
 
     def script(received: Received) -> Scripted:
         if received.role == "assistant" or draw.random() < 0.2:
-            return Scripted(hostile(draw, HOSTILE))
-        said = {"reasoning": hostile(draw, HOSTILE), "evidence": [hostile(draw, HOSTILE)], "grade": "PASS"}
+            return Scripted(hostile(draw))
+        said = {"reasoning": hostile(draw), "evidence": [hostile(draw)], "grade": "PASS"}
         return Scripted(json.dumps(said))
 
     with tempfile.TemporaryDirectory() as name, SimulatedProvider(script) as provider:

@@ -16,9 +16,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from dspy_proact.corpus import sample_path
-from dspy_proact.models.simulated import SimulatedProvider, slow
-from dspy_proact.programs.embedded import healthy
+from support.provider import SimulatedProvider, healthy, slow
+
+from dspy_proact.benchmarks.proactbench.corpus import sample_path
 from dspy_proact.runs import RunFolder
 
 IN_FLIGHT = 4

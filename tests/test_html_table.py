@@ -5,7 +5,7 @@ from attack import ATTACK, VISIBLE, harmless
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.html_table import html_table
+from dspy_proact.plain_text import html_table
 
 
 def test_headings_rows_and_lines_stand_where_they_belong():

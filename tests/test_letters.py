@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.letters import PlainLetters, without_unseen
+from dspy_proact.evidence import PlainLetters, without_unseen
 
 PLAIN = {
     "accent after its letter": ("cafe\u0301", "caf\u00e9", "e\u0301"),

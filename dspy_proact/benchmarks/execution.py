@@ -6,14 +6,13 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.blocking import run_to_end
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.benchmarks.run_name import run_name
 from dspy_proact.errors import Halt, ProviderDown, UsageError
+from dspy_proact.kept import now, versions
 from dspy_proact.models import Cost, Gate, Limits
-from dspy_proact.provenance import now, versions
 from dspy_proact.runs import (
     CONTROL,
     MOST_EPOCHS,
@@ -33,6 +32,7 @@ from dspy_proact.runs import (
     Work,
     latest,
     orderly_interrupt,
+    run_to_end,
     seeded_order,
     select_cases,
 )

@@ -25,7 +25,7 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
         UsageError: Its folder cannot be made.
     """
     from dspy_proact.errors import UsageError
-    from dspy_proact.kept import require_apart
+    from dspy_proact.kept import refuse_overwrite
 
     if out == _STANDARD_OUTPUT:
         with TemporaryDirectory() as folder:
@@ -34,7 +34,7 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
             click.echo(path.read_bytes(), nl=False)
         return
     if out:
-        require_apart(out, run)
+        refuse_overwrite(out, run)
         yield out
         return
     try:
@@ -64,10 +64,10 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
 )
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
+    from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
-    from dspy_proact.report.proactbench import export_results
     from dspy_proact.runs import RunFolder
 
     folder = RunFolder(run)

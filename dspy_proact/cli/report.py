@@ -90,13 +90,13 @@ def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.errors import UsageError
-    from dspy_proact.kept import require_apart, write_whole
+    from dspy_proact.kept import refuse_overwrite, write_whole
     from dspy_proact.report.page import page
 
     if html == Path("-"):
         click.echo(page([summary_of(run) for run in runs], by).encode())
         return
-    require_apart(html, *runs)
+    refuse_overwrite(html, *runs)
     if html.is_file() and html.read_bytes()[: len(_PAGE)].lower() != _PAGE:
         raise UsageError(f"{html}: is there already and no page; name another file")
     write_whole(html, page([summary_of(run) for run in runs], by))
@@ -109,20 +109,13 @@ def _report_results(
 ) -> None:
     from rich.console import Console
 
+    from dspy_proact.benchmarks.proactbench.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results, summarize_results
     from dspy_proact.cli.options.corpus import HUB, answered_corpus
     from dspy_proact.cli.options.labels import ratings_of
     from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
-    from dspy_proact.corpus import read_results
-    from dspy_proact.report import (
-        Corrected,
-        corrected_document,
-        print_corrected,
-        print_summary,
-        show,
-        summary_document,
-    )
-    from dspy_proact.report.proactbench import check_document, check_lines, check_results, summarize_results
+    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
 
     results = read_results(path)
     summary = summarize_results(results)

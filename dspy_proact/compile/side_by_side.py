@@ -4,7 +4,7 @@ from contextvars import copy_context
 from typing import TypeVar
 
 from dspy_proact.errors import Halt
-from dspy_proact.models.blocking import HEARTBEAT
+from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
 

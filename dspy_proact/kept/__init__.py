@@ -1,16 +1,24 @@
-"""What is kept on disk, so that no kill and no full disk loses more than what was in flight.
+"""Files on disk, so that neither a kill nor a full disk loses more than the calls in flight.
 
-A `Log` grows by whole lines, a file that is `replacing` another takes its place whole or not at all, and a `Claim`
-gives a folder to one run or compile. Whoever keeps something for later keeps it by these. A `Place` says what a path
-is.
+A `Log` grows by whole lines, `replacing` swaps a file whole or not at all, and a `Claim` gives a folder to one run or
+compile. A `Place` says what a path holds.
 """
 
-from dspy_proact.kept.claim import Claim, Claimed
-from dspy_proact.kept.fault import first_fault, require_finite
-from dspy_proact.kept.identity import Identified
+from dspy_proact.kept.claim import (
+    COMPILE_CLAIM,
+    RUN_CLAIM,
+    Claim,
+    Claimed,
+    Identified,
+    Kind,
+    Place,
+    now,
+    place_of,
+    refuse_overwrite,
+    versions,
+)
 from dspy_proact.kept.log import Log, read_lines, read_log, read_placed
-from dspy_proact.kept.place import COMPILE_CLAIM, RUN_CLAIM, Kind, Place, place_of, require_apart
-from dspy_proact.kept.whole import replacing, write_whole
+from dspy_proact.kept.whole import first_fault, replacing, require_finite, write_whole
 
 __all__ = [
     "COMPILE_CLAIM",
@@ -22,12 +30,14 @@ __all__ = [
     "Log",
     "Place",
     "first_fault",
+    "now",
     "place_of",
     "read_lines",
     "read_log",
     "read_placed",
+    "refuse_overwrite",
     "replacing",
-    "require_apart",
     "require_finite",
+    "versions",
     "write_whole",
 ]

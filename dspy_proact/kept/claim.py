@@ -1,28 +1,91 @@
-"""A folder that one run or compile has to itself: by a file that says whose it is, and a lock while it is done."""
+"""Folders that one run or compile has to itself, and what any other path is, for messages.
 
+A file in the folder states whose it is, and a lock is held while somebody writes there.
+"""
+
+import hashlib
+import json
+import platform
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import filelock
 from pydantic import ValidationError
 
-from dspy_proact.errors import RunError
-from dspy_proact.kept.fault import first_fault, require_finite
-from dspy_proact.kept.identity import Identified
-from dspy_proact.kept.place import RUN_CLAIM, Kind, place_of
-from dspy_proact.kept.whole import unwritable, write_whole
+from dspy_proact.errors import RunError, UsageError
+from dspy_proact.kept.whole import first_fault, require_finite, unwritable, write_whole
 from dspy_proact.types import Frozen
+
+RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
+_RUN_RECORDS, _COMPILE_RECORD = ("cases.jsonl", "events.jsonl"), "record.jsonl"
+_LOCK = "lock"
+_PROGRAMS = ("judge.json", "assistant.json", "agent.json", "judges.json")
+_PROGRAM_HEAD = re.compile(rb'\s*\{\s*"format"\s*:\s*\d+\s*,\s*"signature"\s*:')
+_HEAD_BYTES = 200
+_MOST_NAMED = 12
+
+
+class Identified(Frozen):
+    """What must be equal for two commands to do the same run or compile."""
+
+    def digest(self) -> str:
+        """sha256 in hexadecimal."""
+        return hashlib.sha256(_canonical(self.model_dump(mode="json")).encode()).hexdigest()
+
+    def differences(self, other: "Identified") -> dict[str, tuple[str | None, str | None]]:
+        """The fields in which two identities differ, by dotted name: JSON of this one's value and of the other's.
+
+        None stands for a missing value.
+        """
+        mine, theirs = _leaves(self.compared(other)), _leaves(other.compared(self))
+        paths = [path for path in sorted(mine.keys() | theirs.keys()) if mine.get(path) != theirs.get(path)]
+        inner = {path[:length] for path in paths for length in range(len(path))}
+        return {".".join(path): (mine.get(path), theirs.get(path)) for path in paths if path not in inner}
+
+    def compared(self, other: "Identified") -> dict[str, Any]:  # noqa: ARG002 - subclasses name fields by both
+        """The fields as JSON, under the names by which a message says that they differ from another's."""
+        return self.model_dump(mode="json")
+
+
+def _leaves(value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
+    """The canonical JSON of everything in a JSON value that is not an object with fields, by its path."""
+    if not isinstance(value, dict) or not value:
+        return {path: _canonical(value)}
+    leaves: dict[tuple[str, ...], str] = {}
+    for name, inner in cast("dict[str, Any]", value).items():
+        leaves |= _leaves(inner, (*path, name))
+    return leaves
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Versions of dspy-proact, DSPy, litellm, Python and further packages."""
+    packages = {name: version(name) for name in ("dspy-proact", "dspy", "litellm", *names)}
+    return packages | {"python": platform.python_version()}
+
+
+def now() -> str:
+    """The time, ISO 8601, UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
 
 Whose = TypeVar("Whose", bound=Identified)
 C = TypeVar("C", bound="Claimed[Any]")
-_LOCK = "lock"
 
 
 class Claimed(Frozen, Generic[Whose]):
-    """What the file says; whatever stands beside the identity decides nothing."""
+    """Content of the file; only the identity decides whose the folder is."""
 
     identity: Whose
 
@@ -31,9 +94,9 @@ class Claim(Generic[C]):
     """A folder, and the file in it that claims it.
 
     Args:
-        folder: Need not be there.
-        name: Of the file.
-        form: What the file holds.
+        folder: Need not exist.
+        name: Name of the file.
+        form: Model of the file's content.
         kind: What is done in the folder, such as `run`, for messages.
     """
 
@@ -46,7 +109,7 @@ class Claim(Generic[C]):
         return self.file.is_file()
 
     def read(self) -> C:
-        """What the file says; raises `RunError` when there is none, or it is damaged."""
+        """The content of the file; raises `RunError` where it is missing or damaged."""
         try:
             data = self.file.read_bytes()
             claimed = self._form.model_validate_json(data)
@@ -54,25 +117,26 @@ class Claim(Generic[C]):
             return claimed
         except (FileNotFoundError, NotADirectoryError):
             several = Kind.RUNS if self.file.name == RUN_CLAIM else Kind.COMPILES
-            told = place_of(self.folder).told(f"the folder of a {self._kind}", several)
-            raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {told}") from None
+            problem = place_of(self.folder).problem(f"the folder of a {self._kind}", several)
+            raise RunError(f"{self.folder}: no {self._kind} here (no {self.file.name}): {problem}") from None
         except OSError as error:
             raise RunError(f"{self.file}: cannot be read: {error.strerror}") from error
         except ValidationError as error:
+            problem = first_fault(error)
             if any(fault["loc"] == ("format",) for fault in error.errors()):
-                other = f"read it with that one, or begin a new {self._kind} elsewhere"
-                raise RunError(
-                    f"{self.file}: field 'format': made by another version of dspy-proact; {other}"
-                ) from error
-            raise RunError(f"{self.file}: {first_fault(error)}") from error
+                problem = (
+                    "field 'format': made by another version of dspy-proact; read it with that version, "
+                    f"or start a new {self._kind} in another folder"
+                )
+            raise RunError(f"{self.file}: {problem}") from error
         except ValueError as error:
             raise RunError(f"{self.file}: {error}") from error
 
     def check(self, identity: Identified) -> C | None:
-        """What the file says; None where the folder is free.
+        """The content of the file; None where the folder is free.
 
         Raises:
-            RunError: The folder is another's, whose identity differs, or there is something else in it.
+            RunError: The folder is claimed by another identity, or holds other files.
         """
         if not self.exists:
             self._require_free()
@@ -81,16 +145,16 @@ class Claim(Generic[C]):
         if differing := identity.differences(claimed.identity):
             raise RunError(
                 f"{self.folder}: holds another {self._kind}, which differs in {', '.join(differing)}; "
-                "name another folder with --out, or leave --out away"
+                "name another folder with --out, or omit --out"
             )
         return claimed
 
     @contextmanager
     def held(self, identity: Identified) -> Generator[C | None]:
-        """The folder, made if it is not there, for this process alone, by a lock that does not survive it.
+        """Make the folder if it is missing, and lock it for this process; the lock does not survive the process.
 
         Yields:
-            What `check` returns; where that is None, `write` claims it.
+            What `check` returns; where that is None, `write` claims the folder.
 
         Raises:
             RunError: As `check` does; also where another process holds it, or it cannot be written.
@@ -111,18 +175,117 @@ class Claim(Generic[C]):
             lock.release()
 
     def write(self, claimed: C) -> None:
-        """Put the file in its place; raises `UsageError` when it cannot be written."""
+        """Write the file; raises `UsageError` where that fails."""
         write_whole(self.file, claimed.model_dump_json(indent=2) + "\n")
 
     def leave(self, *others: Path) -> None:
-        """Take the file, the lock and others of the same owner's away, and the folder if nothing else is in it."""
+        """Delete the file, the lock and further files of the same owner, and the folder if nothing else is in it."""
         for path in (*others, self.file, self.folder / _LOCK):
             path.unlink(missing_ok=True)
         with suppress(OSError):
             self.folder.rmdir()
 
     def _require_free(self) -> None:
-        """Raise a `RunError` where there is more than what one leaves that is killed while it claims the folder."""
+        """Raise a `RunError` where the folder holds more than a process killed during `held` leaves behind."""
         left = re.compile(rf"{_LOCK}|{re.escape(self.file.name)}\.\d+\.new")
         if self.folder.exists() and not all(left.fullmatch(path.name) for path in self.folder.iterdir()):
             raise RunError(f"{self.folder}: not empty and not a {self._kind}; name another folder with --out")
+
+
+class Kind(StrEnum):
+    """What a path can be, in the words of a message."""
+
+    NOTHING = "no such file or folder"
+    RUN = "the folder of a run"
+    RUNS = "a folder of runs"
+    COMPILE = "the folder of a compile"
+    COMPILES = "a folder of compiles"
+    FOLDER = "a folder without a run or a compile in it"
+    PROGRAM = "a compiled program"
+    PART = "a file inside the folder of a run or a compile"
+    TABLE = "a table written by `export`"
+    FILE = "a file"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A path, and what it is."""
+
+    path: Path
+    kind: Kind
+    inside: Sequence[Path] = ()
+    """The runs or compiles of a folder; the program of a finished compile; of a missing path, a similar name."""
+
+    def problem(self, wanted: str, several: Kind | None = None) -> str:
+        """A message for a path of the wrong kind: what it is, and what to do.
+
+        Args:
+            wanted: What the command takes.
+            several: The kind of folder that holds several of these.
+        """
+        what, mend = str(self.kind), f"give {wanted}"
+        match self.kind:
+            case Kind.RUNS | Kind.COMPILES if self.kind is several:
+                more = len(self.inside) - _MOST_NAMED
+                named = ", ".join(map(str, self.inside[:_MOST_NAMED]))
+                mend = f"name one of them: {named}{f' and {more} more' if more > 0 else ''}"
+            case Kind.RUN:
+                what += f"; `dspy-proact report {self.path}` prints its scores"
+            case Kind.COMPILE if not self.inside:
+                what += " that has not finished"
+                mend = "repeat the command that started it"
+            case Kind.COMPILE | Kind.PROGRAM:
+                what += f"; `dspy-proact optimize show {self.path}` prints its card"
+            case Kind.PART:
+                mend = f"name the folder: {self.path.parent}"
+            case Kind.NOTHING if self.inside:
+                mend = f"did you mean {self.inside[0]}?"
+            case _:
+                pass
+        return f"{what}; {mend}"
+
+
+def place_of(path: Path) -> Place:
+    """What a path is, by names and first bytes; a path that cannot be read counts as a file."""
+    try:
+        if path.is_dir():
+            return _folder(path)
+        if path.exists():
+            return Place(path, _kind_of_file(path))
+        names = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+        return Place(path, Kind.NOTHING, [path.with_name(name) for name in get_close_matches(path.name, names, n=1)])
+    except OSError:
+        return Place(path, Kind.FILE)
+
+
+def _folder(path: Path) -> Place:
+    if (path / RUN_CLAIM).is_file():
+        return Place(path, Kind.RUN)
+    if (path / COMPILE_CLAIM).is_file():
+        return Place(path, Kind.COMPILE, [path / name for name in _PROGRAMS if (path / name).is_file()])
+    for kind, claim in ((Kind.RUNS, RUN_CLAIM), (Kind.COMPILES, COMPILE_CLAIM)):
+        if folders := sorted(claimed.parent for depth in ("*", "*/*") for claimed in path.glob(f"{depth}/{claim}")):
+            return Place(path, kind, folders)
+    return Place(path, Kind.FOLDER)
+
+
+def _kind_of_file(path: Path) -> Kind:
+    parts = (RUN_CLAIM, COMPILE_CLAIM, *_RUN_RECORDS, _COMPILE_RECORD)
+    if path.name in parts and _folder(path.parent).kind in (Kind.RUN, Kind.COMPILE):
+        return Kind.PART
+    if path.suffix.lower() in (".csv", ".parquet"):
+        return Kind.TABLE
+    if path.is_file():  # never a pipe: reading would take its content away
+        with path.open("rb") as file:
+            if _PROGRAM_HEAD.match(file.read(_HEAD_BYTES)):
+                return Kind.PROGRAM
+    return Kind.FILE
+
+
+def refuse_overwrite(path: Path, *inputs: Path) -> None:
+    """Raise a `UsageError` where writing a file would overwrite an input, or a file of a run or compile."""
+    if any(path.exists() and given.exists() and path.samefile(given) for given in inputs):
+        raise UsageError(f"{path}: is the input; name another file")
+    kept = ((RUN_CLAIM, "events.jsonl"), (COMPILE_CLAIM, _COMPILE_RECORD))
+    if any((path.parent / claim).is_file() and (path.parent / record).is_file() for claim, record in kept):
+        raise UsageError(f"{path}: lies in the folder of a run or a compile; name a file outside of it")

@@ -1,9 +1,8 @@
-"""A file that grows by one line of JSON at a time, and of which nothing is lost that was said to be kept.
+"""A file that grows by one line of JSON at a time and keeps every line that `append` has returned for.
 
-A line is on its way to the disk when `append` returns, so that no kill of the process loses it, and on the disk within
-a second of the next one. A kill in the middle of a line leaves a torn last one, which reading passes over and the next
-writer cuts off; one that only lacks its newline counts. A disk without room cuts a line short, which is taken back at
-once, so that no two lines ever run into one another.
+No kill of the process loses such a line, and it is on the disk within a second of the next one. A kill in the middle of
+a line leaves a torn last one, which readers skip and the next writer cuts off; a last line that only lacks its newline
+counts. A line that a full disk cuts short is taken back at once, so that two lines never run into one another.
 """
 
 import fcntl
@@ -11,15 +10,15 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import RunError
-from dspy_proact.kept.fault import first_fault
-from dspy_proact.kept.whole import unwritable
+from dspy_proact.kept.whole import first_fault, unwritable
 
 _SYNC_SECONDS = 1.0
 _BLOCK = 1 << 16
@@ -30,8 +29,8 @@ class Log(Generic[M]):
     """The one writer of a log; use as a context manager. Threads may share it.
 
     Args:
-        path: The file; made if it is not there, in a folder that is.
-        form: What each line holds.
+        path: The file; made if it is missing, in a folder that exists.
+        form: Model of each line.
 
     Raises:
         RunError: Another process writes it, or it cannot be written.
@@ -40,23 +39,22 @@ class Log(Generic[M]):
     def __init__(self, path: Path, form: type[M]):
         self.path, self._form = path, form
         self._turn = threading.Lock()
+        with _writing(path):
+            # A link is not followed: the file that it leads to would be cut.
+            self._file = open(path, "ab+", 0, opener=lambda name, flags: os.open(name, flags | os.O_NOFOLLOW, 0o666))  # noqa: SIM115
         try:
-            self._file = open(path, "ab+", buffering=0, opener=_open_itself)  # noqa: SIM115 - closed by `__exit__`
-        except OSError as error:
-            raise RunError(unwritable(path, error)) from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._end = _whole_lines(self._file)
-            if last := self._unended():
-                self._write(b"\n")
-                self._end += len(last) + 1
-            self._file.truncate(self._end)
-        except BlockingIOError:
+            with _writing(path):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._end = _end_of_lines(self._file)
+                self._file.seek(self._end)
+                last = self._file.read()
+                if _is_whole(form, last):  # an editor took its newline away
+                    self._write(b"\n")
+                    self._end += len(last) + 1
+                self._file.truncate(self._end)
+        except RunError:
             self._file.close()
-            raise RunError(f"{path}: another process is writing it; wait for it, or end it") from None
-        except OSError as error:
-            self._file.close()
-            raise RunError(unwritable(path, error)) from error
+            raise
         self._synced = time.monotonic()
 
     def __enter__(self) -> "Log[M]":
@@ -69,74 +67,63 @@ class Log(Generic[M]):
             self._file.close()
 
     def __iter__(self) -> Iterator[M]:
-        """What it holds by now, in the order of appending; raises `RunError` as `read_log` does."""
+        """The records so far, in the order of appending; raises `RunError` as `read_log` does."""
         return read_log(self.path, self._form)
 
     def append(self, record: M) -> None:
-        """Keep one more.
+        """Keep one more record.
 
         Raises:
-            RunError: It could not be kept whole, and the file is as it was before; or the file was removed or changed
-                by somebody else, and nothing can be kept any more.
-            ValueError: It holds a nan or an infinity, which no JSON does.
+            RunError: It could not be kept whole, and the file is as it was before; or somebody else removed or changed
+                the file, and nothing can be kept any more.
+            ValueError: It holds a nan or an infinity, which JSON does not have.
         """
-        line = _line(record)
+        text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
+        line = text.encode("utf-8", "replace") + b"\n"
         with self._turn:
-            self._require_untouched()
-            self._write(line)
+            status = os.fstat(self._file.fileno())
+            if not status.st_nlink:
+                raise RunError(f"{self.path}: was removed; nothing more can be kept in it")
+            if status.st_size != self._end:
+                raise RunError(f"{self.path}: was changed by somebody else meanwhile; repeat the command")
+            with _writing(self.path):
+                self._write(line)
             self._end += len(line)
             if time.monotonic() - self._synced > _SYNC_SECONDS:
                 self._sync()
 
-    def _unended(self) -> bytes:
-        """A last line that is whole and lacks its newline, which an editor took away; empty where there is none."""
-        self._file.seek(self._end)
-        last = self._file.read()
-        return last if _is_whole(self._form, last) else b""
-
-    def _require_untouched(self) -> None:
-        status = os.fstat(self._file.fileno())
-        if not status.st_nlink:
-            raise RunError(f"{self.path}: was removed; nothing more can be kept in it")
-        if status.st_size != self._end:
-            raise RunError(f"{self.path}: was changed by somebody else meanwhile; give the same command again")
-
     def _write(self, line: bytes) -> None:
         try:
-            try:
-                whole = self._file.write(line) == len(line)
-            except OSError:
-                self._file.truncate(self._end)
-                raise
-            if not whole:
-                self._file.truncate(self._end)
-                raise RunError(f"{self.path}: no room on the disk; make some and give the same command again")
-        except OSError as error:
-            raise RunError(unwritable(self.path, error)) from error
+            whole = self._file.write(line) == len(line)
+        except OSError:
+            self._file.truncate(self._end)
+            raise
+        if not whole:
+            self._file.truncate(self._end)
+            raise RunError(f"{self.path}: the disk is full; free some space and repeat the command")
 
     def _sync(self) -> None:
-        try:
+        with _writing(self.path):
             os.fsync(self._file.fileno())
-        except OSError as error:
-            raise RunError(unwritable(self.path, error)) from error
         self._synced = time.monotonic()
 
 
 def read_log(path: Path, form: type[M]) -> Iterator[M]:
-    """The lines of a log one by one, also while it is written; none where there is no file.
+    """The records of a log one by one, also while it is written; none where there is no file.
 
     Raises:
-        RunError: It cannot be read, or a line before the last is damaged: named by file and number.
+        RunError: It cannot be read, or a line before the last is damaged; the message names file and line.
     """
     return (record for _, record in read_placed(path, form))
 
 
 def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
-    """The same, each with the bytes in which it stands."""
+    """The records of a log as `read_log` gives them, each with the range of its bytes."""
     end = 0
     try:
         if path.exists() and not path.is_file():
-            raise RunError(f"{path}: cannot be read: it is no file")
+            raise RunError(f"{path}: cannot be read: not a regular file")
         with path.open("rb") as file:
             for number, line in enumerate(file, start=1):
                 start, end = end, end + len(line)
@@ -149,12 +136,12 @@ def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
 
 
 def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
-    """Some lines of a log with their numbers; raises `RunError` as `read_log` does.
+    """Some records of a log with their line numbers; raises `RunError` as `read_log` does.
 
     Args:
         path: The file.
-        form: What each line holds.
-        places: Of each line its number, counted from 1, and the place of its first byte.
+        form: Model of each line.
+        places: Number of each line, counted from 1, and the position of its first byte.
     """
     try:
         with path.open("rb") as file:
@@ -165,21 +152,16 @@ def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> 
         raise RunError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _open_itself(path: str, flags: int) -> int:
-    """A file descriptor of the file and not of what a link in its place leads to, which would be cut."""
-    return os.open(path, flags | os.O_NOFOLLOW, 0o666)
-
-
 def _record(path: Path, form: type[M], number: int, line: bytes) -> M:
     try:
         return form.model_validate_json(line)
     except ValidationError as error:
-        mend = "take this line out, and what it held is done again"
+        mend = "delete this line, and the command does it again"
         raise RunError(f"{path}, line {number}: {first_fault(error)}; {mend}") from error
 
 
 def _is_whole(form: type[BaseModel], line: bytes) -> bool:
-    """Whether a line that does not end is a record all the same: the beginning of one is no JSON."""
+    """Whether a line without a newline is a record all the same: the beginning of one is no JSON."""
     try:
         form.model_validate_json(line)
     except ValidationError:
@@ -187,19 +169,24 @@ def _is_whole(form: type[BaseModel], line: bytes) -> bool:
     return True
 
 
-def _line(record: BaseModel) -> bytes:
-    # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.
-    text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
-
-
-def _whole_lines(file: BinaryIO) -> int:
-    """Bytes up to the end of the last line that has one, sought from the end of the file."""
+def _end_of_lines(file: BinaryIO) -> int:
+    """Bytes up to the end of the last line that has a newline, searched from the end of the file."""
     end = file.seek(0, os.SEEK_END)
     while end:
         start = max(0, end - _BLOCK)
         file.seek(start)
-        if (found := file.read(end - start).rfind(b"\n")) >= 0:
-            return start + found + 1
+        if (newline := file.read(end - start).rfind(b"\n")) >= 0:
+            return start + newline + 1
         end = start
     return 0
+
+
+@contextmanager
+def _writing(path: Path) -> Generator[None]:
+    """Turns failures of the disk into a `RunError`."""
+    try:
+        yield
+    except BlockingIOError:
+        raise RunError(f"{path}: another process is writing it; wait for it, or end it") from None
+    except OSError as error:
+        raise RunError(unwritable(path, error)) from error

@@ -1,10 +1,14 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and what is wrong with those that cannot be written or read."""
 
 import errno
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
 
 from dspy_proact.errors import UsageError
 
@@ -12,19 +16,19 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def write_whole(path: Path, content: bytes | str) -> None:
-    """Put a file in place, text as UTF-8; raises `UsageError` as `replacing` does."""
+    """Write a file, text as UTF-8; raises `UsageError` as `replacing` does."""
     with replacing(path) as temporary:
         temporary.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def replacing(path: Path) -> Generator[Path]:
-    """An empty file beside the path, to be written inside; it takes the path when it is on the disk whole.
+    """An empty file beside the path, to be written inside; it takes the path when it is whole on disk.
 
     Where anything goes wrong inside, the path is as it was and nothing is left beside it.
 
     Raises:
-        UsageError: It cannot be written; the message holds the mend.
+        UsageError: The path cannot be written; the message says how to mend it.
     """
     temporary = _made_beside(path)
     try:
@@ -38,18 +42,8 @@ def replacing(path: Path) -> Generator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def unwritable(path: Path, error: OSError) -> str:
-    """Why a file cannot be written, with the mend."""
-    told = error.strerror or str(error)
-    if error.errno == errno.ENOENT:
-        told = f"there is no folder {str(path.parent)!r}; make it first"
-    elif error.errno in _FULL:
-        told = f"{told}; make room on the disk and give the same command again"
-    return f"{path}: cannot be written: {told}"
-
-
 def _made_beside(path: Path) -> Path:
-    """A new file beside the path: no link that stands at its name is followed, and no device will be replaced."""
+    """A new file beside the path: it follows no link that stands at its name, and will replace no device."""
     try:
         temporary = path.with_name(f"{path.name}.{os.getpid()}.new")
         if path.is_dir():
@@ -63,3 +57,28 @@ def _made_beside(path: Path) -> Path:
     except ValueError as error:
         raise UsageError(f"{path}: cannot be written: not a path: {error}") from error
     return temporary
+
+
+def unwritable(path: Path, error: OSError) -> str:
+    """Why a file cannot be written, and how to mend it."""
+    problem = error.strerror or str(error)
+    if error.errno == errno.ENOENT:
+        problem = f"there is no folder {str(path.parent)!r}; create it first"
+    elif error.errno in _FULL:
+        problem = f"{problem}; free some disk space and repeat the command"
+    return f"{path}: cannot be written: {problem}"
+
+
+def require_finite(data: bytes) -> None:
+    """Raise a `ValueError` where JSON holds a NaN or an infinity, which fields of any type let pass."""
+    try:
+        _: Any = from_json(data, allow_inf_nan=False)
+    except ValueError as error:
+        raise ValueError(f"a number that is not finite: {error}") from error
+
+
+def first_fault(error: ValidationError) -> str:
+    """The first fault in a value, with the name of its field where it has one."""
+    fault = error.errors()[0]
+    field, message = ".".join(str(part) for part in fault["loc"]), fault["msg"].removeprefix("Value error, ")
+    return f"field {field!r}: {message}" if field else message

@@ -13,10 +13,11 @@ from dspy._vendor.lm15.types import StreamEvent
 from dspy.lm15 import Request, Response
 
 from dspy_proact.errors import Interrupted
+from dspy_proact.switch import HEARTBEAT
 
 T = TypeVar("T")
-HEARTBEAT = 0.5
-"""Seconds for which a thread waits at a time: a signal that another thread was given wakes nobody, and is seen then."""
+
+
 _starting = threading.Lock()
 _loops: list[asyncio.AbstractEventLoop] = []
 

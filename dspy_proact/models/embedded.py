@@ -10,16 +10,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 from dspy._vendor.lm15.types import StreamEvent
-from dspy.lm15 import (
-    Message,
-    Request,
-    Response,
-    StreamDeltaEvent,
-    StreamEndEvent,
-    StreamStartEvent,
-    TextDelta,
-    Usage,
-)
+from dspy.lm15 import Message, Request, Response, StreamDeltaEvent, StreamEndEvent, StreamStartEvent, TextDelta, Usage
 from dspy.lm15 import TextPart as Text
 
 from dspy_proact.models.role import StandIn

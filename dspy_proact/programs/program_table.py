@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from dspy_proact.html_table import html_table
+from dspy_proact.plain_text import html_table
 
 
 class Named(Protocol):

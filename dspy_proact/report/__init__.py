@@ -8,13 +8,7 @@ from dspy_proact.report.agreement import Agreement, agree_between, agree_within,
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
-from dspy_proact.report.corrected import (
-    EACH_ITS_OWN,
-    Corrected,
-    CorrectedComparison,
-    PeoplesRatings,
-    compare_corrected,
-)
+from dspy_proact.report.corrected import EACH_ITS_OWN, Corrected, CorrectedComparison, PeoplesRatings, compare_corrected
 from dspy_proact.report.corrected_document import corrected_comparison_document, corrected_document
 from dspy_proact.report.corrected_headline import corrected_headline, difference_headline
 from dspy_proact.report.corrected_text import print_corrected, print_corrected_comparison

@@ -8,8 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from dspy_proact.html_table import html_table
-from dspy_proact.plain_text import printable
+from dspy_proact.plain_text import html_table, printable
 
 _PLAIN_HEAD = Box(str(SIMPLE_HEAD).replace("─", "-"), ascii=True)
 _LEAST_NAME = 12

@@ -2,7 +2,7 @@
 
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
-from dspy_proact.runs.interrupt import orderly_interrupt, signals_heard
+from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Grading, Ledger, StageKey, Work, latest
 from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
 from dspy_proact.runs.outcome import (
@@ -60,7 +60,7 @@ __all__ = [
     "latest",
     "orderly_interrupt",
     "read_run",
+    "run_to_end",
     "seeded_order",
     "select_cases",
-    "signals_heard",
 ]

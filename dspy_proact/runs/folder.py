@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.errors import RunError
-from dspy_proact.html_table import html_table
 from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_placed
+from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
 from dspy_proact.runs.ledger import Event
 from dspy_proact.runs.manifest import Manifest

@@ -6,12 +6,17 @@ Only the main thread is given signals. A run in another one hears them while the
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from typing import Any
+from contextvars import copy_context
+from threading import Event
+from typing import Any, TypeVar, cast
 
 from dspy_proact.errors import Interrupted
-from dspy_proact.switch import Switch
+from dspy_proact.switch import HEARTBEAT, Switch
+
+T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _listeners: list[Callable[[], None]] = []
@@ -107,3 +112,39 @@ def _heard(number: int, loop: asyncio.AbstractEventLoop | None, unheard: Callabl
 def _tell(unheard: Callable[[], None]) -> None:
     for listener in tuple(_listeners) or (unheard,):
         listener()
+
+
+def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in an event loop of its own and in the context of the caller, and return its result.
+
+    Where a loop is running in this thread, as in a notebook, the coroutine runs in another thread and this one waits;
+    then Ctrl-C reaches the coroutine by `orderly_interrupt`, and cancels it while it is not in that.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C cancelled it.
+        BaseException: What the coroutine raises.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    begun, dropped = Future[asyncio.Task[T]](), Event()
+
+    async def known() -> T:
+        begun.set_result(cast("asyncio.Task[T]", asyncio.current_task()))
+        return await coroutine
+
+    def drop() -> None:
+        dropped.set()
+        begun.add_done_callback(lambda task: task.result().get_loop().call_soon_threadsafe(task.result().cancel))
+
+    with signals_heard(unheard=drop), ThreadPoolExecutor(1, "dspy-proact run") as pool:
+        ended = pool.submit(copy_context().run, asyncio.run, known())
+        while not wait([ended], HEARTBEAT).done:
+            pass
+    try:
+        return ended.result()
+    except asyncio.CancelledError:
+        if dropped.is_set():
+            raise KeyboardInterrupt from None
+        raise

@@ -3,15 +3,14 @@
 import pytest
 from rows import jsonl, row
 from specs import spec
+from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
 
-from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.calls import Price
-from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.models.route import import_litellm
-from dspy_proact.models.simulated import Faulty, Scripted, SimulatedProvider, refusal
-from dspy_proact.programs.embedded import healthy
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 

@@ -58,13 +58,13 @@ def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_r
         (["a", "--html", "page.html", "--explain"], "which has no --explain; leave one out"),
         (["a", "--html", "page.html", "--corpus", "sample"], "which has no --corpus; leave one out"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
-        (["a", "--html", "gone/page.html"], "there is no folder 'gone'; make it first"),
+        (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
         (["a", "--html", "b"], "b: cannot be written"),
         (["c", "--html", "page.html"], "c: no run here"),
         (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
         (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
         (["a", "--html", "notes.txt"], "notes.txt: is there already and no page; name another file"),
-        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is what is read; name another file"),
+        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is the input; name another file"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(proact, pair, tmp_path, words, told):

@@ -9,7 +9,7 @@ import tuning
 from proact_run import run_of, trigger
 
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import load_assistant, read_judge, write_artefact
+from dspy_proact.programs.artefact import load_assistant, read_judge, write_artefact
 from dspy_proact.runs import RunFolder
 
 TAKES_A_RUN = {
@@ -31,15 +31,15 @@ TAKES_A_PROGRAM = {
     "optimize assistant": ["optimize", "assistant", "--start"],
 }
 OTHERS = {
-    "nothing": ("elsewhere", "nothing of that name is there; give the "),
-    "a misspelt name": ("runs/aa", "nothing of that name is there; did you mean runs/a?"),
-    "an empty folder": ("empty", "a folder with no run and no compile in it; give the "),
-    "a table": ("a.csv", "a table, as `export` makes of a run; give the "),
-    "another table": ("a.parquet", "a table, as `export` makes of a run; give the "),
-    "a file of a compile": ("C/compile.json", "a file out of the folder of a run or a compile; name the folder: C"),
+    "nothing": ("elsewhere", "no such file or folder; give the "),
+    "a misspelt name": ("runs/aa", "no such file or folder; did you mean runs/a?"),
+    "an empty folder": ("empty", "a folder without a run or a compile in it; give the "),
+    "a table": ("a.csv", "a table written by `export`; give the "),
+    "another table": ("a.parquet", "a table written by `export`; give the "),
+    "a file of a compile": ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
     "a file of a run": (
         "runs/a/manifest.json",
-        "a file out of the folder of a run or a compile; name the folder: runs/a",
+        "a file inside the folder of a run or a compile; name the folder: runs/a",
     ),
 }
 NO_RUNS = OTHERS | {
@@ -47,18 +47,18 @@ NO_RUNS = OTHERS | {
     "a parent of parents": (".", "a folder of runs; name one of them: runs/a, runs/b"),
     "a compile": (
         "C",
-        "the folder of a compile, whose card `dspy-proact optimize show C` prints; give the folder of a",
+        "the folder of a compile; `dspy-proact optimize show C` prints its card; give the folder of a",
     ),
     "a parent of compiles": ("compiles", "a folder of compiles; give the folder of a run"),
-    "a program": ("judge.json", "a compiled program, whose card `dspy-proact optimize show judge.json` prints; give"),
+    "a program": ("judge.json", "a compiled program; `dspy-proact optimize show judge.json` prints its card; give"),
 }
 NO_PROGRAMS = OTHERS | {
-    "a run": ("runs/a", "the folder of a run, whose scores `dspy-proact report runs/a` prints; give the file of a"),
+    "a run": ("runs/a", "the folder of a run; `dspy-proact report runs/a` prints its scores; give the file of a"),
     "runs": ("runs", "a folder of runs; give the file of a compiled program, or the folder of its compile"),
     "compiles": ("compiles", "a folder of compiles; name one of them: compiles/unfinished"),
     "a compile that goes on": (
         "compiles/unfinished",
-        "the folder of a compile that has not ended; the command that began it goes on",
+        "the folder of a compile that has not finished; repeat the command that started it",
     ),
 }
 
@@ -107,7 +107,7 @@ def test_what_is_no_program_is_told_with_what_to_do(proact, verb):
 def test_a_corpus_is_no_matter_where_there_is_no_results_file(proact):
     status, _, err = proact("report", "results.jsonl", "--corpus", "sample")
     assert status == 2
-    assert "results.jsonl: no run here and no results file: nothing of that name is there" in err
+    assert "results.jsonl: no run here and no results file: no such file or folder" in err
     assert "--corpus" not in err
 
 

@@ -10,12 +10,12 @@ import pytest
 from proact_run import JUDGE, QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench import Evaluation
-from dspy_proact.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Reading, print_reading, summarize
 from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, StageKey
-from dspy_proact.types import Grade, Offer, Offers
 
 JUDGES = ("openai/j", "openai/k")
 QUOTED, FAILED, EMPTY, WAITING = (

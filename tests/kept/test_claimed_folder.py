@@ -81,7 +81,7 @@ def test_another_identity_is_refused_by_the_names_of_what_differs_and_touches_no
     other = Journey(goal="Troy", ship={"oars": 50, "sail": True})
     assert refusal(folder, other) == (
         f"{folder}: holds another journey, which differs in goal, ship.sail; "
-        "name another folder with --out, or leave --out away"
+        "name another folder with --out, or omit --out"
     )
     claimed(folder)  # the refusal did not keep the lock
 
@@ -122,7 +122,10 @@ def test_a_folder_in_place_of_the_file_is_named_when_it_is_written(tmp_path: Pat
         (b"\xff", "plan.json: Invalid JSON"),
         (b"{}", "plan.json: field 'identity': Field required"),
         (b'{"identity": {"goal": 1}}', "plan.json: field 'identity.goal': "),
-        (b'{"format": 2}', "plan.json: field 'format': made by another version of dspy-proact; read it with that one"),
+        (
+            b'{"format": 2}',
+            "plan.json: field 'format': made by another version",
+        ),
     ],
 )
 def test_a_damaged_file_is_named_and_not_begun_anew(tmp_path: Path, content: bytes, problem: str):

@@ -61,7 +61,7 @@ def test_a_place_that_cannot_be_written_is_refused_with_the_mend(tmp_path: Path)
     file.touch()
     missing = tmp_path / "none" / "x"
     assert (
-        refusal(missing) == f"{missing}: cannot be written: there is no folder {str(missing.parent)!r}; make it first"
+        refusal(missing) == f"{missing}: cannot be written: there is no folder {str(missing.parent)!r}; create it first"
     )
     assert "cannot be written: Not a directory" in refusal(file / "x")
     assert "cannot be written: Is a directory" in refusal(tmp_path)
@@ -96,7 +96,7 @@ def test_where_there_is_no_room_the_file_stays_as_it_was(tmp_path: Path):
     here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WITHIN_A_LIMIT, str(file)]
     told = subprocess.run(command, env=here, capture_output=True, text=True, check=True).stdout
-    mend = "make room on the disk and give the same command again"
+    mend = "free some disk space and repeat the command"
     assert told == f"{file}: cannot be written: File too large; {mend}\n"
     assert file.read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == {"file"}

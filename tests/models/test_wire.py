@@ -3,9 +3,9 @@
 import pytest
 from asking import WAYS, answers, ask, assistant, gate
 from server import Answer
+from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.errors import ProviderError, SetupFault
-from dspy_proact.models.simulated import Scripted, SimulatedProvider
 from dspy_proact.models.wire import LONGEST
 
 EVERYONES = pytest.mark.parametrize(

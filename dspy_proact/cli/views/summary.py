@@ -19,15 +19,15 @@ def is_results(path: Path) -> bool:
     place = place_of(path)
     if place.kind in (Kind.RUN, Kind.FILE):
         return place.kind is Kind.FILE
-    told = place.told("the folder of a run or a results file", Kind.RUNS)
+    told = place.problem("the folder of a run or a results file", Kind.RUNS)
     raise UsageError(f"{path}: no run here and no results file: {told}")
 
 
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
-    from dspy_proact.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.report import summarize_results
     from dspy_proact.report import summarize
-    from dspy_proact.report.proactbench import summarize_results
     from dspy_proact.runs import RunFolder
 
     return summarize_results(read_results(path)) if is_results(path) else summarize(RunFolder(path))
