@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from dspy_proact.corpus.published import published_models
+from support.correlation import correlation_p, pearson, spearman
+
+from dspy_proact.benchmarks.proactbench.corpus.published import published_models
 from dspy_proact.plain_text import printable
-from dspy_proact.stats import Estimate, correlation_p, pearson, spearman
+from dspy_proact.stats import Estimate
 
 Scores = dict[str, dict[str, float | None]]  # by benchmark, then by model; None where there is no score
 HEADS = "| pair | models | Spearman [95 %] | p | Pearson [95 %], assumes normal | p |"

@@ -17,6 +17,8 @@ from functools import partial
 from itertools import product
 
 import numpy as np
+from support.bands import Band, Banded, share_error
+from support.compiles import SimulatedJudges, simulate_compile
 
 from dspy_proact import stats
 
@@ -25,14 +27,14 @@ SIZES = (60, 10), (120, 20), (200, 25), (400, 25)
 PANELS = (None, 0.0), (6, 0.0), (6, 0.5), (18, 0.5)  # None: every rating is of another person, whom nobody knows
 UNREAD, CANDIDATES = (0.0, 0.05, 0.10, 0.20), (5, 20)
 STARTS = ("well", 0.2), ("well", 0.5), ("weakly", 0.1)
-FALSE, SHOWN, SEED = stats.Band(0.0, 0.05), stats.Band(0.8, 1.0), 20261122
+FALSE, SHOWN, SEED = Band(0.0, 0.05), Band(0.8, 1.0), 20261122
 
 
 @dataclass(frozen=True)
 class Cell:
     items: int
     scenarios: int
-    judges: stats.SimulatedJudges
+    judges: SimulatedJudges
     unread: float
     named: str
 
@@ -43,7 +45,7 @@ def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     claims = 0
     for number in range(compiles):
         rng = np.random.default_rng((SEED, place, number))
-        drawn = stats.simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
+        drawn = simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
         told = (drawn.before, drawn.after, drawn.soft, drawn.strata, drawn.groups)
         panel = None if drawn.panel.raters is None else drawn.panel
         claims += stats.improvement_shown(*told, order=sorted({*drawn.strata}), panel=panel)
@@ -54,9 +56,7 @@ def false_cell(
     raters: str, candidates: int, size: tuple[int, int], panel: tuple[int | None, float], unread: float
 ) -> Cell:
     people, leniency = panel
-    judges = stats.SimulatedJudges(
-        RATERS[raters], RATERS[raters], candidates=candidates, raters=people, leniency=leniency
-    )
+    judges = SimulatedJudges(RATERS[raters], RATERS[raters], candidates=candidates, raters=people, leniency=leniency)
     named = f"{raters} | {candidates} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {100 * unread:.0f}"
     return Cell(*size, judges, unread, named)
 
@@ -64,7 +64,7 @@ def false_cell(
 def power_cell(raters: str, start: float, size: tuple[int, int], panel: tuple[int | None, float]) -> Cell | None:
     people, leniency = panel
     gain = stats.smallest_gain(*size, people or 0) or 0.0
-    judges = stats.SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency).gaining(gain)
+    judges = SimulatedJudges(RATERS[raters], start, raters=people, leniency=leniency).gaining(gain)
     named = f"{raters} | {start} | {size[0]} in {size[1]} | {people or ''} | {leniency} | {gain:.2f}"
     return judges and Cell(*size, judges, 0, named)
 
@@ -84,13 +84,11 @@ def main() -> None:
         found = pool.map(partial(shown, compiles=compiles), enumerate([*false, *power]), chunksize=1)
     whose = "raters agree | {} | items | raters | leniency | {}"
     heads = whose.format("candidates", "unread, % | false claims, %"), whose.format("start", "gain | shown, %")
-    errors = ", ".join(
-        f"{100 * stats.share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8)
-    )
+    errors = ", ".join(f"{100 * share_error(share, compiles):.1f} at {100 * share:.0f} %" for share in (0.05, 0.8))
     named, bands = [cell.named for cell in (*false, *power)], [FALSE] * len(false) + [SHOWN] * len(power)
     rows = [f"{name} | {band.told(share, compiles)}" for name, band, share in zip(named, bands, found, strict=True)]
     tables = {heads[0]: rows[: len(false)], heads[1]: rows[len(false) :]}
-    print(said := stats.Banded(f"{compiles:,} compiles a cell; standard error {errors}", tables))
+    print(said := Banded(f"{compiles:,} compiles a cell; standard error {errors}", tables))
     sys.exit(int(said.out > 0))
 
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from support.bands import COVERAGE, Banded, of_data_sets
+from support.rated import RatedStudy, RatedWorld, simulate_rated_runs
 
 from dspy_proact import stats
 
@@ -40,12 +42,12 @@ class Cell:
 def row(cell: Cell) -> str:
     rng, truth = np.random.default_rng(cell.seed), cell.second - FIRST
     runs = [
-        [stats.RatedWorld(mean, JUDGES[cell.judge], lift, leniency=cell.leniency)]
+        [RatedWorld(mean, JUDGES[cell.judge], lift, leniency=cell.leniency)]
         for mean, lift in zip((FIRST, cell.second), LIFTS, strict=True)
     ]
-    study, own, covered, marked, widths = stats.RatedStudy(25, cell.rated, cell.raters, 3), 0, 0, 0, []
+    study, own, covered, marked, widths = RatedStudy(25, cell.rated, cell.raters, 3), 0, 0, 0, []
     for _ in range(cell.data_sets):
-        a, b = stats.simulate_rated_runs(rng, runs, study)
+        a, b = simulate_rated_runs(rng, runs, study)
         found = stats.corrected_difference(a, b)
         judge = stats.paired_difference(a.score, b.score, a.groups).difference
         own += (judge.low or 0) <= truth <= (judge.high or 0)
@@ -55,7 +57,7 @@ def row(cell: Cell) -> str:
             widths.append(found.high - found.low)
     given, whether, width = len(widths), "-", "-"
     if given:
-        whether = stats.COVERAGE.told(covered / given, given, marked=marked >= 0.9 * cell.data_sets)
+        whether = COVERAGE.told(covered / given, given, marked=marked >= 0.9 * cell.data_sets)
         width = f"{100 * np.median(widths):.1f}"
     return (
         f"{cell.judge} | {cell.second} | {cell.rated} | {cell.raters} | {cell.leniency} | "
@@ -75,7 +77,7 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    print(found := stats.Banded(stats.of_data_sets(count, asked.seed), {HEADS: rows}))
+    print(found := Banded(of_data_sets(count, asked.seed), {HEADS: rows}))
     sys.exit(int(found.out > 0))
 
 

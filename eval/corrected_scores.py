@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from support.bands import COVERAGE, Banded, of_data_sets
+from support.rated import RatedStudy, RatedWorld, simulate_rated, unlabelled
 
 from dspy_proact import stats
 
@@ -48,22 +50,22 @@ def told(found: stats.Estimate, truth: float) -> tuple[float, float, bool]:
 
 def row(cell: Cell) -> str:
     rng, means = np.random.default_rng(cell.seed), PHASES[cell.mean]
-    worlds = [stats.RatedWorld(mean, JUDGES[cell.judge], leniency=cell.leniency) for mean in means]
-    truth, study = float(np.mean(means)), stats.RatedStudy(25, cell.rated, cell.raters, 3)
+    worlds = [RatedWorld(mean, JUDGES[cell.judge], leniency=cell.leniency) for mean in means]
+    truth, study = float(np.mean(means)), RatedStudy(25, cell.rated, cell.raters, 3)
     corrected, alone, planned = [], [], []
     for _ in range(cell.data_sets):
-        found = stats.corrected_mean(stats.simulate_rated(rng, worlds, study))
+        found = stats.corrected_mean(simulate_rated(rng, worlds, study))
         corrected.append((*told(found.corrected, truth), told(found.judge, truth)[0]))
-        evenly = stats.unlabelled(stats.simulate_rated(rng, worlds, study, by_label=False))
+        evenly = unlabelled(simulate_rated(rng, worlds, study, by_label=False))
         alone.append(told(stats.corrected_mean(evenly).corrected, truth)[:2])
-        pilot = stats.simulate_rated(rng, worlds, stats.RatedStudy(25, 60 // len(means), 12, 2))
+        pilot = simulate_rated(rng, worlds, RatedStudy(25, 60 // len(means), 12, 2))
         of = stats.rating_components(pilot)
         frame = stats.plan_frame(list(zip(pilot.strata, pilot.labels, strict=True)), pilot.groups, of.means)
         expected = stats.planned_half_width(frame, of, cell.rated * len(means), cell.raters, study.each)
         planned.append(2 * expected / corrected[-1][1])
     (covered, _, marked, judge), ratio = np.nanmean(corrected, axis=0), np.nanmedian(planned)
     planned_well = f"{100 * ratio:.1f}{'' if PLANNED[0] <= ratio <= PLANNED[1] else ' OUT'}"
-    covering = stats.COVERAGE.told(covered, cell.data_sets, marked=marked >= 0.9)
+    covering = COVERAGE.told(covered, cell.data_sets, marked=marked >= 0.9)
     width, others = (np.nanmedian(each, axis=0)[1] for each in (corrected, alone))
     return (
         f"{cell.judge} | {cell.mean} | {cell.rated} | {cell.raters} | {cell.leniency} | {100 * judge:.0f} | "
@@ -84,7 +86,7 @@ def main() -> None:
     cells = [Cell(*place[:3], *place[3], count, (asked.seed, index)) for index, place in enumerate(grid)]
     with multiprocessing.Pool() as pool:
         rows = pool.map(row, cells, chunksize=1)
-    print(found := stats.Banded(stats.of_data_sets(count, asked.seed), {HEADS: rows}))
+    print(found := Banded(of_data_sets(count, asked.seed), {HEADS: rows}))
     sys.exit(int(found.out > 0))
 
 

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
+from support.bands import Band, Banded
+from support.scores import Effects, Thresholds, simulate_pair, simulate_run
 
 from dspy_proact import stats
 
-LIKENESS = {"little": stats.Effects(group=0.05, subgroup=0.05), "much": stats.Effects(group=0.20, subgroup=0.10)}
+LIKENESS = {"little": Effects(group=0.05, subgroup=0.05), "much": Effects(group=0.20, subgroup=0.10)}
 # Bands by the number of scenarios; with 8 the methods may err on the side of silence, and power is not judged.
-Band = stats.Band
 COVERAGE, ALARMS = {25: Band(0.93, 0.97), 8: Band(0.93, 1.0)}, {25: Band(0.03, 0.07), 8: Band(0.0, 0.07)}
 POWER, HALF = {25: Band(0.75, 0.86)}, {25: Band(0.45, 0.62)}
 MEANS = "scenarios | mean | likeness | covered"
@@ -37,7 +38,7 @@ class Cell:
     slack: float
     seed: tuple[int, int]
 
-    def judged(self, share: float, bands: dict[int, stats.Band]) -> str:
+    def judged(self, share: float, bands: dict[int, Band]) -> str:
         if self.scenarios not in bands:
             return f"{100 * share:.1f}"
         within = bands[self.scenarios].wider(self.slack).holds(share)
@@ -50,8 +51,8 @@ def covers(estimate: stats.Estimate, truth: float) -> bool:
 
 
 def mean_row(cell: Cell) -> str:
-    rng, cuts = np.random.default_rng(cell.seed), stats.Thresholds.of_mean(cell.mean)
-    runs = (stats.simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
+    rng, cuts = np.random.default_rng(cell.seed), Thresholds.of_mean(cell.mean)
+    runs = (simulate_run(rng, cell.scenarios, cuts, LIKENESS[str(cell.likeness)]) for _ in range(cell.data_sets))
     covered = sum(covers(stats.cluster_mean(run.scores, run.groups), run.mean) for run in runs)
     return cell.judged(covered / cell.data_sets, COVERAGE)
 
@@ -59,9 +60,9 @@ def mean_row(cell: Cell) -> str:
 def shares(cell: Cell, difference: float, tests: int = 1) -> list[float]:
     """Share of data sets that show it, and that cover it, and the means of what they say would be shown."""
     rng, found = np.random.default_rng((*cell.seed, int(difference != 0))), []
-    cuts = stats.Thresholds.of_mean(cell.mean).raised(-difference / 2)
+    cuts = Thresholds.of_mean(cell.mean).raised(-difference / 2)
     for _ in range(cell.data_sets):
-        pair = stats.simulate_pair(rng, cell.scenarios, cuts, stats.Effects(run=float(cell.likeness)), difference)
+        pair = simulate_pair(rng, cell.scenarios, cuts, Effects(run=float(cell.likeness)), difference)
         paired = stats.paired_difference(pair.a, pair.b, pair.groups, tests=tests)
         told = covers(paired.difference, pair.difference), paired.detectable or 0.0, paired.detectable_half or 0.0
         found.append([(paired.p or 1) <= 0.05 / tests, *told])
@@ -92,7 +93,7 @@ def main() -> None:
     means, pairs = ([*product((25, 8), *axes)] for axes in (QUICK if asked.quick else FULL))
     cells = [Cell(*place, count, slack, (asked.seed, index)) for index, place in enumerate(means + pairs)]
     tables = {MEANS: told(mean_row, cells[: len(means)]), PAIRS: told(pair_row, cells[len(means) :])}
-    print(found := stats.Banded(f"{count:,} data sets a cell, seed {asked.seed}, in %", tables))
+    print(found := Banded(f"{count:,} data sets a cell, seed {asked.seed}, in %", tables))
     sys.exit(int(found.out > 0))
 
 

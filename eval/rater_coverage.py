@@ -15,19 +15,21 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
+from support.bands import COVERAGE, Banded
+from support.panels import PanelDesign, SimulatedPanel, simulate_panel
 
 from dspy_proact import stats
 
 TRUTH_ITEMS, QUICK_TRUTH = 200_000, 50_000  # items of the population's stand-in
 LABELS, CARD_EVERY = (0, 1, 2), 5  # a compile's card takes long
-Design = stats.PanelDesign
+Design = PanelDesign
 WIDE = [Design(25, items, raters, far) for items in (60, 150, 300) for raters in (6, 18) for far in (0.0, 0.5)]
 NARROW = [Design(few, 60, raters, 0.5) for few, raters in ((1, 18), (3, 18), (6, 18), (9, 6), (20, 1), (20, 3))]
 FULL, QUICK = [*WIDE, *NARROW, Design(12, 20, 18, 0.0)], [WIDE[7], NARROW[1], NARROW[4]]
 
 
 def told(
-    drawn: stats.SimulatedPanel, groups: list[int], raters: list[list[int]] | None, card: bool
+    drawn: SimulatedPanel, groups: list[int], raters: list[list[int]] | None, card: bool
 ) -> Iterator[tuple[str, stats.Estimate]]:
     ratings, judge, worse = drawn.ratings, drawn.judges[0].tolist(), drawn.judges[1].tolist()
     found = stats.human_reference(ratings, judge, LABELS, groups, raters=raters)
@@ -51,7 +53,7 @@ def population(design: Design, items: int) -> Design:
 
 def truth(design: Design) -> dict[str, float]:
     """Of a large study with a rater for each rating, in two groups, for nobody looks at its intervals."""
-    drawn = stats.simulate_panel(np.random.default_rng(1), design, fresh=True)
+    drawn = simulate_panel(np.random.default_rng(1), design, fresh=True)
     halves = [place % 2 for place in range(design.items)]
     return {name: each.value or 0.0 for name, each in told(drawn, halves, None, card=True)}
 
@@ -62,7 +64,7 @@ def row(numbered: tuple[int, Design], truths: dict[Design, dict[str, float]], da
     rng, true = np.random.default_rng((seed, place)), truths[population(design, items)]
     held: dict[str, list[bool | None]] = {name: [] for name in true}
     for number in range(data_sets):
-        drawn = stats.simulate_panel(rng, design)
+        drawn = simulate_panel(rng, design)
         for name, each in told(drawn, drawn.groups, drawn.raters, number % CARD_EVERY == 0):
             plain = each.low is not None and each.high is not None and not each.reason
             held[name].append((each.low or 0) <= true[name] <= (each.high or 0) if plain else None)
@@ -74,7 +76,7 @@ def judged(held: list[bool | None]) -> str:
     plain = [each for each in held if each is not None]
     if len(plain) <= len(held) / 2:
         return "-"
-    return stats.COVERAGE.told(float(np.mean(plain)), len(plain))
+    return COVERAGE.told(float(np.mean(plain)), len(plain))
 
 
 def main() -> None:
@@ -91,7 +93,7 @@ def main() -> None:
         rows = pool.map(told_of, enumerate(designs), chunksize=1)
     heads = " | ".join(["scenarios", "items", "raters", "leniency", *next(iter(truths.values()))])
     heading = f"{count:,} data sets a row (card: one in {CARD_EVERY}), seed {asked.seed}, in %"
-    print(found := stats.Banded(heading, {heads: rows}))
+    print(found := Banded(heading, {heads: rows}))
     sys.exit(int(found.out > 0))
 
 

@@ -21,15 +21,12 @@ from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
 from dspy_proact.models import Answered, Gate, Model, ModelIdentity, Record, open_model, wait_for
-from dspy_proact.programs import (
+from dspy_proact.programs import Card, DataSource, Provenance, Recipe
+from dspy_proact.programs.artefact import (
     AgentArtefact,
     AssistantArtefact,
-    Card,
-    DataSource,
     JudgeArtefact,
     JudgesArtefact,
-    Provenance,
-    Recipe,
     write_artefact,
 )
 from dspy_proact.runs import orderly_interrupt

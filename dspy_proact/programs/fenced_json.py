@@ -35,11 +35,14 @@ class FencedJSON(dspy.JSONAdapter):
     Args:
         fenced: Names of inputs that somebody else wrote.
         note: A last line of the request, such as what was wrong with the answer before.
+
+    Attributes:
+        has_schema: Whether a schema of the answer is sent beside the messages.
     """
 
     def __init__(self, *fenced: str, note: str = ""):
         super().__init__(use_native_function_calling=False)
-        self.fenced, self.note = fenced, note
+        self.fenced, self.note, self.has_schema = fenced, note, False
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call. DSPy's own `format` would run markers of custom types that a text may contain."""

@@ -1,23 +1,22 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.controls import Controls
-from dspy_proact.report.ended import Ended
 from dspy_proact.report.front import front_html
 from dspy_proact.report.grader import Grader
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.numbers import counted, percent
-from dspy_proact.report.outcome import Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
-from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
+from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, Outcome, Outcomes, RunFolder, read_run
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 if TYPE_CHECKING:
@@ -261,32 +260,44 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
     return len({outcome.key for outcome in outcomes}) < SMALL
 
 
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[str, list[Item]]:
+    """Items by what each is named: numbers first and in their order, then texts."""
+    groups: defaultdict[str | int, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[name(item)].append(item)
+    return {str(group): groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
+
+
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest = folder.manifest()
-    identity, ended = manifest.identity, Ended(folder.events())
-    judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
+    run = read_run(folder, particulars_of(folder.manifest().identity.benchmark).detail)
+    manifest, events = run.manifest, run.events
+    judge_usage = {name: events.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
-    together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    others = [role for role in ended.roles if role not in {"assistant", "judge"}]
-    further = {role: ended.usage(role, manifest.further_prices.get(role, _UNPRICED)) for role in others}
-    outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
-    controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
+    usage = {"assistant": events.usage("assistant", manifest.assistant_price)}
+    if judges:
+        usage["judge"] = sum(judges[1:], judges[0])
+    for role in events.roles:
+        if role not in {"assistant", "judge"}:
+            usage[role] = events.usage(role, manifest.further_prices.get(role, _UNPRICED))
     return Summary(
         path=str(folder.path),
-        benchmark=identity.benchmark,
-        model=identity.assistant.model,
-        judges=tuple(judge.model for judge in identity.judges),
+        benchmark=manifest.identity.benchmark,
+        model=manifest.identity.assistant.model,
+        judges=tuple(judge.model for judge in manifest.identity.judges),
         strata=manifest.strata,
         labels=manifest.labels,
         nouns=manifest.nouns,
         measures=manifest.measures,
         embedded=manifest.embedded,
-        outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
-        controls=Controls.of(manifest, controls),
-        tried_again=ended.tried_again,
-        seconds=ended.seconds,
-        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together | further,
+        outcomes=tuple(outcome for outcome in run.outcomes if outcome.stratum != CONTROL),
+        controls=Controls.of(manifest, [outcome for outcome in run.outcomes if outcome.stratum == CONTROL]),
+        tried_again=events.tried_again,
+        seconds=events.seconds,
+        usage=usage,
         judge_usage=judge_usage,
         manifest=manifest,
     )

@@ -4,7 +4,6 @@ from dspy_proact.stats.alpha import AlphaMetric, alpha, alpha_estimate, coincide
 from dspy_proact.stats.alt_test import Advantage, AltTest, alt_test
 from dspy_proact.stats.attainable import attainable_kappa
 from dspy_proact.stats.balanced import Kind, balanced_counts, balanced_order, drawn_counts
-from dspy_proact.stats.band import COVERAGE, Band, Banded, of_data_sets, share_error
 from dspy_proact.stats.change import LengthChange, ScoreChange, length_change, score_change
 from dspy_proact.stats.claim import (
     CLAIM_GROUPS,
@@ -30,7 +29,6 @@ from dspy_proact.stats.corrected import (
     corrected_refusals,
 )
 from dspy_proact.stats.correction import Correction, correction
-from dspy_proact.stats.correlation import correlation_p, pearson, spearman
 from dspy_proact.stats.cuts import KeptCuts, apply_cuts, fit_cuts, keep_cuts
 from dspy_proact.stats.disagreement import Weight
 from dspy_proact.stats.discordant import Discordant, discordant
@@ -61,10 +59,6 @@ from dspy_proact.stats.ranks import Counted, competition_ranks, rank_ranges
 from dspy_proact.stats.rated_cases import RatedCases
 from dspy_proact.stats.raters import ENOUGH_RATERS, RaterVariance, Spread, rater_term
 from dspy_proact.stats.repeats import Repeats, repeats
-from dspy_proact.stats.simulate import Effects, SimulatedPair, SimulatedRun, Thresholds, simulate_pair, simulate_run
-from dspy_proact.stats.simulate_compile import SimulatedCompile, SimulatedJudges, simulate_compile
-from dspy_proact.stats.simulate_panel import PanelDesign, SimulatedPanel, simulate_panel
-from dspy_proact.stats.simulate_rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
 from dspy_proact.stats.soft_kappa import within_strata_kappa
 from dspy_proact.stats.soft_labels import majority, ordinal_agreement, soft_labels
 from dspy_proact.stats.standing import Standing, standings
@@ -74,7 +68,6 @@ from dspy_proact.stats.tally import cross_tables, tally
 __all__ = [
     "CLAIM_GROUPS",
     "CLAIM_LABELS",
-    "COVERAGE",
     "ENOUGH_RATERS",
     "ENOUGH_TO_TELL",
     "FEWEST_RATED",
@@ -86,14 +79,11 @@ __all__ = [
     "Advantage",
     "AlphaMetric",
     "AltTest",
-    "Band",
-    "Banded",
     "Classification",
     "CorrectedMean",
     "Correction",
     "Counted",
     "Discordant",
-    "Effects",
     "Estimate",
     "Figure",
     "HumanReference",
@@ -105,24 +95,15 @@ __all__ = [
     "LengthChange",
     "Paired",
     "Panel",
-    "PanelDesign",
     "Plan",
     "PlanFrame",
     "RatedCases",
-    "RatedStudy",
-    "RatedWorld",
     "RaterVariance",
     "RatingComponents",
     "Repeats",
     "ScoreChange",
-    "SimulatedCompile",
-    "SimulatedJudges",
-    "SimulatedPair",
-    "SimulatedPanel",
-    "SimulatedRun",
     "Spread",
     "Standing",
-    "Thresholds",
     "Weight",
     "ac",
     "alpha",
@@ -143,7 +124,6 @@ __all__ = [
     "corrected_mean",
     "corrected_refusals",
     "correction",
-    "correlation_p",
     "cross_tables",
     "disagreements",
     "discordant",
@@ -160,11 +140,9 @@ __all__ = [
     "macro_mean",
     "macro_paired_difference",
     "majority",
-    "of_data_sets",
     "ordinal_agreement",
     "paired_difference",
     "part_mean",
-    "pearson",
     "plan_frame",
     "planned_half_width",
     "plans",
@@ -173,20 +151,11 @@ __all__ = [
     "rating_components",
     "repeats",
     "score_change",
-    "share_error",
-    "simulate_compile",
-    "simulate_pair",
-    "simulate_panel",
-    "simulate_rated",
-    "simulate_rated_runs",
-    "simulate_run",
     "smallest_gain",
     "soft_labels",
-    "spearman",
     "standings",
     "t_quantile",
     "tally",
-    "unlabelled",
     "whole_points",
     "within_strata_kappa",
 ]

@@ -6,13 +6,19 @@ from collections import Counter
 import dspy
 import pytest
 
-from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.benchmarks.proactbench.synthetic import LADDER, LEVELS
-from dspy_proact.compile import labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
+from dspy_proact.benchmarks.proactbench.synthetic import (
+    LADDER,
+    LEVELS,
+    permuted_within_phase,
+    rater_kappa,
+    synthetic_items,
+    synthetic_ratings,
+)
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import JUDGE, Judge
 from dspy_proact.stats import within_strata_kappa
-from dspy_proact.types import Grade, Phase
 
 
 def said(judge, item):

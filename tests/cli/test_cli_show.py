@@ -10,12 +10,12 @@ import pytest
 from proact_run import JUDGE, QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench import Evaluation
-from dspy_proact.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Reading, print_reading, summarize
 from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, StageKey
-from dspy_proact.types import Grade, Offer, Offers
 
 JUDGES = ("openai/j", "openai/k")
 QUOTED, FAILED, EMPTY, WAITING = (
@@ -117,8 +117,8 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
         (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
         (["--grade", "UNSCORED"], "--grade unscored: is no grade; --unscored lists what has none"),
         (["--phase", "x"], "--phase x: is none of EMERGENT, CRITICAL, RECOVERY"),
-        (["--search", " "], "--search: there is no text to look for"),
-        (["--trigger", "d1", "--grade", "pass"], "--trigger names what is shown; leave --grade out"),
+        (["--search", " "], "--search: the text is empty"),
+        (["--trigger", "d1", "--grade", "pass"], "--trigger and --grade are mutually exclusive"),
         (["--trigger", "d1__t9"], "has no such trigger; did you mean d1__t2?"),
         (["--trigger", "zork"], "--trigger zork: run has no such trigger"),
         (["--trigger", "d"], "--trigger d: may be d1__t2, d2__t2, d3__t2 and 1 more; say more of it"),
@@ -267,6 +267,15 @@ def test_a_damaged_run_is_refused_with_its_line(proact, run):
     status, out, err = proact("show", run)
     assert (status, out) == (2, "")
     assert "events.jsonl, line 8" in err
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--trigger", "d2"]])
+def test_a_case_that_was_changed_is_refused_where_it_is_shown(proact, run, options):
+    cases = run / "cases.jsonl"
+    cases.write_text(cases.read_text(encoding="utf-8").replace("ladder", "rope"), encoding="utf-8")
+    status, out, err = proact("show", run, *options)
+    assert (status, out) == (2, "")
+    assert "cases.jsonl, line 2: was changed after the run wrote it" in err
 
 
 # One whole

@@ -9,11 +9,13 @@ import pytest
 from server import GRADES, Answer, error, verdict
 from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
-from dspy_proact.compile import JudgeCompile, labelled
-from dspy_proact.corpus import load_ratings
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.corpus import load_ratings
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits
-from dspy_proact.programs import OPTIMIZERS, read_artefact
+from dspy_proact.programs import OPTIMIZERS
+from dspy_proact.programs.artefact import read_artefact
 
 
 def bodies(sent):

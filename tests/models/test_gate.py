@@ -6,9 +6,9 @@ import pytest
 from asking import ROUTES, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.errors import ContentError, Interrupted, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, JUDGE
 
 
 class Patient(Gate):

@@ -6,10 +6,10 @@ import pytest
 from asking import ROUTES, answers, ask, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Limits, ModelSpec, open_model
 from dspy_proact.models.spec import require_parameters, secret_texts, without_secrets
-from dspy_proact.programs import ASSISTANT, JUDGE
 
 REFUSED = {
     **{

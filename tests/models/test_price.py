@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
+from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.route import EMBEDDED_PRICE, find_price, find_route
-from dspy_proact.programs import JUDGE
 
 
 @pytest.fixture(autouse=True)

@@ -7,10 +7,10 @@ import dspy
 from asking import ROUTES, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.calls import CallObserver
 from dspy_proact.errors import ContentError, Interrupted, ProviderDown, ProviderError
 from dspy_proact.models import ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.switch import Switch
 
 

@@ -30,7 +30,7 @@ from toy import (
 
 from dspy_proact.errors import RunError
 from dspy_proact.runs import Case, Event, RoleIdentity, RunFolder, RunWriter, latest
-from dspy_proact.runs.folder import KeptView
+from dspy_proact.runs.folder import LongView
 
 AWKWARD = 'line\nfeed, "quotes", \u2028, \x00, \x1b[31m, 漢字 and 🦉'
 """Text that would break a format that is careless about line ends and escapes."""
@@ -90,7 +90,7 @@ def test_cases_and_events_are_read_as_they_were_written(tmp_path: Path):
 def test_a_long_view_stays_on_disk_until_it_is_looked_at(tmp_path: Path):
     long = Case("long", "g", "RHYME", Riddle(text="word " * 20_000))
     short, left = written(tmp_path / "run", manifest(), [case("a"), long], EVENTS).cases_of(set())
-    assert (short.view, type(left.view)) == ({"text": "What is a?"}, KeptView)
+    assert (short.view, type(left.view)) == ({"text": "What is a?"}, LongView)
     assert dict(left.view) == {"text": "word " * 20_000}
 
 

@@ -14,7 +14,7 @@ def test_a_measure_is_the_mean_of_one_part_unless_it_says_otherwise():
     ("statistic", "parts"), [("mean", ("true", "said")), ("f1", ("said",)), ("kappa", ()), ("recall", ("a", "b", "c"))]
 )
 def test_a_statistic_of_other_than_its_number_of_parts_is_refused(statistic, parts):
-    with pytest.raises(ValidationError, match="a mean is of one part"):
+    with pytest.raises(ValidationError, match="a mean takes one part"):
         Measure(name="measure", title="a measure", statistic=statistic, parts=parts)
 
 

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from support.panels import PanelDesign, simulate_panel
 
-from dspy_proact.stats import PanelDesign, attainable_kappa, human_reference, kappa, simulate_panel
+from dspy_proact.stats import attainable_kappa, human_reference, kappa
 
 SHARES = (0.45, 0.32, 0.23)
 

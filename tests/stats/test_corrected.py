@@ -2,17 +2,9 @@
 
 import numpy as np
 import pytest
+from support.rated import RatedStudy, RatedWorld, simulate_rated
 
-from dspy_proact.stats import (
-    RatedCases,
-    RatedStudy,
-    RatedWorld,
-    cluster_mean,
-    corrected_difference,
-    corrected_mean,
-    simulate_rated,
-    t_quantile,
-)
+from dspy_proact.stats import RatedCases, cluster_mean, corrected_difference, corrected_mean, t_quantile
 from dspy_proact.stats.correction import correction
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}

@@ -5,19 +5,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import (
     Estimate,
     Judged,
     Panel,
-    PanelDesign,
     ac,
     cluster_mean,
     cross_tables,
     kappa_estimate,
     majority,
     paired_difference,
-    simulate_panel,
     soft_labels,
     t_quantile,
     within_strata_kappa,

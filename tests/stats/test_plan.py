@@ -2,20 +2,18 @@ import math
 
 import numpy as np
 import pytest
+from support.rated import RatedStudy, RatedWorld, simulate_rated
 
 from dspy_proact.stats import (
     Plan,
     PlanFrame,
     RatedCases,
-    RatedStudy,
-    RatedWorld,
     RatingComponents,
     best_plan,
     plan_frame,
     planned_half_width,
     plans,
     rating_components,
-    simulate_rated,
     t_quantile,
 )
 

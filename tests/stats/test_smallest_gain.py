@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from support.compiles import SimulatedJudges, simulate_compile
 
-from dspy_proact.stats import SimulatedJudges, improvement_shown, simulate_compile, smallest_gain
+from dspy_proact.stats import improvement_shown, smallest_gain
 
 
 @pytest.mark.parametrize(("labels", "groups"), [(59, 25), (200, 9)])
@@ -41,11 +42,3 @@ def shown(judges, compiles):
     told = [(one.before, one.after, one.soft, one.strata, one.groups) for one in drawn]
     panels = [None if one.panel.raters is None else one.panel for one in drawn]
     return sum(improvement_shown(*each, order="ABC", panel=panel) for each, panel in zip(told, panels, strict=True))
-
-
-def test_no_candidate_gains_more_than_raters_let_it():
-    assert SimulatedJudges(rater=0.35, start=0.1).gaining(0.6) is None
-
-
-def test_candidates_of_one_worth_gain_nothing():
-    assert SimulatedJudges(rater=0.8, start=0.5).gain == 0

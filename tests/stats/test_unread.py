@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from support.compiles import SimulatedJudges, simulate_compile
 
-from dspy_proact.stats import Improvement, SimulatedJudges, improvement, improvement_shown, simulate_compile
+from dspy_proact.stats import Improvement, improvement, improvement_shown
 from dspy_proact.stats.unread import levels_at_worst
 
 SOFT = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]

@@ -1,0 +1,152 @@
+"""Compiles of a judge whose true gain is known, to see what a claim is worth.
+
+Each item has a latent standard normal number, part of which its group shares. Who grades it sees that number through
+noise and cuts what they see, so that half of all is worst and three in ten are best: of what a rater sees one share of
+the variance is the item's, of what the judge sees another, and so for each candidate. Half the noise of a judge is its
+model's, which all candidates have, and half the candidate's own. Candidates are chosen in five folds of whole groups,
+by agreement on the others.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dspy_proact.stats.panel import Panel, shares
+from dspy_proact.stats.soft_kappa import soft_tables
+from dspy_proact.stats.strata import Strata
+from support.scores import NORMAL
+
+FOLDS = 5
+STRATA = ("A", "B", "C")
+CUTS = NORMAL.inv_cdf(0.5), NORMAL.inv_cdf(0.7)
+"""Where the latent number becomes level 1, and level 2."""
+_BEST = 0.99
+GROUP = 0.15
+"""Share of the latent variance that is a group's."""
+
+
+@dataclass(frozen=True)
+class SimulatedJudges:
+    """Who grades in a simulated compile; shares are of the variance of what each sees, in [0, 1]."""
+
+    rater: float
+    """What is the item's of what a rater sees. Two raters agree by a quadratic kappa of about .8 of it."""
+    start: float
+    """Likewise of the judge that is compiled."""
+    better: float | None = None
+    """Likewise of one candidate; None where all are worth what the start is."""
+    candidates: int = 10
+    """That a compile chooses among, besides the start."""
+    ratings: int = 3
+    """Of each item."""
+    raters: int | None = None
+    """Who share out the ratings, each at most one of an item; None where every rating is of another person."""
+    leniency: float = 0.0
+    """Standard deviation of the raters' heights, from which each sees all items; in units of what a rater sees."""
+
+    @cached_property
+    def gain(self) -> float:
+        """Kappa of the better candidate with soft labels, less that of the start, by 100,000 items; else 0."""
+        if self.better is None:
+            return 0.0
+        rng, items = np.random.default_rng(0), 100_000
+        latent = rng.standard_normal(items)
+        drawn = _panel(rng, replace(self, raters=None), latent)
+        soft, levels = shares(drawn.counts), _levels(rng, self, latent)[:2]
+        strata = Strata.of(soft, ["A"] * items, ["A"])
+        start, better = strata.averages(
+            np.stack([strata.tables(soft_tables(each, soft)).sum(axis=0) for each in levels])
+        )
+        return float(better - start)
+
+    def gaining(self, gain: float) -> "SimulatedJudges | None":
+        """The same with a candidate that gains so much; None where none can."""
+        low, high = self.start, _BEST
+        if replace(self, better=high).gain < gain:
+            return None
+        for _ in range(8):
+            middle = (low + high) / 2
+            low, high = (middle, high) if replace(self, better=middle).gain < gain else (low, middle)
+        return replace(self, better=high)
+
+
+@dataclass(frozen=True)
+class SimulatedCompile:
+    """Before and after, out of fold."""
+
+    before: NDArray[np.float64]
+    """Level of each item by the start, 0, 1 or 2: shape (n,)."""
+    after: NDArray[np.float64]
+    """Level by the program that its fold chose; nan where it could not be read."""
+    soft: NDArray[np.float64]
+    """Share of the raters at each level: shape (n, 3)."""
+    strata: list[str]
+    groups: list[int]
+    """Group of each item, counted from 0."""
+    panel: Panel
+    """The ratings, whose raters are known where they are the study's."""
+
+
+def simulate_compile(
+    rng: np.random.Generator, items: int, groups: int, judges: SimulatedJudges, unread: float = 0.0
+) -> SimulatedCompile:
+    """Draw a study and compile a judge on it.
+
+    Args:
+        rng: Where chance comes from.
+        items: Rated items, shared out among groups of unequal size.
+        groups: Number of groups, at least 5; none is empty.
+        judges: Who grades.
+        unread: Share of verdicts of the compiled judge that cannot be read, in [0, 1]: the farther from people, the
+            likelier.
+    """
+    sizes = rng.dirichlet(np.full(groups, 3.0))
+    group = np.concatenate([np.arange(groups), rng.choice(groups, items - groups, p=sizes)])
+    latent = np.sqrt(GROUP) * rng.standard_normal(groups)[group] + np.sqrt(1 - GROUP) * rng.standard_normal(items)
+    panel, levels = _panel(rng, judges, latent), _levels(rng, judges, latent)
+    soft = shares(panel.counts)
+    places: list[int] = rng.integers(len(STRATA), size=items).tolist()
+    names = [STRATA[place] for place in places]
+    after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
+    errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
+    after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
+    return SimulatedCompile(levels[0].astype(np.float64), after, soft, names, group.tolist(), panel)
+
+
+def _chosen(
+    levels: NDArray[np.intp], soft: NDArray[np.float64], names: list[str], fold: NDArray[np.intp]
+) -> NDArray[np.intp]:
+    """The level of each item by the program that agrees best on the other folds: shape (n,)."""
+    strata = Strata.of(soft, names, STRATA)
+    tables = np.stack([strata.tables(soft_tables(each, soft)) for each in levels])
+    of_folds = np.stack([tables[:, fold == number].sum(axis=1) for number in range(FOLDS)])
+    best = [int(np.argmax(strata.averages(of_folds.sum(axis=0) - of_folds[number]))) for number in range(FOLDS)]
+    return levels[np.array(best)[fold], np.arange(len(soft))]
+
+
+def _panel(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> Panel:
+    n = len(latent)
+    if judges.raters is None:
+        raters = np.arange(n * judges.ratings).reshape(n, -1)
+    else:
+        raters = rng.random((n, judges.raters)).argsort(axis=1)[:, : judges.ratings]
+    heights = judges.leniency * rng.standard_normal(int(raters.max()) + 1)
+    noise = np.sqrt(1 - judges.rater) * rng.standard_normal(raters.shape)
+    own = np.eye(3)[_cut(np.sqrt(judges.rater) * latent[:, None] + noise + heights[raters])]
+    items, known = np.repeat(np.arange(n), raters.shape[1]), None if judges.raters is None else raters.ravel()
+    return Panel(own.sum(axis=1), own.reshape(-1, 3), items, known)
+
+
+def _levels(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Levels by the start, the better candidate and the others: shape (1 + candidates, n)."""
+    seen = np.full((1 + judges.candidates, 1), judges.start)
+    if judges.better is not None:
+        seen[1] = judges.better
+    habit, own = rng.standard_normal(len(latent)), rng.standard_normal((len(seen), len(latent)))
+    return _cut(np.sqrt(seen) * latent + np.sqrt((1 - seen) / 2) * (habit + own))
+
+
+def _cut(seen: NDArray[np.float64]) -> NDArray[np.intp]:
+    return np.sum(seen[..., None] > np.array(CUTS), axis=-1)

@@ -1,0 +1,222 @@
+"""What simulators of eval/support draw is what they say that they draw; and how shares of data sets are judged."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.bands import Band, Banded, share_error
+from support.compiles import SimulatedJudges
+from support.panels import PanelDesign, simulate_panel
+from support.rated import RatedStudy, RatedWorld, simulate_rated, simulate_rated_runs, unlabelled
+from support.scores import Effects, Thresholds, simulate_pair, simulate_run
+
+from dspy_proact.stats import corrected_mean
+
+ALIKE = Effects(group=0.20, subgroup=0.10)
+WORLD = RatedWorld(0.33, 0.5)
+DESIGN = PanelDesign(groups=12, items=60, raters=6, leniency=0.5)
+
+
+@pytest.mark.parametrize("mean", [0.05, 0.27, 0.5, 0.95])
+def test_cuts_have_the_wanted_mean_and_shares(mean: float):
+    cuts = Thresholds.of_mean(mean)
+    assert cuts.mean == pytest.approx(mean)
+    # Shares of a standard normal: Phi(-full) score 1, and 4/3 mean (1 - mean) score .5.
+    full = math.erfc(cuts.full / math.sqrt(2)) / 2
+    some = math.erfc(cuts.half / math.sqrt(2)) / 2
+    assert some - full == pytest.approx(4 / 3 * mean * (1 - mean))
+
+
+@given(st.floats(0.05, 0.95), st.floats(-0.9, 0.9))
+def test_raised_cuts_have_the_raised_mean(mean: float, difference: float):
+    cuts = Thresholds.of_mean(mean)
+    if 0.001 < mean + difference < 0.999:
+        raised = cuts.raised(difference)
+        assert raised.mean == pytest.approx(mean + difference)
+        assert raised.full - raised.half == pytest.approx(cuts.full - cuts.half)
+
+
+def test_a_mean_cannot_be_raised_out_of_its_range():
+    with pytest.raises(ValueError, match="cannot be raised"):
+        Thresholds.of_mean(0.5).raised(0.5)
+
+
+def test_runs_have_the_mean_that_they_are_said_to_have():
+    """300 runs of 25 scenarios: the standard error of their common mean is about .0025."""
+    rng = np.random.default_rng(4)
+    runs = [simulate_run(rng, 25, Thresholds.of_mean(0.27), ALIKE) for _ in range(300)]
+    assert np.concatenate([run.scores for run in runs]).mean() == pytest.approx(0.27, abs=0.01)
+    assert [run.mean for run in runs] == pytest.approx([0.27] * 300)
+    assert all(sorted(set(run.groups)) == list(range(25)) for run in runs)
+    # 8 dialogues with 1.1 triggers each, in 25 scenarios.
+    assert np.mean([len(run.scores) for run in runs]) == pytest.approx(220, abs=10)
+
+
+def test_scenarios_are_of_unequal_size():
+    rng = np.random.default_rng(4)
+    sizes = [np.bincount(simulate_run(rng, 8, Thresholds.of_mean(0.5), ALIKE).groups) for _ in range(300)]
+    assert 7 < np.median([size.max() / size.min() for size in sizes]) < 13
+
+
+@pytest.mark.parametrize("difference", [0, 0.1, -0.2])
+def test_pairs_have_the_difference_that_they_are_said_to_have(difference: float):
+    """300 pairs: the standard error of their common difference is about .003."""
+    rng = np.random.default_rng(5)
+    pairs = [simulate_pair(rng, 25, Thresholds.of_mean(0.5), Effects(run=0.05), difference) for _ in range(300)]
+    found = np.concatenate([pair.b - pair.a for pair in pairs]).mean()
+    assert [pair.difference for pair in pairs] == pytest.approx([difference] * 300)
+    assert found == pytest.approx(difference, abs=0.012)
+
+
+def test_runs_on_the_same_triggers_resemble_each_other_by_their_shared_effects():
+    # Cut at 0 into halves: P(both above) = 1/4 + asin(.55) / (2 pi), so the correlation is 2 asin(.55) / pi = .371.
+    rng = np.random.default_rng(6)
+    pairs = [simulate_pair(rng, 25, Thresholds(0, 0), Effects()) for _ in range(200)]
+    a, b = (np.concatenate([getattr(pair, side) for pair in pairs]) for side in "ab")
+    assert np.corrcoef(a, b)[0, 1] == pytest.approx(2 * math.asin(0.55) / math.pi, abs=0.02)
+
+
+def test_the_mean_rating_of_many_raters_is_the_true_one():
+    rng = np.random.default_rng(1)
+    found = [simulate_rated(rng, [WORLD], RatedStudy(25, 50, 50, 2), by_label=False).given.mean() for _ in range(400)]
+    assert np.mean(found) == pytest.approx(0.33, abs=0.01)
+
+
+def test_the_judge_is_more_lenient_by_its_lift_and_sees_as_far_as_it_is_said_to():
+    rng = np.random.default_rng(2)
+    weak, good = (
+        simulate_rated(rng, [replace(WORLD, sight=sight)], RatedStudy(400, 3000, 20, 2)) for sight in (0.5, 0.9)
+    )
+    assert weak.score.mean() == pytest.approx(0.43, abs=0.02)
+    seen = [np.corrcoef(of.score[of.rated], of.means[of.rated])[0, 1] for of in (weak, good)]
+    assert seen[0] < 0.45 < seen[1]
+
+
+def test_the_rated_are_drawn_in_equal_numbers_by_label_or_evenly():
+    rng = np.random.default_rng(3)
+    drawn = simulate_rated(rng, [WORLD], RatedStudy(25, 60, 18, 3))
+    counts = [
+        sum(rated for label, rated in zip(drawn.labels, drawn.rated, strict=True) if label == own)
+        for own in (0, 0.5, 1)
+    ]
+    assert counts == [20, 20, 20]
+    assert (len(drawn.raters), set(drawn.times[drawn.rated])) == (180, {3})
+    evenly = simulate_rated(rng, [WORLD], RatedStudy(400, 2000, 18, 1), by_label=False)
+    assert np.mean(evenly.score[evenly.rated]) == pytest.approx(evenly.score.mean(), abs=0.02)
+
+
+def test_without_labels_a_correction_is_the_mean_of_the_rated():
+    rated = simulate_rated(np.random.default_rng(4), [WORLD], RatedStudy(25, 60, 18, 3))
+    assert corrected_mean(unlabelled(rated)).corrected.value == pytest.approx(rated.means[rated.rated].mean())
+
+
+def test_strata_share_groups_and_raters():
+    worlds = [replace(WORLD, likeness=0.9), replace(WORLD, likeness=0.9, mean=0.5)]
+    rated = simulate_rated(np.random.default_rng(6), worlds, RatedStudy(40, 30, 12, 2))
+    assert rated.order == [0, 1]
+    assert [int(rated.of_stratum(stratum).rated.sum()) for stratum in (0, 1)] == [30, 30]
+    assert rated.rater_count == 12
+    means = np.array(
+        [
+            [np.mean(of.score[np.array(of.groups) == group]) for group in range(40)]
+            for of in map(rated.of_stratum, (0, 1))
+        ]
+    )
+    assert np.corrcoef(means)[0, 1] > 0.3
+
+
+def test_runs_are_judged_on_the_same_cases_and_move_together():
+    rng = np.random.default_rng(2)
+    world = replace(WORLD, sight=0.9)
+    runs = [[world, replace(world, mean=0.5)], [world, replace(world, mean=0.2)]]
+    a, b = simulate_rated_runs(rng, runs, RatedStudy(400, 100, 18, 2))
+    assert (a.groups, a.strata) == (b.groups, b.strata)
+    assert np.corrcoef(a.score, b.score)[0, 1] > 0.2
+    # Each run's ratings are of cases of its own choice, by the same people.
+    assert set(a.of.tolist()) != set(b.of.tolist())
+    assert set(a.raters) == set(b.raters) == set(range(18))
+
+
+def test_a_study_is_as_large_as_was_asked_for():
+    study = simulate_panel(np.random.default_rng(1), DESIGN)
+    assert set(study.groups) == set(range(12))
+    assert [len(given) for given in study.ratings] == [len(people) for people in study.raters]
+    assert all(len(set(people)) == len(people) <= 5 for people in study.raters)
+    assert {who for people in study.raters for who in people} == set(range(6))
+    assert study.judges.shape == (2, 60)
+    assert {level for given in study.ratings for level in given} | set(study.judges.ravel().tolist()) == {0, 1, 2}
+
+
+def test_leniency_sets_raters_apart():
+    """With 400 ratings each the means of equal raters differ by about .04, of lenient and strict ones by far more."""
+
+    def apart(leniency: float) -> float:
+        study = simulate_panel(np.random.default_rng(2), PanelDesign(100, 800, 6, leniency))
+        given: dict[int, list[int]] = {}
+        for ratings, raters in zip(study.ratings, study.raters, strict=True):
+            for level, who in zip(ratings, raters, strict=True):
+                given.setdefault(who, []).append(level)
+        return float(np.std([np.mean(levels) for levels in given.values()]))
+
+    assert apart(0) < 0.1 < apart(0.5)
+
+
+def test_fresh_raters_give_one_rating_each():
+    study = simulate_panel(np.random.default_rng(1), DESIGN, fresh=True)
+    raters = [who for people in study.raters for who in people]
+    assert len(set(raters)) == len(raters)
+    assert len(set(study.groups)) == 60
+
+
+def test_a_share_may_be_out_by_two_standard_errors_of_the_edge():
+    # Of 1,000 data sets 1.6 points at 93 %, and .9 at 98.
+    band = Band(0.93, 0.98)
+    assert [band.holds(share, 1000) for share in (0.913, 0.914, 0.988, 0.989)] == [False, True, True, False]
+    assert not band.holds(0.914, 10_000)
+
+
+def test_a_wider_band_stays_a_share():
+    assert Band(0.25, 0.75).wider(0.25) == Band(0.0, 1.0)
+    assert Band(0.125, 0.875).wider(0.25) == Band(0.0, 1.0)
+
+
+def test_what_is_out_is_said_and_is_no_fault_where_intervals_are_marked():
+    band = Band(0.0, 0.05)
+    assert band.told(0.031, 1000) == "3.1"
+    assert band.told(0.11, 1000) == "11.0 OUT"
+    assert band.told(0.11, 1000, marked=True) == "11.0 marked"
+    assert band.told(0.031, 1000, marked=True) == "3.1"
+
+
+def test_the_error_of_a_share():
+    assert share_error(0.8, 100) == 0.04
+
+
+def test_tables_are_told_with_how_many_are_out():
+    found = Banded("10 data sets", {"a | b": ["1 | 91.0 OUT", "2 | 90.0 OUT"], "c": ["3"]})
+    assert found.out == 2
+    assert str(found).splitlines() == [
+        "10 data sets",
+        "",
+        "| a | b |",
+        "| --- | --- |",
+        "| 1 | 91.0 OUT |",
+        "| 2 | 90.0 OUT |",
+        "",
+        "| c |",
+        "| --- |",
+        "| 3 |",
+        "",
+        "2 out of band",
+    ]
+
+
+def test_no_candidate_gains_more_than_raters_let_it():
+    assert SimulatedJudges(rater=0.35, start=0.1).gaining(0.6) is None
+
+
+def test_candidates_of_one_worth_gain_nothing():
+    assert SimulatedJudges(rater=0.8, start=0.5).gain == 0
