@@ -242,7 +242,9 @@ def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(serv
 def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
     server.script_roles(judge=judges(strict=broken))
     jury = evaluation(server, corpus(tmp_path, dialogues=10), calls={"concurrency": 2})
-    with pytest.raises(ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed for good") as end:
+    with pytest.raises(
+        ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed after all retries"
+    ) as end:
         jury.run(tmp_path / "run")
     assert end.value.exit_status == 5
     assert 10 <= asked(server)[STRICT] <= 11  # the patience, and what was in flight
