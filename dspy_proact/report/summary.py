@@ -75,8 +75,8 @@ class Summary(Outcomes):
     """Of a run; None for a results file."""
 
     def __repr__(self) -> str:
-        told = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
-        return f"Summary({printable(told)}, pass rate {percent(self.micro.pass_rate)} %)"
+        text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
+        return f"Summary({printable(text)}, pass rate {percent(self.micro.pass_rate)} %)"
 
     def _repr_html_(self) -> str:
         from dspy_proact.report.summary_text import print_summary
