@@ -15,5 +15,5 @@ def open_judges(named: ModelSpec | str | Sequence[ModelSpec | str], role: Role, 
     each = [named] if isinstance(named, ModelSpec | str) else named
     specs = sorted(map(ModelSpec.of, each), key=lambda spec: spec.name)
     if len({spec.name for spec in specs}) < len(specs) or not specs:
-        raise UsageError("name each judge once; --judge-epochs N has each of them grade a response N times")
+        raise UsageError("name each judge once; --votes N has each of them grade a response N times")
     return [open_model(spec, role, gate) for spec in specs]

@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.cli import proact
 from dspy_proact.cli.optimize import optimize
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel, default_judge
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
 from dspy_proact.compile.named import PROPOSER
 from dspy_proact.errors import UsageError

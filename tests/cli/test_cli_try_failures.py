@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proactbench.cases import conversation_case
 from dspy_proact.benchmarks.proactbench.programs import assistant
 from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 from dspy_proact.benchmarks.proactbench.types import Response, Turn
-from dspy_proact.cli.views.trial_text import SideBySide
+from dspy_proact.cli.views.trial import SideBySide
 
 
 def test_a_response_that_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server):

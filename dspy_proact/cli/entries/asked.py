@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.cli.options.judging import Judging
+    from dspy_proact.cli.options.kinds import Output
     from dspy_proact.cli.options.labels import Labels
-    from dspy_proact.cli.options.model import NamedModel
-    from dspy_proact.cli.options.output import Output
-    from dspy_proact.cli.options.prompt import NamedAssistant
+    from dspy_proact.cli.options.models import Judging, NamedAssistant, NamedModel
     from dspy_proact.models import Gate, ModelSpec
     from dspy_proact.programs import Recipe
     from dspy_proact.runs import Scope, Settings

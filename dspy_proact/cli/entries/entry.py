@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders, JudgeTuning
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ LACKED = {
     "--ratings": "ratings to choose",
     "--run": "ratings of a run",
     "--items": "ratings of items",
-    "--template": "sheet for raters",
-    "--draw": "sheet for raters",
-    "--draw-seed": "sheet for raters",
-    "--plan": "ratings to plan",
     "--consensus": "ratings to compare otherwise",
     "--min-ratings": "ratings to compare otherwise",
     "--exclude": "ratings to compare otherwise",
@@ -198,4 +194,5 @@ class Entry(ABC):
         """Raise a `UsageError` where one of the options that were typed is about what it does not have."""
         for flag in flags:
             if flag in LACKED and flag not in self.options:
-                raise UsageError(f"{flag}: {self.name} has no {LACKED[flag]}; leave it out")
+                mend = "use --stratum" if flag == "--phase" else "leave it out"
+                raise UsageError(f"{flag}: {self.name} has no {LACKED[flag]}; {mend}")

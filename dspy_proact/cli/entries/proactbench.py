@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from dspy_proact.cli.entries.asked import Agreeing, Answering, AssistantTuning, Graders, JudgeTuning
 from dspy_proact.cli.entries.entry import LACKED, Entry, Leaderboards
-from dspy_proact.cli.options.corpus import HUB
-from dspy_proact.cli.options.model import default_judge
+from dspy_proact.cli.options.cases import HUB
+from dspy_proact.cli.options.models import default_judge
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ class ProactBenchEntry(Entry):
     def evaluations(self, answering: Answering, graders: Graders) -> "list[Evaluation]":
         """The assistant that is named, on one corpus, which is read once."""
         from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-        from dspy_proact.cli.options.corpus import read_corpus
-        from dspy_proact.cli.views.program_notes import say_of_assistant, say_of_judge
+        from dspy_proact.cli.options.cases import read_corpus
+        from dspy_proact.cli.views.runs import say_of_assistant, say_of_judge
 
         judging, assistant = graders.judging, answering.assistant.read()
         say_of_judge(judging.program, graders.models)
@@ -73,7 +73,7 @@ class ProactBenchEntry(Entry):
         """Those of a run, or of a results file with its corpus."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
         from dspy_proact.benchmarks.proactbench.results import responses_of_results
-        from dspy_proact.cli.options.corpus import answered_corpus
+        from dspy_proact.cli.options.cases import answered_corpus
         from dspy_proact.cli.views.summary import is_results
 
         if not is_results(path):
@@ -89,7 +89,7 @@ class ProactBenchEntry(Entry):
     def rejudging(self, responses: "Responses", graders: Graders) -> "Rejudging":
         """The judges that are named, or a compiled one."""
         from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
-        from dspy_proact.cli.views.program_notes import say_of_judge
+        from dspy_proact.cli.views.runs import say_of_judge
 
         judging = graders.judging
         say_of_judge(judging.program, graders.models)
@@ -105,8 +105,8 @@ class ProactBenchEntry(Entry):
         """Tuned for phases, with guards."""
         from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
         from dspy_proact.benchmarks.proactbench.types import Phase
-        from dspy_proact.cli.options.corpus import read_corpus
-        from dspy_proact.cli.options.prompt import text_of
+        from dspy_proact.cli.options.cases import read_corpus
+        from dspy_proact.cli.options.models import text_of
 
         return AssistantCompile(
             read_corpus(tuning.corpus, tuning.revision),

@@ -113,7 +113,7 @@ class ProbeEntry(Entry):
         from dspy_proact.benchmarks.probe.evaluation import ProbeRejudging
         from dspy_proact.benchmarks.probe.graded import answers_learned_from, responses_of_graded
         from dspy_proact.cli.views.probe_agreement import show_agreement
-        from dspy_proact.cli.views.rejudged_run import rejudged
+        from dspy_proact.cli.views.runs import rejudged
 
         _require_unset(agreeing.settings, "agree")
         judges = self.judges(agreeing.judge, embedded=not agreeing.judge.name)

@@ -1,6 +1,6 @@
 """Which benchmark a command is about, and what it is set to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,19 +116,15 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [entry.name for entry in entries() if entry.name.startswith(incomplete)]
 
 
-_NAMED = "A benchmark, as `dspy-proact benchmarks` lists them. Default: that of a RUN, else proactbench."
-_OPTIONS = (
-    click.Option(["--benchmark"], metavar="NAME", help=_NAMED, shell_complete=_names),
-    click.Option(
-        ["--set", "given"],
-        type=SettingText(),
-        multiple=True,
-        help="A setting of it, as that list has them; repeatable.",
-    ),
+_BENCHMARK = click.Option(
+    ["--benchmark"],
+    metavar="NAME",
+    help="Benchmark, see `dspy-proact benchmarks`. Default: that of RUN, else proactbench.",
+    shell_complete=_names,
 )
-BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
-
-
-def benchmark_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that reads runs `--benchmark`."""
-    return click.option("--benchmark", metavar="NAME", help=_NAMED, shell_complete=_names)(command)
+_SET = click.Option(
+    ["--set", "given"], type=SettingText(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
+)
+BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK, _SET)),), Chosen)
+READ_BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK,)),), Chosen)
+"""The same for a command that reads runs, whose settings are recorded."""

@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from dspy_proact.benchmarks.probe.report import agreement_document, judge_agreements, print_agreement
-from dspy_proact.cli.views.explain import print_more
+from dspy_proact.cli.views.message import print_more
 from dspy_proact.cli.views.summary import summary_of
 
 

@@ -197,7 +197,7 @@ def _of_extent(summary: Summary, manifest: Manifest) -> list[str]:
     if manifest.epochs != 1:
         differences.append(f"{manifest.epochs} responses to each trigger (--epochs), not 1")
     if manifest.judge_epochs != 1:
-        differences.append(f"{manifest.judge_epochs} verdicts on each response (--judge-epochs), not 1")
+        differences.append(f"{manifest.judge_epochs} verdicts on each response (--votes), not 1")
     return differences
 
 
