@@ -93,7 +93,7 @@ def report(
         summary_document,
     )
 
-    (run,) = runs
+    run = next(iter(runs))
     summary, check = _summary(run, corpus)
     corrected = None if ratings is None else Corrected(summary, ratings_of(ratings, summary))
     if as_json:

@@ -302,7 +302,7 @@ def test_the_order_in_which_judges_are_named_says_nothing(server: Server, tmp_pa
 
 @pytest.mark.parametrize("names", [(KIND, KIND), (KIND, STRICT, KIND), ()])
 def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path: Path, names: tuple[str, ...]):
-    with pytest.raises(UsageError, match=r"name each judge once; --judge-epochs N has each of them grade"):
+    with pytest.raises(UsageError, match=r"name each judge once; --votes N has each of them grade"):
         evaluation(server, corpus(tmp_path), names)
 
 

@@ -92,5 +92,5 @@ def _print_forecast(compiling: AnyCompile, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(forecast_document(forecast), indent=2))
         return
-    for line in [*forecast_text(forecast), "None is made now."]:
+    for line in [*forecast_text(forecast), "Dry run: no calls were made."]:
         click.echo(line)

@@ -20,7 +20,7 @@ def is_results(path: Path) -> bool:
     if place.kind in (Kind.RUN, Kind.FILE):
         return place.kind is Kind.FILE
     told = place.problem("the folder of a run or a results file", Kind.RUNS)
-    raise UsageError(f"{path}: is neither a run nor a results file: {told}")
+    raise UsageError(f"{path}: no run here and no results file: {told}")
 
 
 def summary_of(path: Path) -> "Summary":

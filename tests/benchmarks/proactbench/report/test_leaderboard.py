@@ -293,7 +293,7 @@ def test_a_run_without_a_single_grade_is_not_ranked(ranked):
 def test_repeats_are_named(ranked):
     assert differences(changed(ranked, epochs=3, judge_epochs=2)) == [
         "3 responses to each trigger (--epochs), not 1",
-        "2 verdicts on each response (--judge-epochs), not 1",
+        "2 verdicts on each response (--votes), not 1",
     ]
 
 
