@@ -5,22 +5,22 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.grading import (
+from dspy_proact.benchmarks.probe.agents import Agent
+from dspy_proact.benchmarks.probe.baselines import shown, with_given
+from dspy_proact.benchmarks.probe.judging import ProbeJudge
+from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     PARTIAL,
     SOLVED,
+    ProbeGrade,
     graded,
     is_described,
     is_filled,
     label_of,
     parts_of,
 )
-from dspy_proact.benchmarks.probe.judging import ProbeJudge
-from dspy_proact.benchmarks.probe.oracles import shown, with_given
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import PARTS, Agent, Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Model
 from dspy_proact.programs import Direct

@@ -7,15 +7,14 @@ from pathlib import Path
 from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
-from dspy_proact.benchmarks.probe.agents import AGENT, AgentModule, make_agent
+from dspy_proact.benchmarks.probe.agents import AGENT, Agent, AgentModule, make_agent
 from dspy_proact.benchmarks.probe.baselines import Blind
 from dspy_proact.benchmarks.probe.benchmark import Probe
-from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
 from dspy_proact.benchmarks.probe.compiled import load_agent, load_judges, mark_of
+from dspy_proact.benchmarks.probe.corpus import TaskCorpus, case_set_of
 from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Agent
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
@@ -74,7 +73,7 @@ class ProbeEvaluation(Execution):
 
     def __init__(
         self,
-        tasks: Tasks,
+        tasks: TaskCorpus,
         model: ModelSpec | str = EMBEDDED,
         judge: Named = EMBEDDED,
         *,
@@ -177,7 +176,7 @@ def _graders(judges: Sequence[Model], grader: ProbeJudge) -> list[Participant]:
     return [Participant(judge, grader.name, grader.fingerprint()) for judge in judges]
 
 
-def _require_fitting(tasks: Tasks, settings: ProbeSettings) -> None:
+def _require_fitting(tasks: TaskCorpus, settings: ProbeSettings) -> None:
     """Raise a `UsageError` where tasks were read otherwise than the settings say."""
     if (tasks.sanitize, tasks.seed) != (settings.sanitize, settings.seed):
         read, asked = (f"sanitize={each.sanitize} and seed={each.seed}" for each in (tasks, settings))

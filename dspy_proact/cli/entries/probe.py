@@ -38,7 +38,7 @@ class ProbeEntry(Entry):
     @property
     def best(self) -> str:
         """Of the published models, by task execution."""
-        from dspy_proact.benchmarks.probe.corpus.published import published_scores
+        from dspy_proact.benchmarks.probe.report.leaderboard import published_scores
 
         most = max(row.task for row in published_scores())
         first = [row.name for row in published_scores() if row.task == most]
@@ -152,9 +152,9 @@ class ProbeEntry(Entry):
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""
-        from dspy_proact.benchmarks.probe import report as probe
+        from dspy_proact.benchmarks.probe.report import leaderboard
 
-        return probe
+        return leaderboard
 
 
 def _of_probe(settings: "Settings") -> "ProbeSettings":

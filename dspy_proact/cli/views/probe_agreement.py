@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.probe.report import agreement_document, judge_agreements, print_agreement
+from dspy_proact.benchmarks.probe.report.agreement import agreement_document, judge_agreements, print_agreement
 from dspy_proact.cli.views.explain import print_more
 from dspy_proact.cli.views.summary import summary_of
 
