@@ -16,10 +16,11 @@ import tempfile
 import time
 from pathlib import Path
 
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+
 from dspy_proact import Gate, ModelSpec, RunFolder
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
 from dspy_proact.runs import Event, Observer
 

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from rows import jsonl, record, row
 from server import Answer, Sent, healthy, verdict
 from specs import spec, specs
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.models import Gate
 from dspy_proact.runs import Event, RunFolder, Scope

@@ -1,6 +1,6 @@
 """Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
+from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Runnable, Scored, Settings
 from dspy_proact.runs.consensus import consensus, cut_label
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of, latest
@@ -18,7 +18,6 @@ from dspy_proact.runs.selection import seeded_order, select_cases
 __all__ = [
     "CONTROL",
     "MOST_EPOCHS",
-    "Benchmark",
     "Case",
     "CaseRecord",
     "CaseSet",
@@ -39,6 +38,7 @@ __all__ = [
     "RunFolder",
     "RunIndex",
     "RunWriter",
+    "Runnable",
     "Runner",
     "Scope",
     "Scored",

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
+from dspy_proact.runs.benchmark import CONTROL, Case, Runnable
 from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Ledger, Work
@@ -55,9 +55,7 @@ class Runner:
         stages: Stages that ended in this process.
     """
 
-    def __init__(
-        self, benchmark: Benchmark[Any, Any], folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer
-    ):
+    def __init__(self, benchmark: Runnable, folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer):
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
         self.switch, self.observer = switch, observer
         self.stages = 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from hypothesis import given, settings
 from rows import jsonl, record, row, rows, trigger_point
 from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
@@ -16,7 +17,6 @@ from tuning import artefact
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import cases_of, controls_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.report import export_results
 from dspy_proact.benchmarks.proactbench.results import responses_of_results

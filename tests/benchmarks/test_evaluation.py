@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.run_name import folder_name
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
@@ -13,10 +15,8 @@ from specs import spec
 
 from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec

@@ -1,12 +1,12 @@
 """What a run may spend, and what it says beforehand that it will. Over real HTTP, by the provider's own count."""
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from rows import jsonl, row
 from specs import spec
 from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
 
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits

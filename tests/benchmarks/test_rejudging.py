@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
 from official_package import installed
 from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
 from rejudging import D1, by_turns, corpus, parent, rejudge, responses_of, verdicts_of
@@ -12,7 +13,6 @@ from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.models import Limits

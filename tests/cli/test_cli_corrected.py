@@ -7,17 +7,17 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
 from results_rows import result_row
 from rows import jsonl
 
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
 from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.files.line import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize

@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 
 
 @pytest.fixture

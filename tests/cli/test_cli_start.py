@@ -7,12 +7,12 @@ import sys
 import tomllib
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
 
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
 CODE = """

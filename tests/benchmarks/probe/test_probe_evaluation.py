@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 import pytest
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
 from probe_task import CORPUS, DESCRIPTION, GOOD, ITEMS, Tasks, task
 from server import Answer
 
 from dspy_proact.benchmarks.probe.benchmark import Probe
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import TaskView

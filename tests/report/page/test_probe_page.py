@@ -2,9 +2,9 @@
 
 import pytest
 from browser import visit
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
 from rich.console import Console
 
 from dspy_proact.benchmarks.probe.corpus.grade import IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.corpus.published import DOUBTS, published_failures, published_scores
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.grading import graded
 from dspy_proact.benchmarks.probe.report import (
     failures,
