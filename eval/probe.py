@@ -12,7 +12,7 @@ again goes on where it stopped.
 import argparse
 from pathlib import Path
 
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from rich.console import Console
 
 from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
@@ -43,7 +43,7 @@ def main() -> None:
     try:
         tasks = load_tasks(asked.corpus, sanitize=SETTINGS.sanitize, seed=SETTINGS.seed)
         model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
-        finished = ProbeEvaluation(tasks, model, judge, settings=SETTINGS).run(asked.out)
+        finished = Evaluation(tasks, model, judge, settings=SETTINGS, benchmark="probe").run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     summary = summarize(RunFolder(finished.path))

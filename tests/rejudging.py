@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from rows import jsonl, record, row
 from server import Answer, Sent, healthy, verdict
 from specs import spec, specs

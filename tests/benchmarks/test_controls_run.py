@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from hypothesis import given, settings
 from rows import jsonl, record, row, rows, trigger_point
 from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict

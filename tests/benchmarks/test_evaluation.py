@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-from dspy_proact.benchmarks.run_name import folder_name
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.participant import folder_name
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point

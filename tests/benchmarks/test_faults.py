@@ -1,7 +1,7 @@
 """A run against a provider that fails in every way: every trigger is accounted for, and the run goes on."""
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from rows import jsonl, row
 from specs import spec
 from support.provider import FAULTS, SimulatedProvider, healthy

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-from dspy_proact.benchmarks.run_name import folder_name
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.participant import folder_name
 from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs

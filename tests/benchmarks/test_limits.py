@@ -1,7 +1,7 @@
 """What a run may spend, and what it says beforehand that it will. Over real HTTP, by the provider's own count."""
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from rows import jsonl, row
 from specs import spec
 from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from hypothesis import HealthCheck, given, settings
 from rows import jsonl, plant_canaries, row, rows, trigger_point
 from server import Answer, error, healthy, verdict

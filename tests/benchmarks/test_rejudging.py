@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
+from dspy_proact.benchmarks.evaluation import Rejudging
 from official_package import installed
 from proact_run import RESPONSE, answered, failed, graded, manifest, trigger, written
 from rejudging import D1, by_turns, corpus, parent, rejudge, responses_of, verdicts_of

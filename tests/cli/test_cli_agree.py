@@ -5,7 +5,7 @@ import json
 from io import StringIO
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT

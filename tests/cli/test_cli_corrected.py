@@ -7,8 +7,8 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
 from results_rows import result_row
 from rows import jsonl
@@ -380,7 +380,7 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, 
 
 @pytest.mark.parametrize("verb", ["report", "compare"])
 def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
-    path = ProbeEvaluation(load_tasks("sample")).run(tmp_path / "run").path
+    path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
     words = [path] if verb == "report" else [path, path, "--ratings", "sample"]
     status, out, err = proact(verb, *words, "--ratings", "sample")
     assert (status, out) == (2, "")

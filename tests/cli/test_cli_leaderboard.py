@@ -4,7 +4,7 @@ import json
 import sys
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 

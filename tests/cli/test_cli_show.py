@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from proact_run import JUDGE, QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 

@@ -7,7 +7,7 @@ import sys
 import tomllib
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
