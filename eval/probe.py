@@ -12,10 +12,10 @@ again goes on where it stopped.
 import argparse
 from pathlib import Path
 
-from dspy_proact.benchmarks.evaluation import Evaluation
 from rich.console import Console
 
 from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.report import leaderboard, print_leaderboard
 from dspy_proact.benchmarks.probe.settings import ProbeSettings

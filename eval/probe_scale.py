@@ -16,9 +16,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from dspy_proact.benchmarks.evaluation import Evaluation
-
 from dspy_proact import Gate, ModelSpec, RunFolder
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
 from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic

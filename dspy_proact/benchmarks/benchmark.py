@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder, Gate
-    from dspy_proact.report import Particulars
 
 Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
@@ -294,6 +293,6 @@ class Benchmark(Generic[Answer, Detail]):
 
     # Reports
 
-    def particulars(self) -> "Particulars | None":
-        """What reports say of a case and a verdict; None for what is derived from their models."""
+    def particulars(self) -> Any | None:
+        """A `report.Particulars`: what reports say of a case and a verdict; None for what serves any benchmark."""
         return None

@@ -28,7 +28,7 @@ class AssistantTuning:
     start: Path | None
     gate: "Gate"
     system_prompt: str | None = None
-    phases: Sequence[str] = ()
+    strata: Sequence[str] = ()
     margins: Mapping[Any, float] = field(default_factory=dict[Any, float])
     """By guard."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy import AdapterParseError, LMError
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 import dspy
+from dspy import AdapterParseError
 from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_from_openai_chat
-from dspy.utils.exceptions import AdapterParseError
 
 from dspy_proact.programs.asking import Answer, answered, ask, ours
 from dspy_proact.programs.fenced_json import FencedJSON

@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any, cast
 
 import dspy
-from dspy.adapters.utils import format_field_value
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from dspy_proact.models.dspy_internals import format_field_value
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
 

@@ -13,9 +13,9 @@ from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.section import Grounds, Section
+from dspy_proact.runs import GivenVerdict, Outcome
 
 if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.participant import folder_name
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 from specs import spec
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.execution import Completed
+from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.benchmarks.proactbench.types import Phase

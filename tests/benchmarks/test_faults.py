@@ -1,11 +1,11 @@
 """A run against a provider that fails in every way: every trigger is accounted for, and the run goes on."""
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
 from rows import jsonl, row
 from specs import spec
 from support.provider import FAULTS, SimulatedProvider, healthy
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize

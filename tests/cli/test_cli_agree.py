@@ -5,12 +5,12 @@ import json
 from io import StringIO
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
 from server import Answer, error, verdict
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl, read_results
 from dspy_proact.benchmarks.proactbench.report import summarize_results
 from dspy_proact.cli.options.labels import FILES

@@ -7,12 +7,11 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.evaluation import Evaluation
 from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
 from results_rows import result_row
 from rows import jsonl
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
 from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 
 

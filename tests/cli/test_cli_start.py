@@ -7,11 +7,11 @@ import sys
 import tomllib
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
 from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}

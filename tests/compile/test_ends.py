@@ -135,7 +135,7 @@ def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tm
     folder.mkdir()
     try:
         with disk(folder):
-            with pytest.raises(StorageFault, match="room"):
+            with pytest.raises(StorageFault, match="space"):
                 compiling(server).run(folder / "out")
             kept, sent = lines(folder / "out"), len(server.sent)
         assert 0 < kept < sent <= kept + 32  # what was in flight is lost, and nothing further is sent

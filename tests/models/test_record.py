@@ -234,7 +234,7 @@ def test_an_answer_that_somebody_has_edited_ends_the_compile_with_the_mend(tmp_p
         asked(engine(record), "a")
     line = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(line | {"response": spoilt}) + "\n", encoding="utf-8")
-    with Record(path) as record, pytest.raises(StorageFault, match="take its line out"):
+    with Record(path) as record, pytest.raises(StorageFault, match="delete its line"):
         asked(engine(record), "a")
     path.write_text(json.dumps(line | {"response": None}) + "\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"record.jsonl, line 1: .*either an answer or a refusal"), Record(path):

@@ -3,7 +3,7 @@ from contextlib import suppress
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -184,7 +184,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
             tuning.report_judge,
             tuning.proposer,
             recipe=tuning.recipe,
-            phases=tuple(phase for phase in Phase if phase in tuning.phases) or (Phase.RECOVERY,),
+            phases=tuple(phase for phase in Phase if phase in tuning.strata) or (Phase.RECOVERY,),
             margins=dict(tuning.margins),
             system_prompt=tuning.system_prompt,
             start=tuning.start,

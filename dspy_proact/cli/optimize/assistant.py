@@ -133,7 +133,7 @@ def assistant(
             start=start,
             gate=gate,
             system_prompt=text_of(system_prompt),
-            phases=phases,
+            strata=phases,
             margins=dict(guards),
         )
     )

@@ -5,7 +5,7 @@ import json
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import (

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import get_args
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from probe_task import CORPUS, DESCRIPTION, GOOD, ITEMS, Tasks, task
 from server import Answer
 
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
@@ -157,7 +157,9 @@ class Overwhelmed(Scripted):
     ("oracle", "scores"), [("none", (0, 0, 0)), ("evidence", (1, 1, 0)), ("bottleneck", (1, 1, 1))]
 )
 def test_an_oracle_lifts_the_stages_after_what_it_gives(oracle, scores, tmp_path):
-    Evaluation(CORPUS, program=Overwhelmed(), settings=ProbeSettings(oracle=oracle), benchmark="probe").run(tmp_path / "run")
+    Evaluation(CORPUS, program=Overwhelmed(), settings=ProbeSettings(oracle=oracle), benchmark="probe").run(
+        tmp_path / "run"
+    )
     measured = means(summarize(RunFolder(tmp_path / "run")))
     assert (measured["f1"], measured["identification"], measured["task"]) == scores
 
@@ -206,7 +208,7 @@ def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
     [
         {"model": "openai/gpt-4o"},
         {"judge": "openai/gpt-4o"},
-        {"agent": Scripted()},
+        {"program": "agent.json"},
         {"settings": ProbeSettings(baseline="first", oracle="evidence")},
         {"settings": ProbeSettings(baseline="first", embedder="openai/text-embedding-3-small")},
     ],
@@ -221,7 +223,12 @@ def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
     assert (single.assistant.calls, single.assistant.prompt_tokens, single.judge.calls) == (4, 500, 8)
     assert single.assistant.completion_tokens == (600, 16_000)  # 4 x 150 to 4 x 4,000
     settings = ProbeSettings(agent="react")
-    assert Evaluation(CORPUS, settings=settings, program=Scripted(), benchmark="probe").forecast(tmp_path / "run").assistant.untold == 4
+    assert (
+        Evaluation(CORPUS, settings=settings, program=Scripted(), benchmark="probe")
+        .forecast(tmp_path / "run")
+        .assistant.untold
+        == 4
+    )
     blind = Evaluation(CORPUS, settings=ProbeSettings(baseline="first"), benchmark="probe").forecast(tmp_path / "run")
     assert blind.calls == 0
 
@@ -230,7 +237,7 @@ def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
     facets = task().gold.facets.model_copy(update={"who_blocker": None})
     corpus = Tasks(tuple(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
     evaluated(tmp_path / "run", corpus=corpus)
-    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe)
+    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe())
     Rejudging(responses, settings=ProbeSettings(upstream_rule=True), benchmark="probe").run(tmp_path / "again")
     before, after = (means(summarize(RunFolder(tmp_path / name))) for name in ("run", "again"))
     assert (before["identification"], after["identification"]) == (1, 0)

@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 from child import Child, command_line
-from dspy_proact.benchmarks.evaluation import Evaluation
 from embedding import vectors
 from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic

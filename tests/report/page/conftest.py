@@ -2,8 +2,8 @@
 
 import pytest
 from browser import chromium
-from dspy_proact.benchmarks.evaluation import Evaluation
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.report import summarize

@@ -2,8 +2,8 @@
 
 import pytest
 from browser import visit
-from dspy_proact.benchmarks.evaluation import Evaluation
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 

@@ -17,11 +17,10 @@ from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdi
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import coefficient, percent
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
 from dspy_proact.report.section import Grounds, Section
-from dspy_proact.runs import CONTROL, Nouns
+from dspy_proact.runs import CONTROL, GivenVerdict, Nouns, Outcome
 from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.types import Quote
 

@@ -5,8 +5,8 @@ from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Verdict
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report.controls import Controls
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import GivenVerdict, Outcome
 
 UNNAMED = "a judge that the file does not name"
 

@@ -8,9 +8,8 @@ from dspy_proact.benchmarks.proactbench.corpus import ResultTrigger, TokenUsage,
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Verdict
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import RunFolder
+from dspy_proact.runs import Outcome, RunFolder
 
 _NEVER = "judge, prompts, decoding, endpoints, versions, prices, latencies, which calls failed, and where quotes stand"
 """What the official format holds of no run."""

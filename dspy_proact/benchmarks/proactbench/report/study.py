@@ -13,8 +13,8 @@ from dspy_proact.errors import RunError, UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.front import front_html
 from dspy_proact.report.numbers import counted
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome
 from dspy_proact.stats import Standing
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
 from dspy_proact.report.numbers import share
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
 from dspy_proact.report.section import Grounds, Section
+from dspy_proact.runs import GivenVerdict, Outcome
 
 if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary

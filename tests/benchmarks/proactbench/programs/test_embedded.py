@@ -20,7 +20,7 @@ from dspy_proact.benchmarks.proactbench.programs import (
 from dspy_proact.benchmarks.proactbench.programs.indented_text import IndentedText
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models import EMBEDDED, Gate, open_model
-from dspy_proact.models.embedded import EmbeddedEngine
+from dspy_proact.models.model import EmbeddedEngine
 
 # Ten users, each of whom discloses something.
 USERS = [

@@ -6,6 +6,7 @@ import dspy
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.tokens import o200k_tokens
 
 from dspy_proact.benchmarks.proactbench.embedded.read import read
 from dspy_proact.benchmarks.proactbench.programs import DetectOffers, GradeResponse, Judge, QuoteEvidence
@@ -13,7 +14,6 @@ from dspy_proact.benchmarks.proactbench.programs.indented_text import MARGIN, In
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
-from dspy_proact.models.tokens import o200k_tokens
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"

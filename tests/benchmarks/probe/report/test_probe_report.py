@@ -8,10 +8,10 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
 from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
 from rich.console import Console
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus.grade import IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.corpus.published import DOUBTS, published_failures, published_scores
 from dspy_proact.benchmarks.probe.grading import graded
