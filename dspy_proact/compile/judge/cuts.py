@@ -7,8 +7,7 @@ from dspy_proact.compile.judge.labels import LEVELS, Labelled
 from dspy_proact.compile.judge.votes import Votes
 from dspy_proact.programs import Cuts
 from dspy_proact.runs import cut_label
-from dspy_proact.stats.cuts import START as START_CUTS
-from dspy_proact.stats.cuts import keep_cuts
+from dspy_proact.stats import START_CUTS, keep_cuts
 from dspy_proact.types import Phase
 
 _FOLDS = 5
