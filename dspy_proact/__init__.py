@@ -7,33 +7,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.benchmarks.proactbench import (
-        Evaluation,
-        ProactBench,
-        Rejudging,
-        Trial,
-        cases_of,
-        open_jury,
-        responses_of_ratings,
-        responses_of_results,
+    from dspy_proact.benchmarks.execution import Execution
+    from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+    from dspy_proact.benchmarks.proactbench.cases import cases_of
+    from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+    from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
+    from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+    from dspy_proact.benchmarks.proactbench.jury import open_jury
+    from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
+    from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
+    from dspy_proact.benchmarks.proactbench.report import (
+        draw_of,
+        export_results,
+        items_of,
+        labelling_plan,
+        leaderboard,
+        peoples_ratings,
+        print_leaderboard,
+        print_study,
+        study,
+        summarize_results,
     )
-    from dspy_proact.compile import AssistantCompile, JudgeCompile
-    from dspy_proact.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
+    from dspy_proact.benchmarks.proactbench.results import responses_of_results
+    from dspy_proact.benchmarks.proactbench.trial import Trial
+    from dspy_proact.benchmarks.proactbench.types import (
+        Dialogue,
+        Grade,
+        Phase,
+        Response,
+        Rubric,
+        Trigger,
+        Turn,
+        Verdict,
+    )
+    from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
+    from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.errors import Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
-    from dspy_proact.programs import (
-        ASSISTANT,
-        JUDGE,
-        Assistant,
-        Judge,
-        OfferDetector,
-        Recipe,
-        load_assistant,
-        load_judge,
-        read_artefact,
-        read_judge,
-    )
+    from dspy_proact.programs import Recipe
+    from dspy_proact.programs.artefact import load_assistant, load_judge, read_artefact, read_judge
     from dspy_proact.report import (
         Comparison,
         Corrected,
@@ -50,22 +63,8 @@ if TYPE_CHECKING:
         summarize,
         summary_document,
     )
-    from dspy_proact.report.proactbench import (
-        draw_of,
-        export_results,
-        items_of,
-        labelling_plan,
-        leaderboard,
-        peoples_ratings,
-        print_leaderboard,
-        print_study,
-        study,
-        summarize_results,
-    )
     from dspy_proact.runs import RunFolder, Scope
     from dspy_proact.stats import Estimate
-    from dspy_proact.types import Dialogue, Grade, Phase, Response, Rubric, Trigger, Turn, Verdict
-    from dspy_proact.views import AssistantView, JudgeView
 
 __all__ = [
     "ASSISTANT",
@@ -141,33 +140,37 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks": ["Execution", "Responses"],
-    "benchmarks.proactbench": [
-        "Evaluation",
-        "ProactBench",
-        "Rejudging",
-        "Trial",
-        "cases_of",
-        "open_jury",
-        "responses_of_ratings",
-        "responses_of_results",
+    "benchmarks.execution": ["Execution"],
+    "benchmarks.proactbench.benchmark": ["ProactBench"],
+    "benchmarks.proactbench.cases": ["cases_of"],
+    "benchmarks.proactbench.compile.assistant.assistant_compile": ["AssistantCompile"],
+    "benchmarks.proactbench.compile.judge.judge_compile": ["JudgeCompile"],
+    "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
+    "benchmarks.proactbench.evaluation": ["Evaluation", "Rejudging"],
+    "benchmarks.proactbench.jury": ["open_jury"],
+    "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
+    "benchmarks.proactbench.rated": ["responses_of_ratings"],
+    "benchmarks.proactbench.report": [
+        "draw_of",
+        "export_results",
+        "items_of",
+        "labelling_plan",
+        "leaderboard",
+        "peoples_ratings",
+        "print_leaderboard",
+        "print_study",
+        "study",
+        "summarize_results",
     ],
-    "compile": ["AssistantCompile", "JudgeCompile"],
-    "corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
+    "benchmarks.proactbench.results": ["responses_of_results"],
+    "benchmarks.proactbench.trial": ["Trial"],
+    "benchmarks.proactbench.types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
+    "benchmarks.proactbench.views": ["AssistantView", "JudgeView"],
+    "benchmarks.responses": ["Responses"],
     "errors": ["Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
-    "programs": [
-        "ASSISTANT",
-        "JUDGE",
-        "Assistant",
-        "Judge",
-        "OfferDetector",
-        "Recipe",
-        "load_assistant",
-        "load_judge",
-        "read_artefact",
-        "read_judge",
-    ],
+    "programs": ["Recipe"],
+    "programs.artefact": ["load_assistant", "load_judge", "read_artefact", "read_judge"],
     "report": [
         "Comparison",
         "Corrected",
@@ -184,22 +187,8 @@ _ROOMS = {
         "summarize",
         "summary_document",
     ],
-    "report.proactbench": [
-        "draw_of",
-        "export_results",
-        "items_of",
-        "labelling_plan",
-        "leaderboard",
-        "peoples_ratings",
-        "print_leaderboard",
-        "print_study",
-        "study",
-        "summarize_results",
-    ],
     "runs": ["RunFolder", "Scope"],
     "stats": ["Estimate"],
-    "types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
-    "views": ["AssistantView", "JudgeView"],
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 

@@ -96,7 +96,7 @@ class LimitReached(Halt):
 
 
 class ProviderDown(Halt):
-    """The provider answers no longer; every recent call failed for good."""
+    """The provider answers no longer; every recent call failed after all retries."""
 
     exit_status = 5
 

@@ -19,11 +19,20 @@ from statistics import fmean
 import dspy
 
 from dspy_proact import Gate, open_model
-from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.compile import CutJudge, JudgeCompile, Labelled, labelled
-from dspy_proact.programs import JUDGE, Judge, Recipe, compiled_judge
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.task import CutJudge
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
+from dspy_proact.benchmarks.proactbench.synthetic import (
+    permuted_within_phase,
+    rater_kappa,
+    synthetic_items,
+    synthetic_ratings,
+)
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.programs import Recipe
+from dspy_proact.programs.artefact import compiled_judge
 from dspy_proact.stats import Improvement, Panel, apply_cuts, improvement
-from dspy_proact.types import Grade, Phase
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 START = CutJudge(Judge(ask_quote_again=False))

@@ -15,13 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
+from support.tokens import o200k_tokens
+
 from dspy_proact import load_corpus, load_ratings
-from dspy_proact.benchmarks.proactbench import controls_of
-from dspy_proact.corpus import judge_cases, sample_control_responses
-from dspy_proact.models import o200k_tokens
-from dspy_proact.programs import Judge, OfferDetector
-from dspy_proact.types import Phase, Rubric, Turn
-from dspy_proact.views import ControlView, JudgeView
+from dspy_proact.benchmarks.proactbench.cases import controls_of
+from dspy_proact.benchmarks.proactbench.corpus import judge_cases, sample_control_responses
+from dspy_proact.benchmarks.proactbench.programs import Judge, OfferDetector
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import ControlView, JudgeView
 
 FIRST = Path(__file__).parent / "first_words"
 View = JudgeView | ControlView

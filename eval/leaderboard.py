@@ -8,7 +8,7 @@ triggers with a grade, which is what the study published; strict ones are over a
 
 import argparse
 
-from dspy_proact.report.proactbench import leaderboard
+from dspy_proact.benchmarks.proactbench.report import leaderboard
 
 HEADINGS = ("rank", "range", "strict rank", "model", "scored", "lenient", "strict", "dropped (E, C, R)")
 

@@ -15,14 +15,14 @@ from collections.abc import Sequence
 import dspy
 
 from dspy_proact import JUDGE, Gate, Halt, ModelSpec, ProactError, load_corpus, open_model
-from dspy_proact.benchmarks.proactbench import controls_of
-from dspy_proact.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
+from dspy_proact.benchmarks.proactbench.cases import controls_of
+from dspy_proact.benchmarks.proactbench.corpus import SampleResponse, sample_control_responses, sample_offer_ratings
+from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.errors import StageError
 from dspy_proact.models import Model
-from dspy_proact.programs import OfferDetector
 from dspy_proact.report import coefficient
 from dspy_proact.stats import cluster_mean, human_reference, kappa_estimate, majority
-from dspy_proact.views import ControlView
 
 NAMES = {False: "held back", True: "unwanted"}
 LABELS = list(NAMES)

@@ -15,9 +15,10 @@ from pathlib import Path
 from rich.console import Console
 
 from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
-from dspy_proact.benchmarks.probe import ProbeEvaluation, ProbeSettings
-from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.report.probe import leaderboard, print_leaderboard
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.probe.report import leaderboard, print_leaderboard
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 CORPUS = "probe"
 JUDGE = "openai/gpt-4o-mini"

@@ -17,9 +17,10 @@ import time
 from pathlib import Path
 
 from dspy_proact import Gate, ModelSpec, RunFolder
-from dspy_proact.benchmarks.probe import ProbeEvaluation, Size, write_synthetic
-from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.corpus.probe.grade import FacetGrades
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
 from dspy_proact.runs import Event, Observer
 
 NAME, WIDTH = "openai/gpt-4o", 8

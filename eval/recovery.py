@@ -13,7 +13,7 @@ from statistics import fmean
 
 from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
 from dspy_proact.kept import write_whole
-from dspy_proact.programs import compiled_assistant, read_assistant
+from dspy_proact.programs.artefact import compiled_assistant, read_assistant
 from dspy_proact.report import STAND_IN, ScatterPoint, percent, points_of, probability, scatter_svg
 from dspy_proact.runs import RunFolder, Scope
 from dspy_proact.stats import holm

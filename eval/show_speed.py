@@ -2,7 +2,7 @@
 
     python eval/show_speed.py
 
-Lines of a run of the sample are copied until there are 100,000 triggers, with longer responses and other keys.
+Lines of a run of the sample are copied until there are 10,000 triggers, with longer responses and other keys.
 """
 
 import argparse
@@ -45,9 +45,9 @@ def enlarge(small: RunFolder, large: Path, triggers: int) -> int:
     manifest, cases, events = small.manifest(), list(small.cases()), list(small.events())
     copies = range(-(-triggers // len(cases)))
     large.mkdir()
-    # A run of the stand-in is told to be one, for which more is imported than for that of a real model.
-    told = manifest.model_copy(update={"embedded": False}).model_dump_json()
-    (large / "manifest.json").write_text(told, encoding="utf-8")
+    # Listing a run of the stand-in imports more than listing that of a real model.
+    manifest_json = manifest.model_copy(update={"embedded": False}).model_dump_json()
+    (large / "manifest.json").write_text(manifest_json, encoding="utf-8")
     named = (case.model_copy(update={"key": renamed(case.key, copy)}) for copy in copies for case in cases)
     write(large / "cases.jsonl", (case.marked(manifest.identity.corpus).model_dump() for case in named))
     write(large / "events.jsonl", (longer(event, copy).model_dump() for copy in copies for event in events))
@@ -71,7 +71,7 @@ def listed(run: Path) -> tuple[float, float, int, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="100 triggers, once")
-    triggers, rounds = (100, 1) if parser.parse_args().quick else (100_000, 5)
+    triggers, rounds = (100, 1) if parser.parse_args().quick else (10_000, 5)
     with TemporaryDirectory() as name:
         small = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(Path(name) / "small")
         large = Path(name) / "large"

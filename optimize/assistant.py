@@ -12,7 +12,8 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.compile import MARGINS, AssistantCompile, Guard
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+from dspy_proact.benchmarks.proactbench.compile.assistant.guards import MARGINS, Guard
 from dspy_proact.programs import Recipe
 from dspy_proact.report import STAND_IN, percent, points_of
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_ratings
-from dspy_proact.compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.programs import Recipe
 
 RATINGS = "sample"

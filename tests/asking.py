@@ -7,10 +7,10 @@ import dspy
 import pytest
 from server import Answer
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, ProactError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, JUDGE, Assistant
 
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),

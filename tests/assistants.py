@@ -9,24 +9,17 @@ from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 from tuning import provenance
 
-from dspy_proact.compile import AssistantCompile
-from dspy_proact.compile.assistant.training import HINT, PROPOSAL
-from dspy_proact.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT, PROPOSAL
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
+from dspy_proact.benchmarks.proactbench.programs import Assistant, AssistantCard, Reply
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import (
-    Assistant,
-    AssistantArtefact,
-    AssistantCard,
-    CardNumber,
-    CardUsage,
-    Change,
-    Recipe,
-    Reply,
-    predictor_state,
-    signature_hash,
-)
-from dspy_proact.programs.embedded import assistant, judge, proposer
-from dspy_proact.types import Phase, Rubric, Turn
+from dspy_proact.programs import CardNumber, CardUsage, Recipe
+from dspy_proact.programs.artefact import AssistantArtefact, predictor_state, signature_hash
+from dspy_proact.programs.card import Change
+from dspy_proact.programs.embedded import proposer
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
 """Stand in every key, scenario and persona, and nowhere else."""

@@ -23,7 +23,12 @@ from script import Ended
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
-        *("dspy_proact.benchmarks", "dspy_proact.compile", "dspy_proact.report.proactbench", "dspy_proact.cli.eval"),
+        *(
+            "dspy_proact.benchmarks",
+            "dspy_proact.compile",
+            "dspy_proact.benchmarks.proactbench.report",
+            "dspy_proact.cli.eval",
+        ),
         *(f"dspy_proact.cli.views.{name}" for name in ("compilation", "run_forecast", "run_progress", "summary")),
         *("litellm", "pandas", "pyarrow.dataset"),  # and not `datasets`, which reads the environment
     ]

@@ -8,8 +8,8 @@ from typing import Any
 from proact_run import PHASES, summary_of, trigger
 from rich.console import Console
 
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import Comparison, GivenVerdict, Outcome, Summary, compare, print_comparison
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import Case
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}

@@ -11,22 +11,14 @@ from server import Answer, Sent
 from toy import Riddle
 
 from dspy_proact import ASSISTANT, JUDGE, Gate, ModelSpec, open_model
-from dspy_proact.benchmarks import Execution, Participant, Responses
+from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Model
 from dspy_proact.programs import FencedJSON
 from dspy_proact.programs.asking import ask
-from dspy_proact.runs import (
-    Benchmark,
-    Case,
-    CaseSet,
-    CorpusRecord,
-    ExpectedCall,
-    Measure,
-    Nouns,
-    Scored,
-    Settings,
-)
+from dspy_proact.runs import Benchmark, Case, CaseSet, CorpusRecord, ExpectedCall, Measure, Nouns, Scored, Settings
 from dspy_proact.types import Frozen
 
 THOUGHT_TOKENS, GUESS_TOKENS = (20, 200), (2, 10)

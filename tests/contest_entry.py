@@ -8,7 +8,9 @@ import click
 from contest import Contest, Rules
 
 from dspy_proact import ASSISTANT, JUDGE, open_model
-from dspy_proact.benchmarks import Execution, Participant, Responses
+from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.cli.entries import Agreeing, Answering, AssistantTuning, Entry, Graders
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings

@@ -72,10 +72,10 @@ def _text(name: str, draw: random.Random, shown: dict[str, str]) -> str:
         return draw.choice(ids["documents"])
     if name == "evidence" and (seen := re.findall(r"\bitem_[0-9a-f]{8}\b", whole)):
         return draw.choice(seen)
-    quoted = (
-        shown.get("response", "").partition("\n\n")[0] if name in {"evidence", "quote"} and draw.random() < 0.8 else ""
-    )
-    return _words(draw, quoted or whole)
+    response = re.search(r"^Response.*\n((?: {4}.*\n?)+)", whole, re.MULTILINE)
+    if response and name in {"evidence", "quote"} and draw.random() < 0.5:
+        return _words(draw, response[1])
+    return _words(draw, whole)
 
 
 def _words(draw: random.Random, text: str) -> str:

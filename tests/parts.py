@@ -6,7 +6,10 @@ from typing import Any
 
 from server import Sent, Server
 
-from dspy_proact.compile import Compile, CompileObserver, CrossFit, Fold, Progress
+from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.cross_fit import CrossFit
+from dspy_proact.compile.folds import Fold
+from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.silenced import silenced
 
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from toy import written
 
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
+from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Phase, Response, Rubric, Turn, Verdict
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.calls import Call, Price
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Summary, summarize
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import (
     Case,
     CorpusRecord,
@@ -22,8 +24,6 @@ from dspy_proact.runs import (
     RunFolder,
     StageKey,
 )
-from dspy_proact.types import Grade, Origin, Phase, Response, Rubric, Turn, Verdict
-from dspy_proact.views import JudgeView
 
 JUDGE = "openai/j"
 MODEL = "openai/m"

@@ -6,8 +6,7 @@ import json
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
-from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import (
+from dspy_proact.benchmarks.probe.corpus import (
     Action,
     Document,
     Email,
@@ -19,6 +18,7 @@ from dspy_proact.corpus.probe import (
     Task,
     World,
 )
+from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.asked import fields_of

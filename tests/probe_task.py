@@ -3,9 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import (
+from dspy_proact.benchmarks.probe.corpus import (
     Action,
     Document,
     Email,
@@ -17,7 +15,9 @@ from dspy_proact.corpus.probe import (
     Task,
     World,
 )
-from dspy_proact.corpus.probe.grade import FacetGrades
+from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
+from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.view import ProbeView
 
 FACETS = Facets(
     who_blocked="Mira Solberg, archive",

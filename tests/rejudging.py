@@ -7,9 +7,10 @@ from rows import jsonl, record, row
 from server import Answer, Sent, healthy, verdict
 from specs import spec, specs
 
-from dspy_proact.benchmarks import Responses
-from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
-from dspy_proact.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.models import Gate
 from dspy_proact.runs import Event, RunFolder, Scope
 

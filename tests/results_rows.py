@@ -8,9 +8,9 @@ import pytest
 from hypothesis import strategies as st
 from rows import PHASES, Row, jsonl, rubric
 
-from dspy_proact.corpus import Results, ResultTrigger, read_results
+from dspy_proact.benchmarks.proactbench.corpus import Results, ResultTrigger, read_results
+from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
-from dspy_proact.types import Grade, Origin, Rubric
 
 DIALOGUE = "BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef"
 OFFICIAL_KEYS = (

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dspy_proact.benchmarks.proactbench.types import Grade, Verdict
 from dspy_proact.evidence import Passage, locate_quotes, words_of
-from dspy_proact.types import Grade, Quote, Verdict
+from dspy_proact.types import Quote
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 RESPONSE = "Label the boxes today. Then call Ann, since her ferry stops on Sunday."

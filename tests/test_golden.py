@@ -26,7 +26,7 @@ import re
 import runpy
 import sys
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -36,19 +36,22 @@ import pytest
 from golden_player import canonical, form_of, played
 from server import Server
 
-ROOT = Path(__file__).parents[1]
-GOLDEN = Path(__file__).parent / "golden"
+TESTS = Path(__file__).parent
 RENAMED: dict[str, str] = {}
 """Today's name of a recorded key or column, where it differs."""
-GONE = "<gone>"
 ANY = "<any text>"
 """Stands in a list for a text that may change; an object is recorded without them."""
 VOLATILE = {"created", "headline", "latency", "path", "seconds", "started", "time", "versions"}
 FREE = re.compile(r"\s|127\.0\.0\.1|^[0-9a-f]{8,64}(\.\.\.)?$")
+Scene = Callable[[Server], dict[str, Any]]
 AGENTS = ("single", "stages", "react", "reflexion", "rewoo")
 MODELS = ("--model", "openai/gpt-4o", "--judge", "openai/gpt-5.4")
-
-# What is compared.
+JUDGE_THERE = ("--judge", "openai/gpt-5.4", "--judge-api-base", "JUDGE")
+MODELS_THERE = (*JUDGE_THERE, "--model", "openai/gpt-4o", "--model-api-base", "MODEL")
+OTHER = ("--judge", "openai/gpt-4.1", "--judge-api-base", "JUDGE")
+SMALL = ("--corpus", "sample", "--folds", 2)
+DEMOS = ("--folds", 2, "--max-demos", 2)
+PROBE = ("--benchmark", "probe", "--folds", 3)
 
 
 def digest(value: Any, length: int = 16) -> str:
@@ -78,15 +81,14 @@ def exact(value: Any, longest: int = 100) -> Any:
 
 def cases(run: str) -> dict[str, Any]:
     """Of each case of a run: hashes of what was answered, label, score and parts of what was graded."""
-    found: dict[str, Any] = {}
+    found = defaultdict(dict)
     for line in Path(run, "events.jsonl").read_text(encoding="utf-8").splitlines():
         event = json.loads(line)
         key, grade, answer = event["key"], event["grade"] or {}, event["answer"] or {}
         shown = {part: grade[part] for part in ("label", "score", "parts", "verified") if grade.get(part) is not None}
         shown |= {part: digest(value, 8) for part, value in answer.items()}
-        shown |= {"failed": True} if event["failure"] else {}
         name = " ".join(str(key[part]) for part in ("stage", "epoch", "judge", "judge_epoch"))
-        found.setdefault(key["case"], {})[name] = shown
+        found[key["case"]][name] = shown | ({"failed": True} if event["failure"] else {})
     return found
 
 
@@ -94,7 +96,7 @@ def requests(server: Server) -> dict[str, Any]:
     """The hash of every request, and of each kind of request the shortest, to see what has changed."""
     kept: dict[str, Any] = {}
     for sent in sorted(server.sent, key=lambda sent: (len(canonical(sent.body)), sent.said)):
-        prompts = [exact(message, 300 if index else 5000) for index, message in enumerate(sent.messages)]
+        prompts = [exact(message, 100 if index else 5200) for index, message in enumerate(sent.messages)]
         body = {**sent.body, "messages": prompts[:1] + prompts[1:][-1:]}
         kept.setdefault(digest([sent.role, form_of(sent.body)]), {"role": sent.role, **body})
     hashes = sorted(digest([sent.role, sent.body], 8) for sent in server.sent)
@@ -102,9 +104,11 @@ def requests(server: Server) -> dict[str, Any]:
     return {"hashes": hashes, "kept": [kept[kind] for kind in sorted(kept)]}
 
 
-def columns(text: str) -> dict[str, str]:
-    """The hash of each column of a CSV file."""
-    rows = list(csv.DictReader(io.StringIO(text)))
+def exported(run: str, form: str = "csv") -> dict[str, str]:
+    """The hash of each column of an exported table, or of a whole file of another format."""
+    command("export", run, "--format", form, "--out", "exported")
+    text = Path("exported").read_text("utf-8")
+    rows = list(csv.DictReader(text.splitlines(keepends=True))) if form == "csv" else [{"whole": text}]
     return {name: digest([row[name] for row in rows]) for name in rows[0]}
 
 
@@ -115,16 +119,14 @@ def differences(recorded: Any, now: Any, where: str = "") -> Iterator[str]:
         if gone or new:
             yield f"{where}: {gone.total()} of {len(recorded)} requests are no longer sent, {new.total()} are new"
     elif where.endswith("/kept"):
-        lines = [
-            json.dumps(part, indent=1, sort_keys=True).replace("\\n", "\n").splitlines() for part in (recorded, now)
-        ]
-        yield from difflib.unified_diff(*lines, f"{where} recorded", "now", lineterm="", n=0)
+        texts = [json.dumps(part, indent=1, sort_keys=True).replace("\\n", "\n") for part in (recorded, now)]
+        yield from difflib.unified_diff(*map(str.splitlines, texts), f"{where} recorded", "now", lineterm="", n=0)
     elif isinstance(recorded, dict) and isinstance(now, dict):
         for key, value in recorded.items():
-            yield from differences(value, now.get(RENAMED.get(key, key), GONE), f"{where}/{key}")
+            yield from differences(value, now.get(RENAMED.get(key, key), "<gone>"), f"{where}/{key}")
     elif isinstance(recorded, list) and isinstance(now, list) and len(recorded) == len(now):
-        for index, pair in enumerate(zip(recorded, now, strict=True)):
-            yield from differences(*pair, f"{where}/{index}")
+        for index, value in enumerate(recorded):
+            yield from differences(value, now[index], f"{where}/{index}")
     elif not same(recorded, now):
         yield f"{where}: {str(recorded)[:300]!r}, now {str(now)[:300]!r}"
 
@@ -133,9 +135,6 @@ def same(recorded: Any, now: Any) -> bool:
     if isinstance(recorded, float) and isinstance(now, float):
         return math.isclose(recorded, now, rel_tol=1e-12, abs_tol=1e-12) or (math.isnan(recorded) and math.isnan(now))
     return (recorded == ANY and isinstance(now, str)) or (type(recorded) is type(now) and recorded == now)
-
-
-# The scenes.
 
 
 def command(*arguments: object, ends: tuple[int, ...] = (0,)) -> str:
@@ -152,73 +151,63 @@ def command(*arguments: object, ends: tuple[int, ...] = (0,)) -> str:
     return out.getvalue()
 
 
-def printed(*arguments: object, ends: tuple[int, ...] = (0,)) -> Any:
-    return facts(json.loads(command(*arguments, "--json", ends=ends)))
+def printed(*arguments: object) -> Any:
+    return facts(json.loads(command(*arguments, "--json")))
 
 
-def judged(*arguments: object, out: str = "run", verb: str = "eval") -> dict[str, Any]:
-    """The cases of a new run."""
+def evaluated(*arguments: object, out: str = "run", verb: str = "eval", report: bool = True) -> dict[str, Any]:
+    """Cases and report of a new run."""
     command(verb, *arguments, "--out", out, ends=(0, 3))
-    return cases(out)
+    return {"cases": cases(out), "report": printed("report", out) if report else {}}
 
 
-def evaluated(*arguments: object, out: str = "run", verb: str = "eval") -> dict[str, Any]:
-    """Report and cases of a new run."""
-    return {"cases": judged(*arguments, out=out, verb=verb), "report": printed("report", out)}
-
-
-def exported(run: str, form: str) -> str:
-    command("export", run, "--format", form, "--out", "exported")
-    return Path("exported").read_text(encoding="utf-8")
-
-
-def at(server: Server, *models: str) -> tuple[str, ...]:
-    return (*models, "--model-api-base", server.assistant, "--judge-api-base", server.judge)
+def at(server: Server, *arguments: object) -> list[object]:
+    """The arguments with the addresses of the server."""
+    return [{"JUDGE": server.judge, "MODEL": server.assistant}.get(str(part), part) for part in arguments]
 
 
 def proactbench_embedded(server: Server) -> dict[str, Any]:
-    judge = ("--judge", "embedded", "--judge-program", ROOT / "optimize/programs/judge-embedded.json")
+    judge = ("--judge", "embedded", "--judge-program", TESTS.parent / "optimize/programs/judge-embedded.json")
     return {
         "eval": evaluated("--controls"),
         "rejudge": evaluated("run", *judge, "--controls", out="again", verb="rejudge"),
         "epochs": evaluated("--limit", 6, "--epochs", 2, out="twice"),
         "compare": printed("compare", "run", "again"),
         "leaderboard": [row for row in printed("leaderboard", "run")["models"] if not row["published"]],
-        "csv": columns(exported("run", "csv")),
-        "official": digest(exported("run", "proactbench")),
+        "csv": exported("run"),
+        "official": exported("run", "proactbench"),
     }
 
 
 def proactbench_http(server: Server) -> dict[str, Any]:
-    found = {"eval": evaluated(*at(server, *MODELS), "--corpus", "sample", "--limit", 9, "--controls")}
+    found = {"eval": evaluated(*at(server, *MODELS_THERE), "--corpus", "sample", "--limit", 9, "--controls")}
     found["eval requests"] = requests(server)
-    judge = ("--judge", "openai/gpt-4.1", "--judge-api-base", server.judge)
-    found["rejudge"] = judged("run", *judge, "--controls", out="again", verb="rejudge")
+    found["rejudge"] = evaluated("run", *at(server, *OTHER), "--controls", out="again", verb="rejudge", report=False)
     return {**found, "rejudge requests": requests(server)}
 
 
 def probe_embedded(server: Server) -> dict[str, Any]:
     runs = {}
-    for setting in (*(f"agent={agent}" for agent in AGENTS), "baseline=bm25", "oracle=evidence"):
-        do = evaluated if setting in {"agent=single", "agent=react", "baseline=bm25"} else judged
-        runs[setting] = do("--benchmark", "probe", "--set", setting, out=setting)
+    for name in (*(f"agent={agent}" for agent in AGENTS), "baseline=bm25", "oracle=evidence"):
+        report = name in {"agent=single", "agent=react", "baseline=bm25"}
+        runs[name] = evaluated("--benchmark", "probe", "--set", name, out=name, report=report)
     judge = ("--judge", "embedded", "--set", "upstream_rule=true")
     return {
         **runs,
-        "rejudge": judged("agent=single", *judge, out="again", verb="rejudge"),
+        "rejudge": evaluated("agent=single", *judge, out="again", verb="rejudge", report=False),
         "compare": printed("compare", "agent=single", "oracle=evidence"),
         "leaderboard": printed("leaderboard", "agent=single")["runs"],
-        "csv": columns(exported("agent=react", "csv")),
+        "csv": exported("agent=react"),
     }
 
 
-def probe_http(agent: str) -> Callable[[Server], dict[str, Any]]:
+def probe_http(agent: str) -> Scene:
     def scene(server: Server) -> dict[str, Any]:
-        probe = ("--benchmark", "probe", "--corpus", "sample", "--set", f"agent={agent}")
-        found = {"eval": judged(*at(server, *MODELS), *probe), "eval requests": requests(server)}
+        probe = ("--benchmark", "probe", "--corpus", "sample", "--set", f"agent={agent}", *at(server, *MODELS_THERE))
+        found = {"eval": evaluated(*probe, report=False)}
+        found["eval requests"] = requests(server)
         if agent == "single":
-            judge = ("--judge", "openai/gpt-4.1", "--judge-api-base", server.judge)
-            found["rejudge"] = judged("run", *judge, out="again", verb="rejudge")
+            found["rejudge"] = evaluated("run", *at(server, *OTHER), out="again", verb="rejudge", report=False)
             found["rejudge requests"] = requests(server)
         return found
 
@@ -227,11 +216,9 @@ def probe_http(agent: str) -> Callable[[Server], dict[str, Any]]:
 
 def figures(server: Server) -> dict[str, Any]:
     """What is bundled: published figures, shipped programs; and forecasts."""
-    probe = ("--benchmark", "probe")
-    dry = ("--corpus", "sample", "--dry-run")
+    probe, dry = ("--benchmark", "probe"), ("--corpus", "sample", "--dry-run")
     agree = printed("agree")
-    programs = sorted(ROOT.glob("optimize/programs/*.json"))
-    assistants = [path for path in programs if path.name.startswith("assistant")]
+    programs, assistants = (sorted(TESTS.parent.glob(f"optimize/programs/{name}*.json")) for name in ("", "assistant"))
     return {
         "leaderboard": printed("leaderboard"),
         "leaderboard probe": printed("leaderboard", *probe),
@@ -247,70 +234,65 @@ def figures(server: Server) -> dict[str, Any]:
     }
 
 
-def compiled(
-    *arguments: object, http: bool = False, optimizers: tuple[str, ...] = ("search", "gepa")
-) -> Callable[[Server], dict[str, Any]]:
-    """A compile with each optimizer: card, and what the file holds of the program."""
+def compiled(*arguments: object, optimizers: str = "search gepa", card: bool = True) -> Scene:
+    """A compile with each optimizer: its card, fold scores, and what the file holds of the program."""
 
     def scene(server: Server) -> dict[str, Any]:
         found = {}
-        for optimizer in optimizers:
-            more = [{"JUDGE": server.judge, "MODEL": server.assistant}.get(part, part) for part in arguments]
-            small = ("--optimizer", optimizer, "--trials", 3, "--seed", 1)
-            card = printed("optimize", *more, *small, "--out", optimizer)
-            (file,) = (path for path in Path(optimizer).glob("*.json") if "state" in path.read_text()[:4000])
-            made = json.loads(file.read_text(encoding="utf-8"))
-            program = {name: made[name] for name in ("state", "states", "cuts", "votes") if name in made}
-            found[optimizer] = {"card": card, "folds": made["card"]["fold_scores"], "program": exact(program)}
-            if http:
-                found[optimizer]["requests"] = requests(server)
+        given = at(server, *arguments)
+        for optimizer in optimizers.split():
+            shown = printed(
+                "optimize", *given, "--optimizer", optimizer, "--trials", 3, "--seed", 1, "--out", optimizer
+            )
+            (file,) = (path for path in Path(optimizer).glob("*.json") if '"state' in path.read_text("utf-8"))
+            made = json.loads(file.read_text("utf-8"))
+            program = exact({name: made[name] for name in ("state", "states", "cuts", "votes") if name in made})
+            found[optimizer] = {"folds": made["card"]["fold_scores"], "program": program}
+            found[optimizer] |= {"card": shown if card else {}, "requests": requests(server)}
         return found
 
     return scene
 
 
-PROBE = ("--benchmark", "probe", "--folds", 3)
-AT_JUDGE = ("--judge", "openai/gpt-5.4", "--judge-api-base", "JUDGE")
-AT_MODEL = ("--model", "openai/gpt-4o", "--model-api-base", "MODEL", *AT_JUDGE)
-SCENES: dict[str, Callable[[Server], dict[str, Any]]] = {
+SCENES: dict[str, Scene] = {
     "proactbench_embedded": proactbench_embedded,
     "proactbench_http": proactbench_http,
     "probe_embedded": probe_embedded,
     **{f"probe_http_{agent}": probe_http(agent) for agent in AGENTS},
     "figures": figures,
     "judge_compiled": compiled("judge", "--folds", 2),
-    "judge_votes": compiled("judge", "--folds", 2, "--votes", 2, "--max-demos", 2, optimizers=("search",)),
-    "assistant_compiled": compiled("assistant", "--corpus", "sample", "--folds", 2),
+    "judge_voting": compiled("judge", *DEMOS, "--votes", 2, optimizers="search", card=False),
+    "judge_demos": compiled("judge", *DEMOS, optimizers="labeled bootstrap miprov2", card=False),
+    "judge_http": compiled("judge", "--folds", 2, *JUDGE_THERE, card=False),
+    "assistant_compiled": compiled("assistant", *SMALL),
+    "assistant_demos": compiled("assistant", *SMALL, optimizers="bootstrap miprov2", card=False),
+    "assistant_http": compiled(
+        "assistant", *SMALL, *MODELS_THERE, "--report-judge", "embedded", optimizers="search", card=False
+    ),
     "probe_judge_compiled": compiled("judge", *PROBE),
     "probe_agent_compiled": compiled("assistant", *PROBE, "--set", "agent=stages"),
-    "judge_http": compiled("judge", "--folds", 2, *AT_JUDGE, http=True),
 }
 
 
 def play(scene: str) -> dict[str, Any]:
     """Run a scene in an empty folder, against a server of its own."""
-    environment = {"COLUMNS": "80", "OPENAI_API_KEY": "none", "HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        contextlib.chdir(folder),
-        mock.patch.dict(os.environ, environment),
-        Server(played) as server,
-    ):
+    environment = mock.patch.dict(os.environ, COLUMNS="80", OPENAI_API_KEY="none", HF_HUB_OFFLINE="1")
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), environment, Server(played) as server:
         return json.loads(json.dumps(SCENES[scene](server)))
 
 
 @pytest.mark.parametrize("scene", SCENES)
 def test_what_was_recorded_is_still_so(scene):
-    recorded = json.loads((GOLDEN / f"{scene}.json").read_text(encoding="utf-8"))
+    recorded = json.loads((TESTS / "golden" / f"{scene}.json").read_text(encoding="utf-8"))
     found = list(differences(recorded, play(scene)))
     assert not found, "\n".join([f"{len(found)} differences:", *found[:60]])
 
 
 def record(scenes: list[str]) -> None:
-    GOLDEN.mkdir(exist_ok=True)
     for scene in scenes or SCENES:
         text = json.dumps(play(scene), indent=0, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        (GOLDEN / f"{scene}.json").write_text(f"{text}\n", encoding="utf-8")
+        short = re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda part: part[0].replace("\n", ""), text)
+        (TESTS / "golden" / f"{scene}.json").write_text(f"{short}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

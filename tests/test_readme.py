@@ -12,9 +12,9 @@ import pytest
 from script import ROOT, ended
 from tuning import artefact
 
+from dspy_proact.benchmarks.proactbench.corpus import read_jsonl, sample_path
 from dspy_proact.cli.entries import entries
-from dspy_proact.corpus import read_jsonl, sample_path
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.runs import RunFolder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -88,7 +88,7 @@ def test_the_python_prints_what_is_shown(tmp_path, marker):
 def at_work(proact, server, monkeypatch, tmp_path):
     """A folder with what the commands name, and a server behind every model: the hub's corpus is the sample here."""
     sample = replace(read_jsonl(sample_path()), name="proactbench", revision="0" * 40)
-    monkeypatch.setattr("dspy_proact.corpus.spec.read_dataset", lambda revision=None: sample)
+    monkeypatch.setattr("dspy_proact.benchmarks.proactbench.corpus.spec.read_dataset", lambda revision=None: sample)
     for name in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{name}_API_KEY", "a key of this test")
         monkeypatch.setenv(f"{name}_BASE_URL", server.judge)

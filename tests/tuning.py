@@ -11,29 +11,17 @@ from typing import Any
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
-from dspy_proact.compile import JudgeCompile, labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.programs import Gain, GradeResponse, Judge, JudgeCard, PhaseCard
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.compile.training import variant
-from dspy_proact.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.models import Gate, ModelIdentity
-from dspy_proact.programs import (
-    CardNumber,
-    CardUsage,
-    Cuts,
-    DataSource,
-    Gain,
-    GradeResponse,
-    Judge,
-    JudgeArtefact,
-    JudgeCard,
-    PhaseCard,
-    Provenance,
-    Recipe,
-    predictor_state,
-    signature_hash,
-)
+from dspy_proact.programs import CardNumber, CardUsage, DataSource, Provenance, Recipe
+from dspy_proact.programs.artefact import Cuts, JudgeArtefact, predictor_state, signature_hash
 from dspy_proact.programs.embedded.proposer import answer as propose
-from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.views import JudgeView
 
 PHASES = tuple(Phase)
 QUOTE = "Label the boxes today."

@@ -50,6 +50,8 @@ def main() -> None:
         status = error.exit_code
     except click.Abort:
         status = 130
+    except SystemExit:  # click's, where whoever read the output has enough: `dspy-proact show RUN | head -1`
+        status = 0
     except ProactError as error:
         complain(str(error))
         status = 2

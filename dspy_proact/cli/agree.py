@@ -21,9 +21,9 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, 
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.corpus import Ratings
+    from dspy_proact.benchmarks.proactbench.corpus import Ratings
+    from dspy_proact.benchmarks.proactbench.report import Choices, Study
     from dspy_proact.models import Gate
-    from dspy_proact.report.proactbench import Choices, Study
     from dspy_proact.runs import Scope
 
 
@@ -38,7 +38,7 @@ class _Compared:
     @property
     def choices(self) -> "Choices":
         """As the study takes them."""
-        from dspy_proact.report.proactbench import Choices
+        from dspy_proact.benchmarks.proactbench.report import Choices
 
         return Choices(self.consensus, self.min_ratings, self.exclude is not None)
 
@@ -128,8 +128,8 @@ def agree(
 
     Of PROBE the judge, by default the stand-in, grades the 48 answers of the sample that its authors graded.
     """
+    from dspy_proact.benchmarks.proactbench.report import study
     from dspy_proact.cli.views.labelling import print_labelling
-    from dspy_proact.report.proactbench import study
 
     entry = chosen.entry(*([labels.run] if labels.run else []))
     settings = chosen.settings(entry)
@@ -165,10 +165,10 @@ def _graded_now(
     explain: bool,
 ) -> int:
     """Have the judge grade the items, and compare; the exit status."""
-    from dspy_proact.benchmarks.proactbench import responses_of_ratings
+    from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
+    from dspy_proact.benchmarks.proactbench.report import study
     from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
-    from dspy_proact.report.proactbench import study
 
     ending = rejudged(entry.rejudging(responses_of_ratings(ratings), graders), scope, output)
     if ending is None:
@@ -182,7 +182,7 @@ def _graded_now(
 
 def _learned_on(ratings: "Ratings", judging: Judging) -> int:
     """Rated items of conversations that the judge's program was compiled on."""
-    from dspy_proact.views import dialogue_mark
+    from dspy_proact.benchmarks.proactbench.views import dialogue_mark
 
     if judging.program is None:
         return 0
@@ -194,8 +194,8 @@ def _learned_on(ratings: "Ratings", judging: Judging) -> int:
 def _show(found: "Study", as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
+    from dspy_proact.benchmarks.proactbench.report import print_study, study_document
     from dspy_proact.cli.views.explain import print_more
-    from dspy_proact.report.proactbench import print_study, study_document
 
     if as_json:
         click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))

@@ -21,7 +21,7 @@ from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Execution
+    from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.models import Gate, ModelSpec
     from dspy_proact.runs import Manifest, Scope
 
@@ -126,7 +126,7 @@ def _recorded_revision(
     corpus: str, models: "Sequence[ModelSpec]", judges: "Sequence[ModelSpec]", out: Path | None
 ) -> str | None:
     """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
-    from dspy_proact.benchmarks import run_name
+    from dspy_proact.benchmarks.run_name import run_name
     from dspy_proact.errors import RunError
     from dspy_proact.runs import RunFolder
 

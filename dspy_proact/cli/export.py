@@ -64,10 +64,10 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
 )
 def export(run: Path, form: str, out: Path | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
+    from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
-    from dspy_proact.report.proactbench import export_results
     from dspy_proact.runs import RunFolder
 
     folder = RunFolder(run)

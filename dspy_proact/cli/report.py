@@ -109,20 +109,13 @@ def _report_results(
 ) -> None:
     from rich.console import Console
 
+    from dspy_proact.benchmarks.proactbench.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results, summarize_results
     from dspy_proact.cli.options.corpus import HUB, answered_corpus
     from dspy_proact.cli.options.labels import ratings_of
     from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
-    from dspy_proact.corpus import read_results
-    from dspy_proact.report import (
-        Corrected,
-        corrected_document,
-        print_corrected,
-        print_summary,
-        show,
-        summary_document,
-    )
-    from dspy_proact.report.proactbench import check_document, check_lines, check_results, summarize_results
+    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
 
     results = read_results(path)
     summary = summarize_results(results)

@@ -15,13 +15,11 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, 
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.cli.views.beside import Beside
-    from dspy_proact.cli.views.looked import Looked
-    from dspy_proact.report import Reading
-    from dspy_proact.runs import Glance
+    from dspy_proact.cli.views.case_list import ShownRun
+    from dspy_proact.runs import Outcome
 
 _FEW = 30
-"""Cases that are listed where nobody says how many."""
+"""Cases that are listed by default."""
 _OF_LISTS = ("--grade", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
 """Options that choose among cases."""
 _COUNT = click.IntRange(1, 10**9)
@@ -43,36 +41,35 @@ class _Choice:
     limit: int | None
 
     def require_one_kind(self) -> None:
-        """Raise a `UsageError` where one case is named and others are looked for."""
+        """Raise a `UsageError` where one case is named and others are searched for."""
         if self.trigger is not None and (flag := first_typed(_OF_LISTS)):
-            raise UsageError(f"--trigger names what is shown; leave {flag} out")
+            raise UsageError(f"--trigger and {flag} are mutually exclusive")
         if self.search is not None and not self.search.strip():
-            raise UsageError("--search: there is no text to look for")
+            raise UsageError("--search: the text is empty")
 
-    def among(self, looked: "Looked", beside: "Beside | None") -> "tuple[list[Glance], int]":
-        """Those that apply, in the order of the run, and how many that differ were asked in other words beside.
-
-        Raises:
-            UsageError: A name is none of the run's.
-        """
-        from dspy_proact.runs import Sought
-
+    def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
+        """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
         if any(name.casefold() == "unscored" for name in self.grade):
             raise UsageError("--grade unscored: is no grade; --unscored lists what has none")
-        sought = Sought(
-            labels=_known("--grade", self.grade, looked.labels),
-            strata=_known("--phase", self.phase, looked.strata),
-            epoch=self.epoch,
-            unverified=self.unverified,
-            unscored=self.unscored,
-            differing=self.disagree,
-        )
-        found = looked.holding(sought.among(looked.glances, beside.placed if beside else None))
-        if not (beside and self.disagree):
-            return found, 0
-        otherwise = beside.otherwise(found)
-        kept = [glance for glance in found if glance.key not in otherwise]
-        return kept, len(found) - len(kept)
+        labels, strata = _known("--grade", self.grade, run.labels), _known("--phase", self.phase, run.strata)
+
+        def differs(outcome: "Outcome") -> bool:
+            if other is None:
+                return outcome.split or outcome.key in run.differing_epochs
+            there = other.placed.get((outcome.key, outcome.epoch))
+            return there is not None and there.label != outcome.label
+
+        found = [
+            outcome
+            for outcome in run.outcomes
+            if (not labels or outcome.label in labels)
+            and (not strata or outcome.stratum in strata)
+            and (self.epoch is None or outcome.epoch == self.epoch)
+            and (not self.unverified or outcome.unverified)
+            and (not self.unscored or outcome.state == "unscored")
+            and (not self.disagree or differs(outcome))
+        ]
+        return found if self.search is None else run.holding(found, self.search)
 
 
 _CHOICE = Bundle(
@@ -82,36 +79,36 @@ _CHOICE = Bundle(
             Heading.SHOWN,
             (
                 click.Option(
-                    ["--trigger"],
+                    ["--trigger", "--case", "trigger"],
                     metavar="KEY",
-                    help="Show this one whole: its key, the beginning of it, or as it is listed.",
+                    help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
                 ),
-                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; may be repeated."),
+                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; repeatable."),
                 click.Option(
-                    ["--phase"],
+                    ["--phase", "--stratum", "phase"],
                     multiple=True,
-                    metavar="PHASE",
-                    help="Only this phase (of PROBE difficulty), or CONTROL; may be repeated.",
+                    metavar="NAME",
+                    help="Only this phase, or stratum of another benchmark; CONTROL for control cases; repeatable.",
                 ),
                 click.Option(
                     ["--unverified"],
                     is_flag=True,
-                    help="Only where a verdict quotes what is not in the response, or too little.",
+                    help="Only cases with a verdict that quotes nothing, or too little, of the response.",
                 ),
-                click.Option(["--unscored"], is_flag=True, help="Only what was tried and has no grade."),
+                click.Option(["--unscored"], is_flag=True, help="Only cases that were tried and have no grade."),
                 click.Option(
                     ["--disagree"],
                     is_flag=True,
-                    help="Only where judges or epochs differ; with --beside, where the two runs do.",
+                    help="Only cases on which judges or epochs differ; with --beside, on which the two runs differ.",
                 ),
                 click.Option(
                     ["--search"],
                     metavar="TEXT",
-                    help="Only with this text, in any case: in key, group, what was asked, response or reasons.",
+                    help="Only cases with this text in key, group, question, response or reasons (case-insensitive).",
                 ),
-                number_option("--epoch", _COUNT, "Only this epoch. With --trigger: the first where none is named."),
-                path_option("--beside", "Another run or results file, to read beside."),
-                number_option("--limit", _COUNT, f"The most that are listed. Default: {_FEW}, with --json all."),
+                number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+                path_option("--beside", "Show another run or results file next to this one."),
+                number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
             ),
         ),
     ),
@@ -128,103 +125,99 @@ _CHOICE = Bundle(
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def show(run: Path, choice: _Choice, as_json: bool) -> None:
-    """Read RUN, the folder of a run or a results file, case by case.
+    """Read a run case by case; RUN is its folder, or a results file.
 
-    Lists its cases, and with --trigger shows one whole: what was asked (of ProactBench conversation and rubric), the
-    response with the quoted words marked, and what each judge says of it.
+    Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
+    judge says of it.
     """
-    from dspy_proact.cli.views.beside import Beside
-    from dspy_proact.cli.views.looked import Looked
+    from dspy_proact.cli.views.case_list import ShownRun
 
     choice.require_one_kind()
-    looked = Looked(run, choice.search)
-    beside = Beside(looked, Looked(choice.beside)) if choice.beside else None
+    check = as_json or bool(choice.trigger or choice.beside)
+    shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
     if choice.trigger is None:
-        _list(looked, beside, choice, as_json)
+        _list(shown, other, choice, as_json)
     else:
-        _show(looked, beside, looked.key(choice.trigger), choice.epoch or 1, as_json)
+        _show(shown, other, choice, as_json)
 
 
-def _list(looked: "Looked", beside: "Beside | None", choice: _Choice, as_json: bool) -> None:
-    from dspy_proact.cli.views.case_list import CaseList
+def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
+    from dspy_proact.cli.views.case_list import print_cases
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
 
-    found, otherwise = choice.among(looked, beside)
-    _say_stand_in(looked, beside, as_json)
-    if otherwise:
-        more = f"{otherwise:,} more {'differs but was' if otherwise == 1 else 'differ but were'}"
-        say(f"{more} asked in other words there, and {'is' if otherwise == 1 else 'are'} left out.")
+    found = choice.among(run, other)
+    _say_stand_in(run, other, as_json)
+    if other and choice.disagree and (reworded := run.reworded(found, other)):
+        more, found = len(found), [outcome for outcome in found if outcome.key not in reworded]
+        more -= len(found)
+        verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
+        say(f"{more:,} more {verbs[0]} asked in other words there, and {verbs[1]} left out.")
     if as_json:
-        _print_list(looked, beside, found[: choice.limit])
+        _print_list(run, other, found[: choice.limit])
         return
     shown = found[: choice.limit or _FEW]
-    CaseList(looked, shutil.get_terminal_size().columns, beside, choice.search).print(shown, found)
+    run.check_cases(shown)
+    print_cases(run, shown, found, shutil.get_terminal_size().columns, other, choice.search or "")
     if shown:
-        other = ["--beside", choice.beside] if choice.beside else []
+        beside = ["--beside", choice.beside] if choice.beside else []
         again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []
-        say_next("show", looked.path, "--trigger", shown[0].key, *again, *other)
+        say_next("show", run.path, "--trigger", shown[0].key, *again, *beside)
 
 
-def _print_list(looked: "Looked", beside: "Beside | None", shown: "Sequence[Glance]") -> None:
+def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outcome]") -> None:
     from dspy_proact.report import outcome_document
 
-    pairs = [(glance, beside.of(glance) if beside else None) for glance in shown]
-    theirs = beside.other.outcomes([other for _, other in pairs if other]) if beside else iter(())
-    otherwise = beside.otherwise(shown) if beside else ()
+    reworded = run.reworded(shown, other) if other else ()
     ends = "["
-    for (glance, other), outcome in zip(pairs, looked.outcomes(shown), strict=True):
-        told = outcome_document(outcome, looked.nouns)
-        if beside:
-            told["beside"] = outcome_document(next(theirs), beside.other.nouns) if other else None
-            told["worded_otherwise"] = glance.key in otherwise
-        click.echo(ends + "\n" + json.dumps(told, indent=2, allow_nan=False), nl=False)
+    for outcome in shown:  # one by one: a large run in one text would take several times its size
+        document = outcome_document(outcome, run.nouns)
+        if other:
+            there = other.placed.get((outcome.key, outcome.epoch))
+            document["beside"] = outcome_document(there, other.nouns) if there else None
+            document["worded_otherwise"] = outcome.key in reworded
+        click.echo(ends + "\n" + json.dumps(document, indent=2, allow_nan=False), nl=False)
         ends = ","
-    click.echo("\n]" if pairs else "[]")
+    click.echo("\n]" if shown else "[]")
 
 
-def _show(looked: "Looked", beside: "Beside | None", key: str, epoch: int, as_json: bool) -> None:
+def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import print_reading, reading_document
 
-    reading = _reading(looked, key, epoch)
-    epochs = [glance.epoch for glance in looked.glances if glance.key == key]
-    if reading is None:
-        raise UsageError(f"--epoch {epoch}: {looked.path} has {len(epochs)}")
-    other = _reading(beside.other, key, epoch) if beside else None
-    otherwise = bool(beside and beside.otherwise(glance for glance in looked.glances if glance.key == key))
-    _say_stand_in(looked, beside, as_json)
+    key, epoch = run.key(choice.trigger or ""), choice.epoch or 1
+    of_key = [outcome for outcome in run.outcomes if outcome.key == key]
+    if (key, epoch) not in run.placed:
+        raise UsageError(f"--epoch {epoch}: {run.path} has {len(of_key)}")
+    reading = run.reading(run.placed[key, epoch])
+    there = other.placed.get((key, epoch)) if other else None
+    beside = other.reading(there) if other and there else None
+    reworded = bool(other and run.reworded(of_key, other))
+    _say_stand_in(run, other, as_json)
     if as_json:
-        told = reading_document(reading, looked.nouns)
-        if beside:
-            told["beside"] = reading_document(other, beside.other.nouns) if other else None
-            told["worded_otherwise"] = otherwise
-        click.echo(json.dumps(told, indent=2, allow_nan=False))
+        document = reading_document(reading, run.nouns)
+        if other:
+            document["beside"] = reading_document(beside, other.nouns) if beside else None
+            document["worded_otherwise"] = reworded
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
         return
-    named = [(looked.name, reading)]
-    if beside:
-        there = f"{beside.other.name} in {beside.other.path}{', asked in other words' if otherwise else ''}"
-        named = [(f"{looked.name} in {looked.path}", reading), (there, other)]
-    print_reading(Console(), named, looked.labels_of(reading.outcome.stratum))
-    if len(epochs) > 1:
-        say(f"This is epoch {epoch} of {len(epochs)}; --epoch shows another.")
-    if after := looked.after(key):
-        say_next("show", looked.path, "--trigger", after, *(["--beside", beside.other.path] if beside else []))
+    named = [(run.name, reading)]
+    if other:
+        otherwise = ", asked in other words" if reworded else ""
+        named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
+    print_reading(Console(), named, run.labels_of(reading.outcome.stratum))
+    if len(of_key) > 1:
+        say(f"This is epoch {epoch} of {len(of_key)}; --epoch shows another.")
+    if rest := run.keys[run.keys.index(key) + 1 :]:
+        say_next("show", run.path, "--trigger", rest[0], *(["--beside", other.path] if other else []))
 
 
-def _reading(looked: "Looked", key: str, epoch: int) -> "Reading | None":
-    from dspy_proact.report import Reading
-
-    glances = [glance for glance in looked.glances if (glance.key, glance.epoch) == (key, epoch)]
-    return next((Reading.of(outcome, looked.benchmark) for outcome in looked.outcomes(glances)), None)
-
-
-def _say_stand_in(looked: "Looked", beside: "Beside | None", as_json: bool) -> None:
-    """Say it where a stand-in took part: beside JSON on standard error."""
-    if looked.embedded or (beside and beside.other.embedded):
+def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> None:
+    """Say that a stand-in took part; on standard error with JSON."""
+    if run.embedded or (other and other.embedded):
         from dspy_proact.report import STAND_IN
 
         click.echo(STAND_IN, err=as_json)

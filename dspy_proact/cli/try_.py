@@ -22,10 +22,11 @@ from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench import Jury, Tried
-    from dspy_proact.conversation import Conversation
+    from dspy_proact.benchmarks.proactbench.conversation import Conversation
+    from dspy_proact.benchmarks.proactbench.jury import Jury
+    from dspy_proact.benchmarks.proactbench.programs import Assistant
+    from dspy_proact.benchmarks.proactbench.trial import Tried
     from dspy_proact.models import Gate, Model
-    from dspy_proact.programs import Assistant
     from dspy_proact.runs import Case
 
 _DEFAULT_PHASES = ("RECOVERY",)
@@ -60,8 +61,8 @@ class _Place:
     @cached_property
     def said(self) -> "Conversation | None":
         """The person's own conversation, if it is about one."""
+        from dspy_proact.benchmarks.proactbench.corpus import parse_transcript, read_transcript
         from dspy_proact.cli.views.message import say
-        from dspy_proact.corpus import parse_transcript, read_transcript
 
         if self.conversation is None:
             return None
@@ -73,7 +74,7 @@ class _Place:
 
     def cases(self, embedded: bool) -> "list[Case]":
         """What is asked: the conversation, the triggers that are named, or a few; all of them for a list."""
-        from dspy_proact.benchmarks.proactbench import conversation_case
+        from dspy_proact.benchmarks.proactbench.cases import conversation_case
         from dspy_proact.cli.options.triggers import named_triggers, triggers_of
 
         if self.said:
@@ -138,7 +139,7 @@ class _Trial:
     @cached_property
     def assistant(self) -> "Assistant | None":
         """The assistant on trial; None where only the bare model is asked."""
-        from dspy_proact.programs import Assistant
+        from dspy_proact.benchmarks.proactbench.programs import Assistant
 
         if self.text is not None and self.program:
             raise UsageError("--program has a prompt of its own; leave TEXT out")
@@ -226,11 +227,12 @@ def try_(
 
 
 def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:
-    from dspy_proact.benchmarks.proactbench import Trial, open_jury
+    from dspy_proact.benchmarks.proactbench.jury import open_jury
+    from dspy_proact.benchmarks.proactbench.programs import ASSISTANT
+    from dspy_proact.benchmarks.proactbench.trial import Trial
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.program_notes import say_of_assistant
     from dspy_proact.models import open_model
-    from dspy_proact.programs import ASSISTANT
     from dspy_proact.report import counted
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.

@@ -20,17 +20,13 @@ from dspy_proact.compile.task import Task
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
-from dspy_proact.models import Answered, Gate, Model, ModelIdentity, Record, open_model
-from dspy_proact.models.blocking import wait_for
-from dspy_proact.programs import (
+from dspy_proact.models import Answered, Gate, Model, ModelIdentity, Record, open_model, wait_for
+from dspy_proact.programs import Card, DataSource, Provenance, Recipe
+from dspy_proact.programs.artefact import (
     AgentArtefact,
     AssistantArtefact,
-    Card,
-    DataSource,
     JudgeArtefact,
     JudgesArtefact,
-    Provenance,
-    Recipe,
     write_artefact,
 )
 from dspy_proact.runs import orderly_interrupt
@@ -201,11 +197,11 @@ class Compile(ABC, Generic[A]):
         models = self._open(record)
         prices = {model.role.name: model.price for model in models.values()}
 
-        def told(answered: Answered) -> None:
+        def count(answered: Answered) -> None:
             spent = [Usage.of([call], prices[call.role]).usd or 0.0 for call in answered.calls]
             progress.answered(sum(spent))
 
-        record.told = told
+        record.on_answer = count
         try:
             task, gate = self.task(models), self._gate
             return task, CrossFit(task, self.recipe, gate.concurrency, progress, folder, gate.switch).compiled()

@@ -3,8 +3,13 @@
 from collections.abc import Mapping
 
 from dspy_proact.models import ModelSpec, Role
-from dspy_proact.programs import PROPOSER
+from dspy_proact.programs.embedded import proposer
 
+PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
+"""Who writes instructions for a compile."""
+SAME_JUDGE = (
+    "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"
+)
 Named = Mapping[str, tuple[ModelSpec, Role]]
 """With the role of each; the one under tuning stands first."""
 
@@ -13,7 +18,7 @@ def two_judges(
     tuned: tuple[ModelSpec | str, Role],
     judge: tuple[ModelSpec | str, Role],
     report_judge: tuple[ModelSpec | str, Role],
-    proposer: ModelSpec | str | None,
+    proposed_by: ModelSpec | str | None,
 ) -> Named:
     """The models of a compile that one judge tunes and another one tests.
 
@@ -21,12 +26,12 @@ def two_judges(
         tuned: Under the assistant.
         judge: Whose verdicts optimizers see.
         report_judge: Who tests out of fold; with what is said of the tuning judge where it is the same model.
-        proposer: Who writes instructions; the tuning judge where None.
+        proposed_by: Who writes instructions; the tuning judge where None.
     """
     tuning = ModelSpec.of(judge[0])
     return {
         "assistant": (ModelSpec.of(tuned[0]), tuned[1]),
         "judge": (tuning, judge[1]),
         "report_judge": (ModelSpec.of(report_judge[0]).beside(tuning), report_judge[1]),
-        "proposer": (ModelSpec.of(proposer or tuning), PROPOSER),
+        "proposer": (ModelSpec.of(proposed_by or tuning), PROPOSER),
     }

@@ -11,7 +11,6 @@ from statistics import fmean
 from typing import Any
 
 import dspy
-from dspy.teleprompt.gepa import InstructionProposer
 
 from dspy_proact.compile.candidate import Candidate, Chosen, rank
 from dspy_proact.compile.excerpts import Excerpts
@@ -21,6 +20,7 @@ from dspy_proact.compile.side_by_side import side_by_side
 from dspy_proact.compile.silenced import UNANSWERED
 from dspy_proact.compile.tamed_adapter import TamedAdapter, TamedJSONAdapter
 from dspy_proact.compile.training import P, Training, instructions_of
+from dspy_proact.models.dspy_internals import InstructionProposer
 from dspy_proact.programs import Optimizer, Recipe
 
 _NO_END = 10**9

@@ -11,8 +11,9 @@ from weakref import WeakSet
 
 import optuna
 import tqdm
-from dspy.propose import grounded_proposer
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy import AdapterParseError, LMError
+
+from dspy_proact.models.dspy_internals import grounded_proposer
 
 UNANSWERED = (AdapterParseError, LMError)
 """What MIPROv2 ends with where its proposer refuses or answers what cannot be read; the start is then all there is."""

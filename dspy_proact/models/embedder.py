@@ -3,24 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-from dspy.clients.engines.litellm_engine import litellm_errors
 from dspy.lm15 import DataPart, Message, Request, Response, Usage
 
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models.blocking import wait_for
-from dspy_proact.models.caller import Caller
+from dspy_proact.models.clients import bound_clients_of_litellm, close_litellm, import_litellm
+from dspy_proact.models.dspy_internals import litellm_errors
+from dspy_proact.models.engine import GatedEngine, wait_for
+from dspy_proact.models.faults import Caller, spellings
 from dspy_proact.models.gate import Gate
-from dspy_proact.models.gated import GatedEngine
-from dspy_proact.models.price import find_price
-from dspy_proact.models.route import Route, close_litellm, find_route, import_litellm
-from dspy_proact.models.secret import spellings
+from dspy_proact.models.route import Route, find_price, find_route
 from dspy_proact.models.spec import EMBEDDED, ModelSpec
-from dspy_proact.models.wire import bound_clients_of_litellm
 
 EMBEDDER = "embedder"
-"""By which its calls are counted."""
-_AT_ONCE = 32
+"""Role under which its calls are counted."""
+_BATCH = 32
 """Texts of one request."""
 Vectors = list[list[float]]
 
@@ -40,34 +37,36 @@ class Embedder:
         self._gated, self._route = gated, route
 
     def require_key(self) -> None:
-        """Raise a `UsageError` that names the variable where a key is needed and not there."""
+        """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         self._route.require_key(self._gated.caller.flag)
 
     @property
     def endpoint(self) -> str | None:
-        """Where; None for the provider's own."""
+        """None for the provider's own."""
         return self._route.api_base
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector a text, in their order, all of one length; raises a `StageError` where there are none."""
-        return [
-            vector for batch in _batches(texts) for vector in _vectors(await self._gated.complete(self._asked(batch)))
-        ]
+        return [vector for request in self._requests(texts) for vector in _vectors(await self._gated.complete(request))]
 
     async def embed_now(self, texts: Sequence[str]) -> Vectors:
-        """The same; its calls are over when it returns."""
-        return [
-            vector
-            for batch in _batches(texts)
-            for vector in _vectors(wait_for(self._gated.complete(self._asked(batch))))
-        ]
+        """What `embed` returns, without ever yielding to the running loop."""
+        requests = self._requests(texts)
+        return [vector for request in requests for vector in _vectors(wait_for(self._gated.complete(request)))]
 
     async def aclose(self) -> None:
         """Close its connections in the running loop."""
         await self._gated.aclose()
 
-    def _asked(self, texts: Sequence[str]) -> Request:
-        return Request(model=self.name, messages=tuple(Message.user(text) for text in texts))
+    def _requests(self, texts: Sequence[str]) -> list[Request]:
+        batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
+        return [Request(model=self.name, messages=tuple(map(Message.user, batch))) for batch in batches]
+
+
+def _vectors(response: Response) -> Vectors:
+    (part,) = response.message.parts
+    assert isinstance(part, DataPart), "as the engine makes it"
+    return cast("Vectors", part.value)
 
 
 def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
@@ -76,14 +75,14 @@ def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
     Args:
         named: By its litellm name, or with its endpoint and price.
         gate: Shared by all models of a run.
-        flag: By which a person names it, for messages.
+        flag: The option that names it, for messages.
 
     Raises:
         UsageError: There is no such provider, it takes no parameters, or a limit in dollars lacks its price.
     """
     spec = ModelSpec.of(named)
     if spec.name == EMBEDDED:
-        raise UsageError(f"{flag} {EMBEDDED}: the stand-in makes no vectors; leave it out, and words are searched")
+        raise UsageError(f"{flag} {EMBEDDED}: the stand-in makes no vectors; omit {flag} to search by words")
     if spec.params:
         raise UsageError(f"{flag} {spec.name}: an embedder takes no parameters")
     route = find_route(spec.name, spec.api_base, "litellm")
@@ -102,7 +101,7 @@ def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
     )
     options = route.litellm_options(gate.timeout)
     bound_clients_of_litellm()
-    import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: a 0 that its embeddings are told is not heard
+    import_litellm().DEFAULT_MAX_RETRIES = 0  # in the whole process: its embeddings ignore `max_retries=0`
     make: Callable[[], _EmbeddingEngine] = lambda: _EmbeddingEngine(options)  # noqa: E731 - typed
     return Embedder(spec.name, GatedEngine(make, gate, caller), price, route)
 
@@ -122,25 +121,14 @@ class _EmbeddingEngine:
         rows = sorted(raw.data, key=lambda row: row["index"])
         vectors: Any = [[float(number) for number in row["embedding"]] for row in rows]
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) > 1 or not all(vectors):
-            raise ValueError(f"{len(texts)} texts were sent, and other than so many vectors of one length came back")
-        counted = raw.usage.prompt_tokens if raw.usage else None
+            raise ValueError(f"{len(texts)} texts were sent, and the answer is not as many vectors of one length")
         return Response(
             id=None,
             model=request.model,
             message=Message(role="assistant", parts=(DataPart(value=vectors),)),
             finish_reason="stop",
-            usage=Usage(input_tokens=counted, output_tokens=0),
+            usage=Usage(input_tokens=raw.usage.prompt_tokens if raw.usage else None, output_tokens=0),
         )
 
     async def aclose(self) -> None:
         await close_litellm()
-
-
-def _batches(texts: Sequence[str]) -> list[Sequence[str]]:
-    return [texts[start : start + _AT_ONCE] for start in range(0, len(texts), _AT_ONCE)]
-
-
-def _vectors(response: Response) -> Vectors:
-    (part,) = response.message.parts
-    assert isinstance(part, DataPart), "as the engine makes it"
-    return cast("Vectors", part.value)

@@ -1,31 +1,159 @@
 """The gate: the one object of a run or compile through which every call to a model goes.
 
-It wraps the engine of every model, on both routes, so that whatever holds for calls is written once:
-retries with back-off, the time limit, the record of usage, finish reason and latency, and the mapping
-from a provider's errors to ours. DSPy's own retries are off. Nothing here looks into a message.
+It wraps the engine of every model, on both routes, so that concurrency, retries with back-off, the time limit and the
+limits of calls, tokens and money are written once. DSPy's own retries are off. Nothing here reads a message.
 """
 
+import asyncio
+import json
 import random
 from collections import defaultdict
 from collections.abc import AsyncGenerator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
-from dspy_proact.calls import CallObserver, FailedCall
+from dspy.lm15 import Request
+
+from dspy_proact.calls import CallObserver, FailedCall, Price
 from dspy_proact.errors import Halt, LimitReached, ProviderDown, ProviderError, UsageError
-from dspy_proact.models.budget import Budget, Cost, Limits
-from dspy_proact.models.caller import Caller
-from dspy_proact.models.fault import Fault
+from dspy_proact.models.dspy_internals import request_to_dict
+from dspy_proact.models.faults import Caller, Fault
 from dspy_proact.models.route import Backend
-from dspy_proact.models.slots import Slots
 from dspy_proact.switch import Bell, Switch
 
 _LONGEST_WAIT = 60.0
-_AT_ONCE = nullcontext()
+_BYTES_A_MESSAGE = 32
+"""More than any chat format adds to a message."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that one command may spend; None for no limit."""
+
+    calls: int | None = None
+    tokens: int | None = None
+    """Prompt and completion together."""
+    usd: float | None = None
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a call costs, or may cost at most."""
+
+    calls: int = 0
+    tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.calls + other.calls, self.tokens + other.tokens, self.usd + other.usd)
+
+    def __sub__(self, other: "Cost") -> "Cost":
+        return Cost(self.calls - other.calls, self.tokens - other.tokens, self.usd - other.usd)
+
+
+def most_of(request: Request, completion_limit: int | None, price: Price) -> Cost:
+    """The most that a call can cost: every byte of the request as a token, and the completion limit.
+
+    Args:
+        request: No tokenizer makes more tokens than bytes.
+        completion_limit: The most tokens of the answer, as sent.
+        price: An unknown price counts 0; a limit in dollars does not allow one.
+    """
+    sent = json.dumps(request_to_dict(request), ensure_ascii=False).encode("utf-8", "replace")
+    prompt = len(sent) + _BYTES_A_MESSAGE * len(request.messages)
+    completion = completion_limit or 0
+    return Cost(calls=1, tokens=prompt + completion, usd=price.of(prompt, completion) or 0.0)
+
+
+class Budget:
+    """What is spent and what is in flight, against the limits.
+
+    A call is admitted only if the most that it can cost fits beside what is spent and what is in flight, so that no
+    limit is exceeded, with any number of calls in flight, repairs and retries included.
+    """
+
+    def __init__(self, limits: Limits, spent: Cost | None = None):
+        self.limits = limits
+        self.spent = spent or Cost()
+        self.reserved = Cost()
+        self._settled = Bell()
+
+    async def room(self, most: Cost) -> None:
+        """Wait while calls in flight may still turn out cheaper than their reservations, and so leave room."""
+        while self._exceeded(self.spent + self.reserved + most) and not self._exceeded(self.spent + most):
+            await self._settled.wait()
+
+    def reserve(self, most: Cost) -> None:
+        """Reserve the most that a call can cost; raises `LimitReached` where it does not fit."""
+        if option := self._exceeded(self.spent + self.reserved + most):
+            raise LimitReached(f"{option} is reached: the next call might exceed it")
+        self.reserved += most
+
+    def settle(self, most: Cost, actual: Cost) -> None:
+        """Replace a reservation by what the call has cost."""
+        self.reserved -= most
+        self.spent += actual
+        self._settled.ring()
+
+    def _exceeded(self, cost: Cost) -> str | None:
+        """The option of a limit that the cost exceeds."""
+        limits = self.limits
+        if limits.calls is not None and cost.calls > limits.calls:
+            return f"--max-calls {limits.calls}"
+        if limits.tokens is not None and cost.tokens > limits.tokens:
+            return f"--max-tokens {limits.tokens}"
+        if limits.usd is not None and cost.usd > limits.usd:
+            return f"--max-usd {limits.usd:g}"
+        return None
+
+
+class Slots:
+    """Limits the calls in flight, over all models and roles; `async with slots:` holds one, waiting until one is free.
+
+    Args:
+        count: 1 or more, in each event loop that uses them.
+    """
+
+    def __init__(self, count: int):
+        self._count = count
+        self._free = WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
+        self._holding = set[asyncio.Task[object]]()
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop not in self._free:
+            self._free[loop] = asyncio.Semaphore(self._count)
+        await self._free[loop].acquire()
+        task = asyncio.current_task()
+        assert task is not None, "calls are made in tasks"
+        self._holding.add(task)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._holding -= {asyncio.current_task()}
+        self._free[asyncio.get_running_loop()].release()
+
+    def drop(self) -> None:
+        """Cancel the calls in flight, from any thread."""
+        for task in list(self._holding):
+            task.get_loop().call_soon_threadsafe(task.cancel)
+
+
+@dataclass
+class _Standing:
+    """How a model has fared."""
+
+    called: bool = False
+    first_in_flight: bool = False
+    answered: bool = False
+    failures: int = 0
+    """Calls that failed after all retries since the last answer."""
+    last: str = ""
+    """The last of these failures."""
 
 
 class Gate:
-    """How calls are made, and what those of one run or compile share; one after another may have the same gate.
+    """How calls are made, and what those of one run or compile share; several runs may use it one after another.
 
     Args:
         concurrency: Requests in flight, of all models together.
@@ -34,11 +162,11 @@ class Gate:
         limits: The most that one command may spend.
         backend: `litellm` forces litellm's client where DSPy has its own.
         backoff: Seconds before the second attempt; doubled each time, with jitter.
-        patience: Calls of one model that fail for good, one after another, before its provider counts as down. The
-            first of them is made alone; where not even a connection is made, it is down at once.
+        patience: Consecutive calls of one model that fail after all retries before its provider counts as down. Where
+            no connection is made, it counts as down at once. The first call to a model is made alone.
 
     Raises:
-        UsageError: No call could be made so.
+        UsageError: A value is out of range.
     """
 
     def __init__(
@@ -67,27 +195,24 @@ class Gate:
         self._jitter = random.Random()
 
     def open(self, switch: Switch, spent: Cost | None = None, observer: CallObserver | None = None) -> None:
-        """Begin anew with a switch and an observer, and with what was spent before against the same limits."""
+        """Start a run with its switch and observer, and with what it has spent before against the same limits."""
         self.switch, self.budget, self.observer = switch, Budget(self.limits, spent), observer or CallObserver()
         self._standing.clear()
 
-    def turn(self, caller: Caller) -> AbstractAsyncContextManager[None]:
+    @asynccontextmanager
+    async def turn(self, caller: Caller) -> AsyncGenerator[None]:
         """The turn of a call: the first one to a model is made alone, and the others wait for its end."""
         standing = self._standing[_who(caller)]
-        return _AT_ONCE if standing.asked and not standing.asked_first else self._in_turn(standing)
-
-    @asynccontextmanager
-    async def _in_turn(self, standing: "_Standing") -> AsyncGenerator[None]:
-        while standing.asked_first:
+        while standing.first_in_flight:
             await self._first_ended.wait()
-        if standing.asked:
+        if standing.called:
             yield
             return
-        standing.asked = standing.asked_first = True
+        standing.called = standing.first_in_flight = True
         try:
             yield
         finally:
-            standing.asked_first = False
+            standing.first_in_flight = False
             self._first_ended.ring()
 
     def wait(self, attempt: int, retry_after: float | None) -> float:
@@ -101,10 +226,11 @@ class Gate:
         Raises:
             LimitReached: It does not fit; the switch is pulled.
         """
+        self.switch.check()
         await self.budget.room(most)
         self.switch.check()
         try:
-            self.budget.admit_now(most)
+            self.budget.reserve(most)
         except LimitReached as limit:
             self.switch.pull(limit)
             raise
@@ -115,9 +241,13 @@ class Gate:
         standing.answered, standing.failures = True, 0
 
     def failed(self, caller: Caller, fault: Fault, attempt: int, wait: float | None) -> None:
-        """An attempt, counted from 0, failed, and the next is made after so many seconds, or none.
+        """An attempt, counted from 0, failed; pulls the switch where the failure ends the run.
 
-        Then the switch is pulled where the failure ends the run.
+        Args:
+            caller: Whose attempt it was.
+            fault: How it failed.
+            attempt: Its number.
+            wait: Seconds before the next one; None where none is made.
         """
         who = _who(caller)
         standing, error = self._standing[who], fault.error
@@ -132,27 +262,15 @@ class Gate:
                 if fault.unreached and not standing.answered:
                     self.switch.pull(ProviderDown(f"{who}: cannot be reached, {error}"))
                 elif standing.failures >= self.patience:
-                    many = f"{self.patience} calls in a row failed for good"
-                    self.switch.pull(ProviderDown(f"{who}: down. {many}, the last: {error}"))
+                    failed = f"{self.patience} calls in a row failed after all retries"
+                    self.switch.pull(ProviderDown(f"{who}: down. {failed}, the last with {error}"))
 
     def silent(self) -> str | None:
-        """What the models failed with last where calls were made and none of any model's was answered; else None."""
-        if any(each.answered for each in self._standing.values()):
+        """The last failure of each model where calls were made and no model answered any; else None."""
+        if any(standing.answered for standing in self._standing.values()):
             return None
-        return "; ".join(f"{who}: no answer. {each.last}" for who, each in self._standing.items() if each.last) or None
-
-
-@dataclass
-class _Standing:
-    """How a model has fared."""
-
-    asked: bool = False
-    asked_first: bool = False
-    """Whether the first call is on its way."""
-    answered: bool = False
-    failures: int = 0
-    """For good, since it last answered."""
-    last: str = ""
+        failures = ((who, standing.last) for who, standing in self._standing.items() if standing.last)
+        return "; ".join(f"{who}: no answer. {last}" for who, last in failures) or None
 
 
 def _who(caller: Caller) -> str:

@@ -1,9 +1,8 @@
-"""The record of a compile: every answer of a model, so that a compile goes on where it stopped.
+"""The record of a compile: every answer of a model, so that a compile continues where it stopped.
 
-An optimizer cannot be stopped in the middle and continued. It can be run again: the record is a function from a request
-to its answer, so that whatever is asked again is given what stands there, in whatever order, and only what is not there
-is asked of the model and paid for. What is asked twice at once is sent once. A request that is to have several answers
-has a rollout for each.
+An optimizer cannot be stopped in the middle and continued. It can be run again: the record maps each request to its
+answer, so that a repeated request is answered from it, in any order, and only new requests are sent and paid for. Equal
+requests at the same time are sent once. A request that is to have several answers has a rollout for each.
 """
 
 import asyncio
@@ -14,21 +13,20 @@ from pathlib import Path
 from typing import Any, Self
 
 import dspy
-from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
 from dspy.lm15 import Request, Response
 from pydantic import model_validator
 
 from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import ContentError, Halt, Interrupted, ProviderDown, ProviderError, RunError, StorageFault
 from dspy_proact.kept import Log
-from dspy_proact.models.blocking import BlockingEngine, wait_for
-from dspy_proact.models.gated import GatedEngine
+from dspy_proact.models.dspy_internals import async_engine_of, request_to_dict, response_from_dict, response_to_dict
+from dspy_proact.models.engine import BlockingEngine, GatedEngine, wait_for
 from dspy_proact.plain_text import encodable_all
 from dspy_proact.types import Frozen
 
 
 class Answered(Frozen):
-    """One line of the record: what became of one request."""
+    """One line of the record: the outcome of one request."""
 
     request: str
     """sha256 over role, endpoint, model, request and rollout."""
@@ -42,7 +40,7 @@ class Answered(Frozen):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.response is None) == (self.refused is None):
-            raise ValueError("either an answer or a refusal is kept")
+            raise ValueError("must hold either an answer or a refusal")
         return self
 
     def replayed(self) -> Response:
@@ -57,10 +55,9 @@ class Answered(Frozen):
             raise ContentError(*self.refused)
         try:
             response = response_from_dict(self.response or {})
-        except Exception as error:  # whatever a reader makes of what somebody has written there
-            raise StorageFault(
-                f"the record's answer to request {self.request} is none; take its line out, and it is asked again"
-            ) from error
+        except Exception as error:  # whatever a reader raises at what somebody has edited there
+            mend = "delete its line, and it is requested again"
+            raise StorageFault(f"the record's answer to request {self.request} cannot be read; {mend}") from error
         if response.finish_reason == "content_filter":
             raise ContentError("filtered", "the provider's content filter cut the answer")
         return response
@@ -70,18 +67,19 @@ class Record:
     """The answers of one compile; use as a context manager. One process writes it.
 
     Attributes:
-        answers: What stands in it, by request.
-        sending: What is in flight, by request.
+        answers: By request.
+        sending: Requests in flight.
         paid: Requests that were sent by this process.
-        told: Called after each of them, in whatever thread.
-        closed: Whether it is over, so that nothing can be kept any more.
+        on_answer: Called after each of them, in any thread.
+        closed: Whether nothing can be kept any more.
 
     Raises:
         RunError: It is damaged, in use, or cannot be written.
     """
 
-    def __init__(self, path: Path, told: Callable[[Answered], None] = lambda _: None):
-        self.path, self.told = path, told
+    def __init__(self, path: Path):
+        self.path = path
+        self.on_answer: Callable[[Answered], None] = lambda _: None
         self.answers: dict[str, Answered] = {}
         self.paid = 0
         self.closed = False
@@ -105,11 +103,11 @@ class Record:
         while self.sending:
             await asyncio.wait(list(self.sending.values()))
 
-    async def once(self, request: str, ask: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
-        """What `ask` comes to; others who ask for the same meanwhile wait for it in `sending`."""
+    async def once(self, request: str, send: Callable[[], Coroutine[Any, Any, Answered]]) -> Answered:
+        """The outcome of `send`; equal requests meanwhile wait for it in `sending`."""
         sending = self.sending[request] = asyncio.get_running_loop().create_future()
         try:
-            answered = await ask()
+            answered = await send()
         except asyncio.CancelledError:
             sending.cancel()
             raise
@@ -124,7 +122,7 @@ class Record:
             del self.sending[request]
 
     def add(self, answered: Answered) -> Answered:
-        """Keep what became of a request that was just sent.
+        """Keep the outcome of a request that was just sent.
 
         Raises:
             StorageFault: It cannot be kept, so that nothing further may be paid for.
@@ -135,7 +133,7 @@ class Record:
             raise StorageFault(str(error)) from error
         self.answers[answered.request] = answered
         self.paid += 1
-        self.told(answered)
+        self.on_answer(answered)
         return answered
 
 
@@ -143,9 +141,9 @@ class RecordedEngine:
     """A gated engine whose answers are kept and given again.
 
     Args:
-        gated: Asks the model.
+        gated: Calls the model.
         record: Keeps the answers.
-        whose: Role, model and endpoint, which are part of what is asked.
+        whose: Role, model and endpoint, which are part of a request's name.
         rollout: Which of several answers to the same request this engine gives; None for the first.
     """
 
@@ -156,22 +154,19 @@ class RecordedEngine:
         self.supports_reasoning = gated.supports_reasoning
         self.supported_params = gated.supported_params
 
-    def at(self, rollout: int | None) -> "RecordedEngine":
-        """The engine of another rollout."""
-        return RecordedEngine(self.gated, self.record, self.whose, rollout)
-
     async def complete(self, request: Request) -> Response:
         """The answer, from the record or from the model.
 
         Raises:
-            ContentError: The provider refuses this request for good; asked again it is refused from the record.
-            ProviderDown: It failed for good. An optimizer would count that as a wrong answer and go another way.
+            ContentError: The provider refuses this request for good; a repeated one is refused from the record.
+            ProviderDown: It failed after all retries. An optimizer would count that as a wrong answer and take another
+                path.
             StorageFault: The answer cannot be kept.
         """
         return await self.answer(self.name(request), request)
 
     async def answer(self, name: str, request: Request) -> Response:
-        """The same of a request whose name is known."""
+        """The answer to a request whose name is known, as `complete` gives it."""
         if kept := self.record.answers.get(name):
             return kept.replayed()
         if sending := self.record.sending.get(name):
@@ -188,36 +183,35 @@ class RecordedEngine:
             if self.record.closed:  # a thread that DSPy left behind
                 raise Interrupted("the compile is over")
             try:
-                return self.record.add(await self._asked(name, request))
+                return self.record.add(await self._outcome(name, request))
             except Halt as halt:
                 self.gated.gate.switch.pull(halt)
                 raise
 
-    async def _asked(self, name: str, request: Request) -> Answered:
+    async def _outcome(self, name: str, request: Request) -> Answered:
         with collect_calls() as calls:
             try:
                 response = await self.gated.ask(request)
-                # Half a surrogate pair is no Unicode: what is handed out is what is kept, and a replay sees the same.
+                # Half a surrogate pair is no Unicode: the answer given now is the one kept, as a replay gives it.
                 kept = encodable_all(response_to_dict(response))
                 return Answered(request=name, response=kept, calls=tuple(calls))
             except ContentError as error:
                 return Answered(request=name, refused=(error.reason, error.detail), calls=tuple(calls))
-            except Exception as error:
-                self.gated.gate.switch.check()  # whoever ended it meanwhile says why
-                # Of whatever kind: an optimizer would take it for a wrong answer.
-                said = f"{type(error).__name__}: {error}" if not isinstance(error, ProviderError) else error
-                raise ProviderDown(f"{self.whose}: {said}; a compile cannot go round it") from error
+            except Exception as error:  # of any kind: an optimizer would take it for a wrong answer
+                self.gated.gate.switch.check()  # whoever ended the compile meanwhile gave the reason
+                failure = error if isinstance(error, ProviderError) else f"{type(error).__name__}: {error}"
+                raise ProviderDown(f"{self.whose}: {failure}; a compile needs every answer") from error
 
     def name(self, request: Request) -> str:
-        """sha256 over whose it is, the rollout and the request."""
-        told = json.dumps(
+        """sha256 over role, model, endpoint, rollout and request."""
+        content = json.dumps(
             [self.whose, self.rollout, request_to_dict(request)], sort_keys=True, ensure_ascii=False, default=str
         )
-        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class RecordedFace(BlockingEngine):
-    """The synchronous face of a recorded engine: what stands in the record needs no other thread."""
+    """The synchronous face of a recorded engine: recorded answers need no other thread."""
 
     engine: RecordedEngine
 
@@ -230,13 +224,14 @@ class RecordedFace(BlockingEngine):
 
 
 class RecordedLM(dspy.LM):
-    """A model whose answers are recorded; DSPy's memory is off, and a copy under another rollout asks anew."""
+    """A model whose answers are recorded; DSPy's caches are off, and a copy under another rollout asks anew."""
 
     def __init__(self, model: str, engine: RecordedEngine, **config: Any):
         super().__init__(model, engine=RecordedFace(engine), async_engine=engine, num_retries=0, cache=False, **config)
 
     def copy(self, **changes: Any) -> "RecordedLM":
-        """A copy with other settings, whose rollout is part of what is asked."""
-        recorded: Any = self._async_engine_spec
-        engine: RecordedEngine = recorded.at(changes.get("rollout_id", self.kwargs.get("rollout_id")))
+        """A copy with other settings, whose rollout is part of a request's name."""
+        recorded: RecordedEngine = async_engine_of(self)
+        rollout = changes.get("rollout_id", self.kwargs.get("rollout_id"))
+        engine = RecordedEngine(recorded.gated, recorded.record, recorded.whose, rollout)
         return super().copy(engine=RecordedFace(engine), async_engine=engine, **changes)

@@ -1,40 +1,30 @@
-"""Which way a litellm model name goes: DSPy's native client where it has one, litellm elsewhere.
+"""How a model is reached by its litellm name, and what its tokens are and cost.
 
-The only file that knows DSPy's semi-private routing; a contract test holds it to DSPy 3.4.
+DSPy's native client is used where it has one for the provider, litellm elsewhere. Prices and tokenizers are those that
+litellm bundles; nothing is looked up over the network.
 """
 
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
-from urllib.request import getproxies
 
-# Read by both at their first look-up: prices come from the bundled map, never over the network.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+from dspy.lm15 import AmbiguousModelError, RouterConfig, Timeouts, UnknownModelError, UnsupportedFeatureError
 
-from dspy._vendor.lm15.registry import lookup
-from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
-from dspy.clients.engines.base import validate_request
-from dspy.lm15 import (
-    AmbiguousModelError,
-    Request,
-    Response,
-    RouterConfig,
-    Timeouts,
-    UnknownModelError,
-    UnsupportedFeatureError,
-)
-
+from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
-from dspy_proact.models.usage import LenientReader
-from dspy_proact.models.wire import BoundedTransport, bound_clients_of_litellm
+from dspy_proact.models.clients import ClosingLiteLLM, LeanLM15, bound_clients_of_litellm, import_litellm
+from dspy_proact.models.dspy_internals import LM15Engine, lookup, model_info
+from dspy_proact.models.spec import EMBEDDED
 
 Backend = Literal["auto", "litellm"]
+EMBEDDED_PRICE = Price(prompt=0.0, completion=0.0, reason="the embedded model costs nothing")
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _ADDED = "/chat/completions"
-_PLACEHOLDER_KEY = "none"  # a server of one's own asks for no key, but clients refuse to send none
+_PLACEHOLDER_KEY = "none"  # a self-hosted server asks for no key, but clients refuse to send none
+_CHARACTERS_A_TOKEN = 4
 
 
 @dataclass(frozen=True)
@@ -59,15 +49,14 @@ class Route:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no message may repeat: every key in the environment."""
+        """Every key in the environment; no message may repeat one."""
         return tuple(value for name, value in os.environ.items() if _SECRET.search(name))
 
     def require_key(self, flag: str) -> None:
-        """Raise a `UsageError` that names the variable if a key is needed and not there."""
+        """Raise a `UsageError` that names the variable, where a key is needed and missing."""
         if self.needs_key and not self.has_key and not self.api_base:
-            variables = " or ".join(self.key_variables)
             raise UsageError(
-                f"{flag} {self.model}: no key. Set {variables}, "
+                f"{flag} {self.model}: no key. Set {' or '.join(self.key_variables)}, "
                 f"or give {flag}-api-base for a server that asks for none."
             )
 
@@ -79,9 +68,9 @@ class Route:
             timeout: Seconds to wait for the next byte.
         """
         if not self.native:
-            client = self.litellm_options(timeout)
+            options = self.litellm_options(timeout)
             bound_clients_of_litellm()
-            return lambda: _ClosingLiteLLM(**client)
+            return lambda: ClosingLiteLLM(**options)
         key = self._placeholder or next((os.environ[name] for name in self.key_variables if os.environ.get(name)), None)
         config = RouterConfig(
             api_keys={self.provider: key} if key else None,
@@ -89,89 +78,28 @@ class Route:
             max_connections=connections,
             timeouts=Timeouts(connect=min(10.0, timeout), read=timeout, write=timeout, pool=None),
         )
-        return lambda: _LeanLM15(config)
+        return lambda: LeanLM15(config)
 
     def litellm_options(self, timeout: float) -> dict[str, Any]:
-        """What litellm's clients are told of the way; they find their keys themselves."""
+        """The options of litellm's clients; they find their keys themselves."""
         options = {"api_base": self.api_base, "api_key": self._placeholder, "timeout": timeout}
         return {name: value for name, value in options.items() if value is not None}
 
     @property
     def _placeholder(self) -> str | None:
-        """What stands for a key where none is asked for."""
         return _PLACEHOLDER_KEY if not self.has_key and (self.api_base or not self.needs_key) else None
-
-
-class _LeanLM15(AsyncLM15Engine):
-    """DSPy's asynchronous engine, which finds the way of a request without a thread, and no proxy where there is none.
-
-    Its keys are there when it is made, so that nothing on that way waits.
-    """
-
-    def __init__(self, config: RouterConfig):
-        self._transport = BoundedTransport(**config.transport_kwargs(), trust_env=bool(getproxies()))
-        self._targets: dict[tuple[str, bool], tuple[Any, str]] = {}
-        super().__init__(replace(config, transport=self._transport, timeouts=None, max_connections=None))
-
-    async def complete(self, request: Request) -> Response:
-        """The answer to a request."""
-        provider, routed = self._target(request)
-        return await provider.complete(routed)
-
-    def _target(self, request: Request, *, streaming: bool = False) -> tuple[Any, Request]:
-        """The client of a request and the request as it takes it, found once for each model."""
-        if (request.model, streaming) not in self._targets:
-            provider, routed = super()._target(request, streaming=streaming)
-            provider._inner = LenientReader(provider._inner)
-            self._targets[request.model, streaming] = provider, routed.model
-            return provider, routed
-        validate_request(request)
-        provider, model = self._targets[request.model, streaming]
-        return provider, replace(request, model=model)
-
-    async def aclose(self) -> None:
-        """Close the engine and its connections."""
-        self._targets.clear()
-        await super().aclose()
-        await self._transport.aclose()
-
-
-class _ClosingLiteLLM(AsyncLiteLLMEngine):
-    """litellm's asynchronous engine; closing it closes litellm's clients, which the process would keep and leak.
-
-    Of a stream litellm makes up what the provider leaves out: the usage is then its own count, and a connection that
-    ends in good order without a finish reason has the reason `stop`.
-    """
-
-    async def aclose(self) -> None:
-        """Close every client that litellm has cached; it opens new ones when it is asked again."""
-        await super().aclose()
-        await close_litellm()
 
 
 def find_route(model: str, api_base: str | None = None, backend: Backend = "auto") -> Route:
     """The route of a model name.
 
     Raises:
-        UsageError: No provider is known by that name, or the endpoint is no URL.
+        UsageError: No provider has that name, or the endpoint is no URL that can be used.
     """
     prefix = model.partition("/")[0].upper().replace("-", "_")
     api_base = api_base or os.environ.get(f"{prefix}_API_BASE") or os.environ.get(f"{prefix}_BASE_URL")
-    if api_base is not None and not _is_address(api_base):
-        raise UsageError(
-            f"the endpoint of {model} must begin with http:// or https:// and name a host, "
-            "with a port from 1 to 65535 if any"
-        )
-    if api_base is not None and (re.search(r"[?#]", api_base) or "@" in urlsplit(api_base).netloc):
-        raise UsageError(
-            f"the endpoint of {model} has a query, or a user or password, which would not be sent: "
-            "give it without, and a key in the environment"
-        )
-    api_base = api_base and api_base.rstrip("/")
-    if api_base is not None and api_base.endswith(_ADDED):
-        raise UsageError(
-            f"the endpoint of {model} ends in {_ADDED}, which is added to it: give {api_base.removesuffix(_ADDED)}"
-        )
+    if api_base is not None:
+        api_base = _endpoint(model, api_base)
     if backend == "litellm" or (provider := _native_provider(model)) is None:
         return _litellm_route(model, api_base)
     definition = lookup(provider)
@@ -189,14 +117,28 @@ def find_route(model: str, api_base: str | None = None, backend: Backend = "auto
     )
 
 
-def _is_address(url: str) -> bool:
-    """Whether a URL names a host, and a port that there can be if it names one."""
+def _endpoint(model: str, url: str) -> str:
+    """The URL as it is used and written down; no message repeats it, since it may hold a secret."""
     try:
         parts = urlsplit(url)
-        named = bool(parts.hostname) and parts.netloc[-1] != ":" and parts.port != 0
-        return named and parts.scheme in ("http", "https")
+        valid = bool(parts.hostname) and parts.netloc[-1] != ":" and parts.port != 0
+        valid = valid and parts.scheme in ("http", "https")
     except ValueError:
-        return False
+        valid = False
+    if not valid:
+        raise UsageError(
+            f"the endpoint of {model} must begin with http:// or https:// and name a host, "
+            "with a port from 1 to 65535 if any"
+        )
+    if re.search(r"[?#]", url) or "@" in urlsplit(url).netloc:
+        raise UsageError(
+            f"the endpoint of {model} has a query, or a user or password, which would not be sent: "
+            "omit them, and give a key in the environment"
+        )
+    url = url.rstrip("/")
+    if url.endswith(_ADDED):
+        raise UsageError(f"the endpoint of {model} ends in {_ADDED}, which is added to it: give {url[: -len(_ADDED)]}")
+    return url
 
 
 def _native_provider(model: str) -> str | None:
@@ -204,7 +146,7 @@ def _native_provider(model: str) -> str | None:
         provider = LM15Engine(RouterConfig(env={})).resolve(model).provider
     except (UnknownModelError, AmbiguousModelError, UnsupportedFeatureError):
         return None
-    return None if provider.startswith("azure") else provider  # Azure's versions and deployments are litellm's
+    return None if provider.startswith("azure") else provider  # litellm knows Azure's versions and deployments
 
 
 def _litellm_route(model: str, api_base: str | None) -> Route:
@@ -232,16 +174,27 @@ def _litellm_route(model: str, api_base: str | None) -> Route:
     )
 
 
-def import_litellm() -> Any:
-    """litellm, without its messages on standard output."""
-    import litellm
+def find_price(route: Route) -> Price:
+    """The list price of a model in litellm's bundled map. A run is priced once, from its usage totals."""
+    known = model_info(route.provider, route.model.partition("/")[2] or route.model)
+    prompt, completion = known.get("input_cost_per_token"), known.get("output_cost_per_token")
+    if prompt is None or completion is None:
+        return Price(reason=f"litellm's bundled map has no price for {route.model}")
+    cached = known.get("cache_read_input_token_cost")
+    return Price(prompt=prompt, completion=completion, cached=cached, reason="list price in litellm's bundled map")
 
-    litellm.suppress_debug_info = True
-    return litellm
 
-
-async def close_litellm() -> None:
-    """Close every client that litellm has cached; it opens new ones when it is asked again."""
+def count_tokens(model: str, messages: list[dict[str, Any]]) -> int:
+    """Tokens of the messages, as `litellm.token_counter` counts them; four characters each for the embedded model."""
+    if model == EMBEDDED:
+        return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN
     litellm = import_litellm()
-    await litellm.close_litellm_async_clients()
-    litellm.in_memory_llm_clients_cache.flush_cache()
+    litellm.disable_hf_tokenizer_download = True
+    return litellm.token_counter(model=model, messages=messages)
+
+
+def tokenizer_name(model: str) -> str:
+    """The tokenizer that counts the prompts of a model."""
+    if model == EMBEDDED:
+        return "four characters a token"
+    return "tiktoken" if model.startswith("openai/") else "tiktoken, a fallback: exact for OpenAI's models only"

@@ -1,36 +1,69 @@
-"""A model as a person names it."""
+"""A model as a person names it: name, role, endpoint, price and decoding parameters.
 
-from typing import Any
+Parameters come from a preset, matched on the model's own name after any router prefix (`openrouter/openai/gpt-5.5` is
+`gpt-5.5`), and from the person. One limit of an answer's length is sent and reserved for, under one name, and one
+answer is requested at a time. A value that may be a secret is sent, and appears in no file, message or command.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal
 
 from pydantic import Field
 
 from dspy_proact.calls import Price
+from dspy_proact.errors import UsageError
 from dspy_proact.types import Frozen
 
 EMBEDDED = "embedded"
 """Names the stand-in, which needs no key and measures nothing."""
+SCHEMA, LIMIT = "response_format", "max_tokens"
+StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
+"""The embedded model's answer to a system text and messages, each a role and a text."""
+Writes = Literal["response", "verdict"]
+"""What a role writes: a response at any length that a person reads, or a verdict, which may need thought."""
+Decoding = Mapping[str, Any]
+"""Parameter name -> value, as litellm names them; a missing name is not sent."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """A role in which a model is called."""
+
+    name: str
+    """Under which its calls are counted, such as `judge`; two roles may share it."""
+    flag: str
+    """The option that names its model, such as `--judge`."""
+    writes: Writes
+    """Selects the decoding preset."""
+    stand_in: StandIn
+    """The embedded model's answers in it."""
 
 
 class ModelSpec(Frozen):
-    """A model by its name, with what is said of how it is called."""
+    """A model by its name, and how it is called."""
 
     name: str = EMBEDDED
     """A litellm name, or `embedded`."""
     api_base: str | None = None
     """Another endpoint than the provider's own."""
     params: dict[str, Any] = Field(default_factory=dict[str, Any])
-    """Decoding parameters that override the preset; None leaves one out, and the JSON schema of verdicts with it where
-    `response_format` is None."""
+    """Decoding parameters that override the preset. None omits one; `response_format` None omits the JSON schema of
+    verdicts."""
     price: Price | None = None
-    """Instead of the list price."""
+    """Replaces the list price."""
 
     @classmethod
     def of(cls, named: "ModelSpec | str") -> "ModelSpec":
-        """The model that is named, by its name alone or by all of it."""
+        """The spec of a model that is named alone."""
         return cls(name=named) if isinstance(named, str) else named
 
     def beside(self, other: "ModelSpec") -> "ModelSpec":
-        """This one; where the other has the same name, with what is said of that one and not of this one."""
+        """This spec; what it leaves open is taken from another one of the same name."""
         if self.name != other.name:
             return self
         return ModelSpec(
@@ -39,3 +72,209 @@ class ModelSpec(Frozen):
             params=self.params or other.params,
             price=self.price or other.price,
         )
+
+
+class ModelIdentity(Frozen):
+    """A model as a manifest has it: what two commands must have alike to get the same answers."""
+
+    model: str
+    endpoint: str | None
+    """None for the provider's own."""
+    decoding: dict[str, Any]
+    """The parameters that are sent."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A row of the table."""
+
+    pattern: str
+    """Regular expression that the whole name must match, in upper or lower case."""
+    response: Decoding
+    verdict: Decoding
+
+
+_RESPONSE, _VERDICT = {LIMIT: 8192}, {LIMIT: 32768}
+_PLAIN = {"temperature": 0.7, "top_p": 1.0}
+_REASONING = {"temperature": 1.0, **_VERDICT}
+_CLAUDE = r"(.*\.)?claude-"  # Bedrock puts the vendor before the name: anthropic.claude-...
+
+PRESETS = (
+    Preset(r"(gpt-5|o1|o3|o4|gemini-2\.5-pro).*", _REASONING, {**_REASONING, "reasoning_effort": "medium"}),
+    # Claude from 4.7 on takes no sampling parameter. A number of more than two digits is a date.
+    Preset(_CLAUDE + r"([a-z]+-)?(4[.-]([7-9]|[1-9]\d)|([5-9]|[1-9]\d)([.-]\d{1,2})?)(?!\d).*", _RESPONSE, _VERDICT),
+    Preset(_CLAUDE + r".*", {"temperature": 0.7, **_RESPONSE}, {"temperature": 0.7, **_VERDICT}),
+    Preset(r".*", {**_PLAIN, **_RESPONSE}, {**_PLAIN, **_VERDICT}),
+)
+"""The first row that matches decides. Source: the settings of the official evaluator."""
+
+
+def decoding(model: str, writes: Writes, overrides: Mapping[str, Any] | None = None) -> Decoding:
+    """The parameters sent for a model.
+
+    Args:
+        model: A litellm name.
+        writes: A response is limited to 8192 tokens, a verdict to 32768; reasoning models get 32768 for both.
+        overrides: The person's values; None omits a parameter.
+    """
+    name = model.rsplit("/", 1)[-1]
+    preset = next(row for row in PRESETS if re.fullmatch(row.pattern, name, re.IGNORECASE | re.DOTALL))
+    merged = {**(preset.response if writes == "response" else preset.verdict), **(overrides or {})}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def takes_completion_limit(model: str) -> bool:
+    """Whether the limit goes out as `max_completion_tokens`: OpenAI's reasoning models refuse `max_tokens`."""
+    return re.match(r"(gpt-5|o[134])", model.rsplit("/", 1)[-1], re.IGNORECASE) is not None
+
+
+_OTHER_LIMITS = {
+    "max_completion_tokens",
+    "max_gen_len",
+    "max_length",
+    "max_new_tokens",
+    "max_output_tokens",
+    "max_tokens_to_sample",
+    "maxoutputtokens",
+    "maxtokens",
+    "n_predict",
+    "num_predict",
+}
+"""Other servers' names of `max_tokens`."""
+_SEVERAL = {
+    "best_of",
+    "candidate_count",
+    "candidatecount",
+    "n",
+    "num_completions",
+    "num_generations",
+    "num_return_sequences",
+}
+"""Names of the number of answers, which is one."""
+_RESERVED = {
+    "api_base",
+    "api_key",
+    "base_url",
+    "cache",
+    "caching",
+    "extra_headers",
+    "headers",
+    "input",
+    "max_retries",
+    "messages",
+    "model",
+    "num_retries",
+    "retry_strategy",
+    "rollout_id",
+    "stream",
+    "stream_options",
+    "timeout",
+    "tools",
+    SCHEMA,
+}
+"""Set by options, the environment, a program or a benchmark, or by DSPy."""
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_TAKES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    LIMIT: ("a whole number above 0", lambda value: _whole(value) and value > 0),
+    "temperature": ("a number of at least 0", lambda value: _number(value) and value >= 0),
+    "top_p": ("a number above 0 and at most 1", lambda value: _number(value) and 0 < value <= 1),
+    "top_k": ("a whole number", _whole),
+    "seed": ("a whole number", _whole),
+    "frequency_penalty": ("a number", _number),
+    "presence_penalty": ("a number", _number),
+    "reasoning_effort": ("a word, such as low", lambda value: isinstance(value, str) and bool(value.strip())),
+}
+"""Values of the parameters that every provider has alike."""
+
+_HOLDS_SECRETS = re.compile(
+    r"(?i)access|auth|bearer|body|cookie|credential|header|jwt|key|pass|pwd|query|secret|session|signature|(^|_)sid|token"
+)
+_MARK = re.compile(r"\[hidden [0-9a-f]{8}\]")
+
+
+def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
+    """Raise a `UsageError` that says what is allowed, where a parameter cannot be sent.
+
+    Args:
+        flag: The option that sets parameters.
+        given: By name; None omits one.
+    """
+    if given.get(SCHEMA) is not None:
+        raise UsageError(f"{flag} {SCHEMA}: only {SCHEMA}=none is allowed; it omits the JSON schema of answers")
+    for name, value in given.items():
+        if problem := _problem(flag, name, value):
+            raise UsageError(f"{flag} {name}: {problem}")
+
+
+def _problem(flag: str, name: str, value: Any) -> str | None:
+    """Why a parameter cannot be sent; None where it can."""
+    reserved = sorted(_RESERVED & value.keys()) if isinstance(value, Mapping) else []
+    if reserved or (name in _RESERVED and name != SCHEMA):
+        return f"{reserved[0] if reserved else name!r} is not a decoding parameter"
+    if name in _TAKES and value is not None:
+        allowed, fits = _TAKES[name]
+        if not fits(value):
+            return f"must be {allowed}, not {value!r}"
+    if any(map(_MARK.fullmatch, secret_texts({name: value}))):
+        return "holds the mark of a redacted secret; give the secret itself"
+    for inner in (name, *_names(value)):
+        where = "" if inner is name else f"{inner!r} in it: "
+        if inner.lower() in _SEVERAL:
+            return f"{where}one answer is requested at a time"
+        if inner.lower() in _OTHER_LIMITS or (where and inner.lower() == LIMIT):
+            return f"{where}set the length limit of an answer with {flag} {LIMIT}=N"
+    return None
+
+
+def _names(value: Any) -> Iterator[str]:
+    """Every name in a value, at any depth."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _names(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _names(inner)
+
+
+def without_secrets(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as they may be written down: a text that may be a secret is a mark, which changes when it does."""
+
+    def mark(path: str, text: str) -> str:
+        # 32 bits, salted by its place, show that a value has changed, and fit too many texts to reveal which it is.
+        return f"[hidden {hashlib.sha256(json.dumps([path, text]).encode()).hexdigest()[:8]}]"
+
+    return _hiding(parameters, "", False, mark)
+
+
+def secret_texts(parameters: Mapping[str, Any]) -> list[str]:
+    """The texts that `without_secrets` hides."""
+    texts: list[str] = []
+
+    def keep(_: str, text: str) -> str:
+        texts.append(text)
+        return text
+
+    _hiding(parameters, "", False, keep)
+    return texts
+
+
+def _hiding(value: Any, path: str, hidden: bool, hide: Callable[[str, str], str]) -> Any:
+    """A value with each text that may be a secret replaced, by its path."""
+    if isinstance(value, Mapping):
+        return {
+            name: _hiding(inner, f"{path}.{name}", hidden or bool(_HOLDS_SECRETS.search(str(name))), hide)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_hiding(inner, path, hidden, hide) for inner in value]
+    return hide(path, value) if hidden and isinstance(value, str) else value

@@ -1,7 +1,6 @@
 """The card of a compiled agent: what each measure of its benchmark was, out of fold, before and after."""
 
-from dspy_proact.programs.assistant_card import Change
-from dspy_proact.programs.card import Card
+from dspy_proact.programs.card import Card, Change
 from dspy_proact.types import Frozen
 
 

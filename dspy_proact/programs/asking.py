@@ -8,10 +8,10 @@ the one place where DSPy's wrapping of failures is undone: a body sees errors of
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError, LMError
+from dspy import AdapterParseError, LMError
 
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import ContentError, ProactError
@@ -107,3 +107,9 @@ def _unusable(message: str, calls: list[Call]) -> ContentError:
     if "empty or null response" in message:
         return ContentError("empty", "the model answered nothing")
     return ContentError("unreadable", message.partition("\n")[0])
+
+
+def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages that a predictor sends under an adapter; inputs that it does not take are left out."""
+    signature = cast("type[dspy.Signature]", predictor.signature)
+    return adapter.format(signature, predictor.demos, {name: inputs[name] for name in signature.input_fields})

@@ -96,6 +96,29 @@ class CardNumber(Frozen):
         )
 
 
+class Change(Frozen):
+    """A number out of fold, before and after, on the same turns."""
+
+    count: int
+    """Turns that could be graded, before and after; no response is graded 0, or is no offer to grade."""
+    total: int
+    """Turns that were asked."""
+    before: CardNumber
+    after: CardNumber
+    difference: CardNumber
+    """After minus before; of lengths after by before. With its 95 % interval."""
+    low98: float | None = None
+    """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
+    p: float | None = None
+    """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+    low98_unread: float | None = None
+    """`low98` over all turns, the unread at their worst, which a claim needs above 0 too; None where all were read."""
+    least: CardNumber | None = None
+    """The difference over all turns, the unread 1 before and 0 after; None where all were read."""
+    most: CardNumber | None = None
+    """The difference over all turns, the unread 0 before and 1 after; None where all were read."""
+
+
 class CardUsage(Frozen):
     """What 1,000 answers of a program take."""
 

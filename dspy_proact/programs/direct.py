@@ -12,11 +12,11 @@ from dataclasses import replace
 from typing import Any, cast
 
 import dspy
+from dspy import AdapterParseError
 from dspy.lm15 import DataPart, Message, Request, Response, TextPart, request_from_openai_chat
-from dspy.utils.exceptions import AdapterParseError
 
 from dspy_proact.programs.asking import Answer, answered, ask, ours
-from dspy_proact.programs.indented_text import IndentedText
+from dspy_proact.programs.fenced_json import FencedJSON
 
 _LEAN: Mapping[str, object] = {"disable_history": True, "max_trace_size": 0, "warn_on_type_mismatch": False}
 """DSPy's bookkeeping off: a run keeps its own, and the trace is for compiling."""
@@ -46,7 +46,7 @@ class Direct:
                 return await ask(predictor, adapter, **inputs)
         signature = cast("Any", predictor.signature)
         form = self._form(predictor, adapter, inputs)
-        if isinstance(adapter, IndentedText):
+        if isinstance(adapter, FencedJSON):
             adapter.has_schema = (form.config.response_format or {}).get("type") == "json_schema"
         asked = _asked(form, adapter.format(signature, predictor.demos, inputs))
         with ours() as calls:

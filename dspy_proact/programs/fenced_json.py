@@ -7,12 +7,12 @@ from functools import lru_cache
 from typing import Any, cast
 
 import dspy
-from dspy.adapters.utils import format_field_value
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from dspy_proact.models.dspy_internals import format_field_value
 from dspy_proact.plain_text import encodable, encodable_all
 from dspy_proact.programs.asking import ask_now, run_now
 
@@ -35,11 +35,14 @@ class FencedJSON(dspy.JSONAdapter):
     Args:
         fenced: Names of inputs that somebody else wrote.
         note: A last line of the request, such as what was wrong with the answer before.
+
+    Attributes:
+        has_schema: Whether a schema of the answer is sent beside the messages.
     """
 
     def __init__(self, *fenced: str, note: str = ""):
         super().__init__(use_native_function_calling=False)
-        self.fenced, self.note = fenced, note
+        self.fenced, self.note, self.has_schema = fenced, note, False
 
     def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
         """The messages of one call. DSPy's own `format` would run markers of custom types that a text may contain."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.models.blocking import one_by_one
+from dspy_proact.models import one_by_one
 
 
 class Pieces(AsyncGenerator[str]):

@@ -8,13 +8,7 @@ from dspy_proact.report.agreement import Agreement, agree_between, agree_within,
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_document import comparison_document
 from dspy_proact.report.comparison_text import print_comparison
-from dspy_proact.report.corrected import (
-    EACH_ITS_OWN,
-    Corrected,
-    CorrectedComparison,
-    PeoplesRatings,
-    compare_corrected,
-)
+from dspy_proact.report.corrected import EACH_ITS_OWN, Corrected, CorrectedComparison, PeoplesRatings, compare_corrected
 from dspy_proact.report.corrected_document import corrected_comparison_document, corrected_document
 from dspy_proact.report.corrected_headline import corrected_headline, difference_headline
 from dspy_proact.report.corrected_text import print_corrected, print_corrected_comparison
@@ -35,11 +29,17 @@ from dspy_proact.report.numbers import (
     share,
     signed,
 )
-from dspy_proact.report.outcome import Evidence, GivenVerdict, Outcome
 from dspy_proact.report.particulars import particulars_of
-from dspy_proact.report.reading import Reading
-from dspy_proact.report.reading_document import outcome_document, reading_document, sections_document
-from dspy_proact.report.reading_text import grade_style, grounds_text, print_reading, print_sections
+from dspy_proact.report.reading import (
+    Reading,
+    grade_style,
+    grounds_text,
+    outcome_document,
+    print_reading,
+    print_sections,
+    reading_document,
+    sections_document,
+)
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.section import Grounds, Section, quoted
 from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
@@ -47,6 +47,7 @@ from dspy_proact.report.summary import Scores, Summary, summarize
 from dspy_proact.report.summary_document import summary_document
 from dspy_proact.report.summary_text import print_summary
 from dspy_proact.report.terminal import Table, cell, each_reason, show, table
+from dspy_proact.runs import Evidence, GivenVerdict, Outcome
 
 __all__ = [
     "EACH_ITS_OWN",

@@ -13,9 +13,9 @@ from dspy_proact.report.difference import SCORED, TRIED, CasePair, Difference, D
 from dspy_proact.report.front import front_html
 from dspy_proact.report.measured import Compared, compared, is_share
 from dspy_proact.report.numbers import points
-from dspy_proact.report.outcome import Outcome, grouped
-from dspy_proact.report.summary import Summary
+from dspy_proact.report.summary import Summary, grouped
 from dspy_proact.report.words import worded
+from dspy_proact.runs import Outcome
 
 _MOST_GROUPS = 5
 _LONGEST_VALUE = 48

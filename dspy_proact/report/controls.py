@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dspy_proact.report.outcome import Outcome, Outcomes
 from dspy_proact.report.words import worded
-from dspy_proact.runs import Manifest, Nouns
+from dspy_proact.runs import Manifest, Nouns, Outcome, Outcomes
 from dspy_proact.stats import Estimate, cluster_mean
 
 

@@ -10,10 +10,9 @@ from dspy_proact.report.comparison import Comparison
 from dspy_proact.report.draw import ratable
 from dspy_proact.report.front import front_html
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.words import worded
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import Nouns, Outcome
 from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
 
 WHOLE = "micro"

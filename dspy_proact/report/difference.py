@@ -4,9 +4,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.words import worded
-from dspy_proact.runs import Nouns, State
+from dspy_proact.runs import Nouns, Outcome, State
 from dspy_proact.stats import (
     Discordant,
     Estimate,

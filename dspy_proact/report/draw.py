@@ -4,8 +4,8 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary
+from dspy_proact.runs import Outcome
 from dspy_proact.stats import balanced_order
 
 GAPS = 0.05

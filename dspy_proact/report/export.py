@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from dspy_proact.corpus import without_progress_bars
+from dspy_proact.files.hub import without_progress_bars
 from dspy_proact.kept import replacing
 from dspy_proact.report.particulars import Column
 from dspy_proact.report.summary import Summary

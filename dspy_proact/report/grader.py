@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dspy_proact.calls import Usage
-from dspy_proact.report.outcome import Evidence, Outcome
 from dspy_proact.report.words import worded
-from dspy_proact.runs import Nouns
+from dspy_proact.runs import Evidence, Nouns, Outcome
 from dspy_proact.stats import Estimate, cluster_mean
 
 

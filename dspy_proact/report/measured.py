@@ -10,15 +10,8 @@ from statistics import fmean
 
 import numpy as np
 
-from dspy_proact.report.outcome import Outcome
-from dspy_proact.runs import Measure
-from dspy_proact.stats import (
-    Estimate,
-    classification_difference,
-    classification_estimate,
-    cluster_mean,
-    part_mean,
-)
+from dspy_proact.runs import Measure, Outcome
+from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
 
 Values = list[tuple[float, ...]]
 """A measure's parts of one case, once a verdict that has them all."""

@@ -7,7 +7,6 @@ from functools import cache
 from importlib import import_module
 from operator import eq
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
@@ -15,15 +14,13 @@ from pydantic import BaseModel
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.section import Grounds, Section
+from dspy_proact.runs import GivenVerdict, Outcome
 
 if TYPE_CHECKING:
     from dspy_proact.report.summary import Summary
 
-_ROOMS = {each.name for each in iter_modules([str(Path(__file__).parent)]) if each.ispkg}
-"""Of benchmarks that have something to say."""
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""
 
@@ -121,7 +118,8 @@ class Particulars:
 
 @cache
 def particulars_of(benchmark: str) -> Particulars:
-    """What a benchmark says of its own in reports: the `PARTICULARS` of the room of its name, where there is one."""
-    if benchmark not in _ROOMS:
+    """What a benchmark says of its own in reports: the `PARTICULARS` of its folder, where there is one."""
+    folder = Path(__file__).parents[1] / "benchmarks" / benchmark
+    if not benchmark.isidentifier() or not (folder / "report" / "particulars.py").is_file():
         return Particulars()
-    return import_module(f"dspy_proact.report.{benchmark}.particulars").PARTICULARS
+    return import_module(f"dspy_proact.benchmarks.{benchmark}.report.particulars").PARTICULARS

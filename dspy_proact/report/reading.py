@@ -1,12 +1,17 @@
-"""One case as a person reads it: what stood there, what was answered, and what each verdict says of it."""
+"""One case to read: what was asked, what was answered, and what each verdict says, as a value, as JSON and as text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
 
 from dspy_proact.errors import RunError
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.particulars import particulars_of
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.section import Grounds, Section, quoted
+from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
+from dspy_proact.runs import Nouns, Outcome
 
 
 @dataclass(frozen=True)
@@ -15,15 +20,15 @@ class Reading:
 
     outcome: Outcome
     sections: tuple[Section, ...]
-    """What stood there before the answer, in the order of reading."""
+    """What was asked, in the order of reading."""
     grounds: tuple[Grounds, ...]
     """Of each of the outcome's verdicts, in their order."""
     answer: str | None
-    """As it is read; None where there is none."""
+    """As text; None where there is none."""
 
     @property
     def texts(self) -> Iterator[str]:
-        """Everything in it that was written by somebody."""
+        """Every text in it."""
         yield from (text for section in self.sections for _, text in section.items)
         yield self.answer or ""
         for grounds in self.grounds:
@@ -32,7 +37,7 @@ class Reading:
 
     @classmethod
     def of(cls, outcome: Outcome, benchmark: str) -> "Reading":
-        """That of an outcome, in the words of its benchmark.
+        """The reading of an outcome, as its benchmark words it.
 
         Raises:
             RunError: A view or a verdict is not what the benchmark writes.
@@ -44,3 +49,133 @@ class Reading:
             return cls(outcome, sections, grounds, answer)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise RunError(f"{outcome.key!r} cannot be read: {type(error).__name__}") from error
+
+
+def outcome_document(outcome: Outcome, nouns: Nouns) -> dict[str, Any]:
+    """What became of a case in one epoch, as JSON; `grade`, `reason` and `response` are null where there is none.
+
+    Key, stratum and group have the benchmark's nouns as names. The shape is a promise.
+    """
+    return {
+        nouns.case: outcome.key,
+        nouns.stratum: outcome.stratum,
+        nouns.group: outcome.group,
+        "epoch": outcome.epoch,
+        "state": outcome.state,
+        "grade": outcome.label,
+        "score": outcome.score if outcome.label is not None else None,
+        "reason": outcome.reason,
+        "response": outcome.response,
+        "truncated": outcome.truncated,
+        "verdicts": [
+            {"judge": each.judge, "judge_epoch": each.judge_epoch, "grade": each.label, "verified": each.verified}
+            for each in outcome.verdicts
+        ],
+        "unread": [{"judge": judge, "reason": reason} for judge, reason in outcome.unread],
+    }
+
+
+def reading_document(reading: Reading, nouns: Nouns) -> dict[str, Any]:
+    """The document of the outcome, with what was asked and what each verdict rests on."""
+    document = outcome_document(reading.outcome, nouns)
+    for verdict, grounds in zip(document["verdicts"], reading.grounds, strict=True):
+        verdict["reasons"] = grounds.reasons
+        verdict["quotes"] = [quote.model_dump() for quote in grounds.quotes]
+        verdict["points"] = [{"name": name, "text": text} for name, text in grounds.points]
+    return document | {"sections": sections_document(reading.sections)}
+
+
+def sections_document(sections: Iterable[Section]) -> list[dict[str, Any]]:
+    """What was asked, as JSON: messages by `speaker`, or terms by `name`, each with its `text`."""
+    first = {"chat": "speaker", "terms": "name"}
+    return [
+        {
+            "title": section.title,
+            "kind": section.kind,
+            "items": [{first[section.kind]: name, "text": text} for name, text in section.items],
+        }
+        for section in sections
+    ]
+
+
+def print_reading(console: Console, named: Sequence[tuple[str, Reading | None]], labels: Sequence[str]) -> None:
+    """Print a case, with the responses of several runs to it.
+
+    Args:
+        console: Its width and kind decide the layout.
+        named: Who answered, and the reading; the first has one, None where a run does not have the case.
+        labels: All there are, from best to worst.
+    """
+    sheet, (_, first) = Sheet(console), named[0]
+    assert first, "the run that is shown has the case"
+    sheet.line(in_a_line(f"{first.outcome.stratum}  {first.outcome.key}"), "bold reverse")
+    print_sections(sheet, first.sections)
+    sheet.columns([_column(name, reading, labels, sheet.styled) for name, reading in named])
+
+
+def print_sections(sheet: Sheet, sections: Iterable[Section]) -> None:
+    """Print what was asked."""
+    for section in sections:
+        sheet.line(in_a_line(section.title), "bold underline")
+        for name, text in section.items:
+            sheet.line(in_a_line(name), "bold")
+            sheet.text(readable(text))
+        sheet.line()
+
+
+def grounds_text(grounds: Grounds, judge: str, response: str) -> Iterator[Text]:
+    """What a verdict says of a response, a line each: reasons, quotes that are not found, and other points."""
+    if grounds.reasons:
+        yield Text(f"{judge}: {in_a_line(grounds.reasons)}", style="italic")
+    for name, text in grounds.points:
+        yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
+    for quote in grounds.quotes:
+        if not quote.counts:
+            why = "too short to show anything"
+            if not quote.short:
+                within = quote.text.strip().casefold() in response.casefold()
+                why = f"not in the response{' as words' if within else ''}"
+            yield Text(f'quoted, but {why}: "{in_a_line(quote.text)}"', style="yellow")
+
+
+def grade_style(label: str, labels: Sequence[str]) -> str:
+    """Green for the best label, red for the worst, yellow between."""
+    return f"bold {'green' if label == labels[0] else 'red' if label == labels[-1] else 'yellow'}"
+
+
+def _column(name: str, reading: Reading | None, labels: Sequence[str], styled: bool) -> tuple[Text, Text, Text]:
+    """Heading, response, and notes, which may be empty."""
+    heading = Text(in_a_line(name), style="bold")
+    if reading is None:
+        return heading, Text("it has no such case", style="red"), Text()
+    outcome = reading.outcome
+    style = "red" if outcome.label is None else grade_style(outcome.label, labels)
+    heading.append(": ").append(outcome.label or outcome.state, style=style)
+    if reading.answer is None:
+        return heading, Text(in_a_line(f"no response: {outcome.reason or outcome.state}"), style="red"), Text()
+    spans = quoted(quote for grounds in reading.grounds for quote in grounds.quotes)
+    return heading, marked(reading.answer, spans, styled), Text("\n").join(_notes(reading, labels))
+
+
+def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
+    outcome = reading.outcome
+    if outcome.truncated:
+        yield Text("cut at the token limit", style="yellow")
+    if outcome.state != "scored":
+        yield Text(in_a_line(outcome.reason or outcome.state), style="red")
+    for verdict, grounds in zip(outcome.verdicts, reading.grounds, strict=True):
+        again = f", verdict {verdict.judge_epoch}" if verdict.judge_epoch > 1 else ""
+        judge = f"judge {verdict.judge}" if verdict.judge else "the benchmark itself"
+        line = Text(in_a_line(f"{judge}{again}:"), style="bold")
+        line.append(" ").append(verdict.label, style=grade_style(verdict.label, labels))
+        if verdict.verified is False:
+            why = "no quote of it stands in the response"
+            if any(quote.counts for quote in grounds.quotes):
+                why = "not every quote of it stands in the response"
+            elif any(quote.short for quote in grounds.quotes):
+                why = "what it quotes is too short to show anything"
+            line.append(f", unverified: {why}", style="yellow")
+        yield line
+        yield from grounds_text(grounds, "reasons", outcome.response or "")
+    for judge, reason in outcome.unread:
+        yield Text(in_a_line(f"no verdict of {judge}: {reason}"), style="red")

@@ -1,23 +1,22 @@
 """What a run or a results file says: counts with denominators, scores with intervals, usage with its price."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.controls import Controls
-from dspy_proact.report.ended import Ended
 from dspy_proact.report.front import front_html
 from dspy_proact.report.grader import Grader
 from dspy_proact.report.measured import is_share, measured
 from dspy_proact.report.numbers import counted, percent
-from dspy_proact.report.outcome import Outcome, Outcomes, grouped, outcomes_of
 from dspy_proact.report.particulars import Particulars, particulars_of
 from dspy_proact.report.words import worded
-from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, RunFolder
+from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, Outcome, Outcomes, RunFolder, read_run
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 if TYPE_CHECKING:
@@ -76,8 +75,8 @@ class Summary(Outcomes):
     """Of a run; None for a results file."""
 
     def __repr__(self) -> str:
-        told = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
-        return f"Summary({printable(told)}, pass rate {percent(self.micro.pass_rate)} %)"
+        text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
+        return f"Summary({printable(text)}, pass rate {percent(self.micro.pass_rate)} %)"
 
     def _repr_html_(self) -> str:
         from dspy_proact.report.summary_text import print_summary
@@ -170,9 +169,23 @@ class Summary(Outcomes):
         """The scores of one stratum."""
         return self.scores_of(self.of_stratum(stratum))
 
-    def scores_of(self, outcomes: Sequence[Outcome]) -> Scores:
-        """The scores of some of the outcomes, every one weighted equally."""
-        return self._scores(outcomes)
+    def scores_of(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
+        """The scores of some of the outcomes, every outcome weighted equally, or every stratum."""
+        tried = [outcome for outcome in outcomes if outcome.state != "pending"]
+        scored = [outcome for outcome in tried if outcome.state == "scored"]
+
+        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
+            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
+            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
+
+        def passed(outcome: Outcome) -> float:
+            return float(outcome.label == self.labels[0])
+
+        def score(outcome: Outcome) -> float:
+            return outcome.score
+
+        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
+        return worded(found, self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name."""
@@ -188,7 +201,7 @@ class Summary(Outcomes):
     @cached_property
     def macro(self) -> Scores:
         """Every stratum weighted equally."""
-        return self._scores(self.outcomes, by_stratum=True)
+        return self.scores_of(self.outcomes, by_stratum=True)
 
     def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
         """Outcomes and scores by a grouping key of the cases, whose values are in order.
@@ -235,25 +248,8 @@ class Summary(Outcomes):
 
     @cached_property
     def _shares(self) -> dict[str, bool]:
-        """Of each measure, whether its parts are all in [0, 1]."""
+        """Whether a measure's parts are all in [0, 1], by its name."""
         return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
-
-    def _scores(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
-        tried = [outcome for outcome in outcomes if outcome.state != "pending"]
-        scored = [outcome for outcome in tried if outcome.state == "scored"]
-
-        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
-            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
-            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
-
-        def passed(outcome: Outcome) -> float:
-            return float(outcome.label == self.labels[0])
-
-        def score(outcome: Outcome) -> float:
-            return outcome.score
-
-        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
-        return worded(found, self.nouns)
 
 
 def is_small(outcomes: Iterable[Outcome]) -> bool:
@@ -261,32 +257,44 @@ def is_small(outcomes: Iterable[Outcome]) -> bool:
     return len({outcome.key for outcome in outcomes}) < SMALL
 
 
+Item = TypeVar("Item")
+
+
+def grouped(items: Iterable[Item], name: Callable[[Item], str | int]) -> dict[str, list[Item]]:
+    """Items by what each is named: numbers first and in their order, then texts."""
+    groups: defaultdict[str | int, list[Item]] = defaultdict(list)
+    for item in items:
+        groups[name(item)].append(item)
+    return {str(group): groups[group] for group in sorted(groups, key=lambda group: (isinstance(group, str), group))}
+
+
 def summarize(folder: RunFolder) -> Summary:
     """Aggregate a run, finished or not; raises `RunError` when it is damaged."""
-    manifest = folder.manifest()
-    identity, ended = manifest.identity, Ended(folder.events())
-    judge_usage = {name: ended.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
+    run = read_run(folder, particulars_of(folder.manifest().identity.benchmark).detail)
+    manifest, events = run.manifest, run.events
+    judge_usage = {name: events.usage("judge", price, name) for name, price in manifest.judge_prices.items()}
     judges = list(judge_usage.values())
-    together = {"judge": sum(judges[1:], judges[0])} if judges else {}
-    others = [role for role in ended.roles if role not in {"assistant", "judge"}]
-    further = {role: ended.usage(role, manifest.further_prices.get(role, _UNPRICED)) for role in others}
-    outcomes = outcomes_of(folder, manifest, ended, particulars_of(identity.benchmark).detail)
-    controls = [outcome for outcome in outcomes if outcome.stratum == CONTROL]
+    usage = {"assistant": events.usage("assistant", manifest.assistant_price)}
+    if judges:
+        usage["judge"] = sum(judges[1:], judges[0])
+    for role in events.roles:
+        if role not in {"assistant", "judge"}:
+            usage[role] = events.usage(role, manifest.further_prices.get(role, _UNPRICED))
     return Summary(
         path=str(folder.path),
-        benchmark=identity.benchmark,
-        model=identity.assistant.model,
-        judges=tuple(judge.model for judge in identity.judges),
+        benchmark=manifest.identity.benchmark,
+        model=manifest.identity.assistant.model,
+        judges=tuple(judge.model for judge in manifest.identity.judges),
         strata=manifest.strata,
         labels=manifest.labels,
         nouns=manifest.nouns,
         measures=manifest.measures,
         embedded=manifest.embedded,
-        outcomes=tuple(outcome for outcome in outcomes if outcome.stratum != CONTROL),
-        controls=Controls.of(manifest, controls),
-        tried_again=ended.tried_again,
-        seconds=ended.seconds,
-        usage={"assistant": ended.usage("assistant", manifest.assistant_price)} | together | further,
+        outcomes=tuple(outcome for outcome in run.outcomes if outcome.stratum != CONTROL),
+        controls=Controls.of(manifest, [outcome for outcome in run.outcomes if outcome.stratum == CONTROL]),
+        tried_again=events.tried_again,
+        seconds=events.seconds,
+        usage=usage,
         judge_usage=judge_usage,
         manifest=manifest,
     )

@@ -10,9 +10,8 @@ from typing import Any
 from dspy_proact.report.agreement import agree_within, agreement_document
 from dspy_proact.report.document import document
 from dspy_proact.report.headline import headline
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import Summary, is_small
-from dspy_proact.runs import Manifest
+from dspy_proact.runs import Manifest, Outcome
 
 
 def summary_document(summary: Summary, by: Sequence[str] = ()) -> dict[str, Any]:

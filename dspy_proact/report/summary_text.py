@@ -10,10 +10,9 @@ from dspy_proact.report.agreement import agree_within, agreement_lines
 from dspy_proact.report.grader import Grader
 from dspy_proact.report.headline import headline
 from dspy_proact.report.numbers import coefficient, counted, percent, share
-from dspy_proact.report.outcome import Outcome
 from dspy_proact.report.summary import SMALL, Scores, Summary, is_small
 from dspy_proact.report.terminal import Table, each_reason, show, table
-from dspy_proact.runs import Measure, Nouns
+from dspy_proact.runs import Measure, Nouns, Outcome
 from dspy_proact.stats import Figure, Repeats
 
 

@@ -1,19 +1,23 @@
-"""Doing a benchmark: the protocol that one speaks, the runner, and a run on disk. Knows no DSPy and no benchmark."""
+"""Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
 from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
-from dspy_proact.runs.consensus import consensus, cut_label
-from dspy_proact.runs.event import Event, Failure, GradeRecord, StageKey
-from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of, latest
-from dspy_proact.runs.glance import Glance, Sought, State, differing_epochs
-from dspy_proact.runs.index import RunIndex
+from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
-from dspy_proact.runs.ledger import Grading, Ledger, Work
-from dspy_proact.runs.manifest import CorpusRecord, Identity, Manifest, RoleIdentity
-from dspy_proact.runs.measure import Measure
-from dspy_proact.runs.nouns import Nouns
+from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Grading, Ledger, StageKey, Work, latest
+from dspy_proact.runs.manifest import MOST_EPOCHS, CorpusRecord, Identity, Manifest, Measure, Nouns, RoleIdentity
+from dspy_proact.runs.outcome import (
+    Evidence,
+    GivenVerdict,
+    Outcome,
+    Outcomes,
+    RunRecord,
+    State,
+    consensus,
+    cut_label,
+    read_run,
+)
 from dspy_proact.runs.runner import Observer, Runner, attempted
-from dspy_proact.runs.scope import MOST_EPOCHS, Scope
-from dspy_proact.runs.selection import seeded_order, select_cases
+from dspy_proact.runs.selection import Scope, seeded_order, select_cases
 
 __all__ = [
     "CONTROL",
@@ -24,9 +28,10 @@ __all__ = [
     "CaseSet",
     "CorpusRecord",
     "Event",
+    "Evidence",
     "ExpectedCall",
     "Failure",
-    "Glance",
+    "GivenVerdict",
     "GradeRecord",
     "Grading",
     "Identity",
@@ -35,15 +40,16 @@ __all__ = [
     "Measure",
     "Nouns",
     "Observer",
+    "Outcome",
+    "Outcomes",
     "RoleIdentity",
     "RunFolder",
-    "RunIndex",
+    "RunRecord",
     "RunWriter",
     "Runner",
     "Scope",
     "Scored",
     "Settings",
-    "Sought",
     "StageKey",
     "State",
     "Work",
@@ -51,9 +57,9 @@ __all__ = [
     "consensus",
     "controls_of",
     "cut_label",
-    "differing_epochs",
     "latest",
     "orderly_interrupt",
+    "read_run",
     "run_to_end",
     "seeded_order",
     "select_cases",

@@ -6,9 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from dspy_proact.runs.manifest import CorpusRecord
-from dspy_proact.runs.measure import Measure
-from dspy_proact.runs.nouns import Nouns
+from dspy_proact.runs.manifest import CorpusRecord, Measure, Nouns
 from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"

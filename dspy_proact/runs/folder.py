@@ -1,10 +1,10 @@
-"""A run on disk: `manifest.json`, `cases.jsonl` and the append-only `events.jsonl`; one writes, anybody may read."""
+"""A run on disk: `manifest.json`, `cases.jsonl` and the append-only `events.jsonl`; one process writes."""
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import ExitStack
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,12 @@ from dspy_proact.errors import RunError
 from dspy_proact.kept import RUN_CLAIM, Claim, Log, read_lines, read_log, read_placed
 from dspy_proact.plain_text import html_table
 from dspy_proact.runs.benchmark import CONTROL, Case
-from dspy_proact.runs.event import Event, StageKey
+from dspy_proact.runs.ledger import Event
 from dspy_proact.runs.manifest import Manifest
 from dspy_proact.types import Frozen
 
 _LONG = 64 * 1024
-"""Bytes of a line from which on its view stays on disk."""
+"""Bytes of a line above which its view stays on disk: a thousand such views would fill the memory."""
 
 
 class CaseRecord(Frozen):
@@ -29,39 +29,34 @@ class CaseRecord(Frozen):
     view: Mapping[str, Any]
     meta: dict[str, str | int]
     mark: str | None = None
-    """Hash of the rest of the line and of the run's corpus; None in runs of before there were marks."""
+    """Hash of the rest of the line and of the run's corpus; None in runs that are older than marks."""
 
     def marked(self, corpus: str) -> "CaseRecord":
-        """The same with its mark, in a run on this corpus."""
-        rest = self.model_dump(exclude={"mark"})
-        canonical = json.dumps([corpus, rest], sort_keys=True, ensure_ascii=False)
+        """A copy with its mark, in a run on this corpus."""
+        rest = {"key": self.key, "group": self.group, "stratum": self.stratum, "view": dict(self.view)}
+        canonical = json.dumps([corpus, rest | {"meta": self.meta}], sort_keys=True, ensure_ascii=False)
         # What cannot be encoded is kept as a question mark, and read again as one.
         return self.model_copy(update={"mark": hashlib.sha256(canonical.encode("utf-8", "replace")).hexdigest()[:32]})
 
 
-class KeptView(Mapping[str, Any]):
-    """A view that stays on disk.
+class LongView(Mapping[str, Any]):
+    """A view that stays on disk, at a line of `cases.jsonl`; reading it raises `RunError` if that was changed."""
 
-    Args:
-        read: Its fields; raises `RunError` where they cannot be read any more.
-    """
-
-    def __init__(self, read: Callable[[], Mapping[str, Any]]):
-        self._read = read
+    def __init__(self, path: Path, number: int, start: int, mark: str | None):
+        self._place = path, number, start, mark
 
     def __getitem__(self, name: str) -> Any:
-        return self._read()[name]
+        return _view_at(*self._place)[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
+        return iter(_view_at(*self._place))
 
     def __len__(self) -> int:
-        return len(self._read())
+        return len(_view_at(*self._place))
 
 
 @lru_cache(maxsize=4)
 def _view_at(path: Path, number: int, start: int, mark: str | None) -> Mapping[str, Any]:
-    """The view in the line of a number that begins at a byte; raises `RunError` where another case stands there."""
     ((_, case),) = read_lines(path, CaseRecord, [(number, start)])
     if case.mark != mark:
         raise RunError(f"{path}, line {number}: was changed while it was read; give the same command again")
@@ -114,57 +109,54 @@ class RunFolder:
         before = self._claim.check(asked.identity)
         return _widened(before, asked, self.path) if before else asked
 
-    def cases(self) -> Iterator[CaseRecord]:
-        """Every case that was ever asked for, in the order of asking.
-
-        Raises:
-            RunError: There is no run, or a line is damaged, was changed after it was written, or is of no stratum.
-        """
-        return (case for _, _, case in self._checked())
-
-    def _checked(self) -> Iterator[tuple[int, range, CaseRecord]]:
-        """The lines of the cases as `_case_lines` has them, each as the run wrote it."""
-        manifest = self.manifest()
-        strata = {*manifest.strata, *controls_of(manifest)}
-        marked = False
-        for number, place, case in self._case_lines():
-            line, marked = f"{self._cases}, line {number}", marked or case.mark is not None
-            if marked and case.mark != case.marked(manifest.identity.corpus).mark:
-                raise RunError(f"{line}: was changed after the run wrote it; put back what stood there")
-            if case.stratum not in strata:
-                known = ", ".join(manifest.strata)
-                raise RunError(f"{line}: the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}")
-            yield number, place, case
-
-    def cases_of(self, asked: Set[str]) -> tuple[CaseRecord, ...]:
-        """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
-
-        A long view is read again whenever it is looked at, since a thousand of them fill a memory.
+    def cases(self, check_marks: bool = True) -> Iterator[CaseRecord]:
+        """Every case that was ever asked for, in the order of asking; a long view stays on disk.
 
         Args:
-            asked: Keys of cases of which there are events. Read these first: a case is kept before its events.
+            check_marks: Whether each line is compared with its mark. To read ten thousand without that takes a third
+                of the time; what is shown of one is checked by `require_unchanged`.
+
+        Raises:
+            RunError: There is no run, or a line is damaged, was changed after it was written, or has no stratum of it.
         """
-        cases = tuple(self._left(*line) for line in self._checked())
-        if missing := asked - {case.key for case in cases}:
-            told = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
-            raise RunError(f"{self._cases}: {told}; the command that began the run puts them back")
+        manifest = self.manifest()
+        strata, marked = {*manifest.strata, *controls_of(manifest)}, False
+        for number, (place, case) in enumerate(read_placed(self._cases, CaseRecord), start=1):
+            marked = marked or case.mark is not None
+            if marked and (check_marks or case.mark is None):
+                self.require_unchanged(number, case, manifest)
+            if case.stratum not in strata:
+                known = ", ".join(manifest.strata)
+                fault = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
+                raise RunError(f"{self._cases}, line {number}: {fault}")
+            if len(place) > _LONG:
+                view = LongView(self._cases.absolute(), number, place.start, case.mark)
+                yield case.model_copy(update={"view": view})
+            else:
+                yield case
+
+    def require_unchanged(self, number: int, case: CaseRecord, manifest: Manifest) -> None:
+        """Raise `RunError` where the case on a line, counted from 1, is not what the run wrote."""
+        if case.mark != case.marked(manifest.identity.corpus).mark:
+            fault = "was changed after the run wrote it; restore the original line"
+            raise RunError(f"{self._cases}, line {number}: {fault}")
+
+    def cases_of(self, keys: Set[str], check_marks: bool = True) -> tuple[CaseRecord, ...]:
+        """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
+
+        Args:
+            keys: Of cases of which there are events. Read the events first: a case is kept before its events.
+            check_marks: As in `cases`.
+        """
+        cases = tuple(self.cases(check_marks))
+        if missing := keys - {case.key for case in cases}:
+            fault = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
+            raise RunError(f"{self._cases}: {fault}; the command that began the run puts them back")
         return cases
 
     def events(self) -> Iterator[Event]:
         """Every stage that ended, in the order of ending."""
         return read_log(self._events, Event)
-
-    def _case_lines(self) -> Iterator[tuple[int, range, CaseRecord]]:
-        """The lines of the cases, with their numbers and the bytes in which they stand."""
-        lines = enumerate(read_placed(self._cases, CaseRecord), start=1)
-        return ((number, place, case) for number, (place, case) in lines)
-
-    def _left(self, number: int, place: range, case: CaseRecord) -> CaseRecord:
-        """The case; its view is left on disk where it is long."""
-        if len(place) <= _LONG:
-            return case
-        read = partial(_view_at, self._cases.absolute(), number, place.start, case.mark)
-        return case.model_copy(update={"view": KeptView(read)})
 
 
 class RunWriter(RunFolder):
@@ -197,7 +189,7 @@ class RunWriter(RunFolder):
             self._claim.leave(self._cases, self._events)
 
     def leave_nothing_unanswered(self) -> None:
-        """Have the folder be as it was found, once it is closed, where it was new and holds no answer and no grade."""
+        """On closing, remove what this writer made if the folder was new and holds no answer and no grade."""
         self._empty = self._new and not any(event.answer is not None or event.grade for event in self.events())
 
     def add_cases(self, cases: Iterable[Case]) -> None:
@@ -231,8 +223,3 @@ def _widened(before: Manifest, now: Manifest, path: Path) -> Manifest:
 def controls_of(manifest: Manifest) -> list[str]:
     """The stratum of control cases, where a run can have some."""
     return [CONTROL] if manifest.control_labels or manifest.controls else []
-
-
-def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
-    """The event that counts for each stage: the last one."""
-    return {event.key: event for event in events}

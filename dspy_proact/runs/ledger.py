@@ -1,13 +1,83 @@
-"""What of a run has ended, and what is still to do."""
+"""The stages of a run: the record of each that ended, and which are still to do."""
 
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic import Field, FiniteFloat
+
+from dspy_proact.calls import Call
 from dspy_proact.runs.benchmark import Case
-from dspy_proact.runs.event import Event, Stage, StageKey
+from dspy_proact.types import Frozen
+
+Stage = Literal["response", "verdict"]
+
+
+class Failure(Frozen):
+    """Why a stage has no result."""
+
+    kind: Literal["content", "provider"]
+    reason: str
+    detail: str = ""
+
+
+class GradeRecord(Frozen):
+    """The result of a verdict."""
+
+    score: float = Field(ge=0, le=1)
+    """Higher is better."""
+    label: str
+    verified: bool | None
+    parts: dict[str, FiniteFloat] = Field(default_factory=dict[str, FiniteFloat])
+    """Named numbers beside the score, from which a benchmark's measures are computed."""
+    detail: dict[str, Any]
+    """The benchmark's own model, as JSON."""
+
+
+class StageKey(Frozen):
+    """Identifies a stage of a run."""
+
+    case: str
+    epoch: int
+    """Counted from 1."""
+    stage: Stage
+    judge: str | None = None
+    """The judge of a verdict; None for the benchmark itself, and for a response."""
+    judge_epoch: int = 1
+    """Number of this judge's verdict on the response, counted from 1."""
+
+
+class Event(Frozen):
+    """One line of `events.jsonl`, a stage that ended: one of `answer`, `grade` and `failure` is given.
+
+    None of them is given where the run was stopped in the middle of a stage: its calls were made and are counted, and
+    the stage is still to do.
+    """
+
+    key: StageKey
+    answer: dict[str, Any] | None = None
+    """The result of a response: the benchmark's own model, as JSON."""
+    grade: GradeRecord | None = None
+    failure: Failure | None = None
+    calls: tuple[Call, ...]
+    """Every call of the stage, failed attempts included."""
+    time: float
+    """Seconds since the epoch at its end."""
+
+    @property
+    def text(self) -> str | None:
+        """The answer's `text` field, or the whole answer as JSON where it has none; None without an answer."""
+        if not self.answer:
+            return None
+        return self.answer["text"] if "text" in self.answer else json.dumps(self.answer, sort_keys=True)
+
+
+def latest(events: Iterable[Event]) -> dict[StageKey, Event]:
+    """The event that counts for each stage: the last one."""
+    return {event.key: event for event in events}
 
 
 @dataclass(frozen=True)
@@ -23,12 +93,12 @@ class Grading:
     """Who grades every response, and how often."""
 
     judges: Sequence[str]
-    """Names under which verdicts are kept; none where the benchmark grades by itself, which it does once."""
+    """Names under which verdicts are kept; empty where the benchmark grades by itself, which it does once."""
     epochs: int = 1
     """Verdicts of each judge on a response."""
 
     def keys(self, case: str, epoch: int) -> list[StageKey]:
-        """The verdicts on the response of one case in one epoch: every judge once, then every judge again."""
+        """The verdicts on the response to a case in an epoch: every judge's first, then every judge's second, ..."""
         return [
             StageKey(case=case, epoch=epoch, stage="verdict", judge=judge, judge_epoch=again)
             for again in range(1, self.epochs + 1 if self.judges else 2)
@@ -37,19 +107,19 @@ class Grading:
 
 
 _Kind = tuple[int, Stage, str | None, int]
-"""What of a stage's key is not its case: there are few, so that a stage takes no more room than its place by case."""
+"""A stage's key without its case. There are few, so that a finished stage costs one entry of a dict by case."""
 
 
 class Ledger:
-    """The stages that have ended, and the responses that are still to be graded; what is finished is on disk only.
+    """The stages that have ended, and the responses that are still to be graded; finished ones are on disk only.
 
-    A stage with a result is never open again. One that failed for the provider's sake is; one whose answer could not
-    be used is only when that is asked for, since asking again until an answer suits is a bias.
+    A stage with a result is never open again. One that failed because of the provider is open again in the next run;
+    one whose content could not be used only on request, since asking until an answer suits would bias the score.
 
     Args:
         events: Of the run so far.
         grading: Who grades.
-        retry_content: Whether stages that failed for their content are open too.
+        retry_content: Whether stages that failed because of their content are open too.
         copied: Whether the responses are another run's: none is ever open.
     """
 
@@ -75,7 +145,7 @@ class Ledger:
         return self._ended[_kind(key)].get(key.case) == "result"
 
     def answer(self, work: Work) -> dict[str, Any] | None:
-        """A response that is there and not graded by everybody yet, as it is kept."""
+        """A response that not everybody has graded yet, as it is kept; None where there is none."""
         return self._answers.get((work.case.key, work.epoch))
 
     def is_open(self, key: StageKey) -> bool:
@@ -90,8 +160,8 @@ class Ledger:
 
     def open_work(self, cases: Sequence[Case], epochs: int) -> list[Work]:
         """Cases x epochs with a stage to do, in the order of the cases."""
-        asked = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
-        return [work for work in asked if any(map(self.is_open, self.stages(work)))]
+        works = [Work(case, epoch) for epoch in range(1, epochs + 1) for case in cases]
+        return [work for work in works if any(map(self.is_open, self.stages(work)))]
 
     def unscored(self, cases: Sequence[Case], epochs: int) -> int:
         """How many of these cases x epochs were tried and have no grade."""

@@ -1,16 +1,17 @@
 """What a run is: its identity, and what is recorded beside it."""
 
-from typing import Any, Literal
+import re
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dspy_proact.calls import Price
 from dspy_proact.kept import Claimed, Identified
-from dspy_proact.runs.measure import Measure
-from dspy_proact.runs.nouns import Nouns
-from dspy_proact.runs.scope import MOST_EPOCHS
 from dspy_proact.types import Frozen
 
+MOST_EPOCHS = 1000
+"""Answers to a case, or verdicts on an answer: a larger number in a command or a file is a mistake."""
+_NEUTRAL = re.compile(r"\b(?:cases?|stratum|strata|groups?)\b")
 _PLAIN = frozenset({"bare", "default", "unknown"})
 """Programs that a role speaks by where a person names no other."""
 
@@ -65,6 +66,48 @@ class Identity(Identified):
         if any(len(each.judges) > 1 for each in (self, other) if isinstance(each, Identity)):
             return fields | {"judges": {str(number): judge for number, judge in enumerate(judges, start=1)}}
         return fields | {"judge": judges[0] if judges else None}
+
+
+class Nouns(Frozen):
+    """What a benchmark calls its things, in reports and as keys of their JSON."""
+
+    case: str = "case"
+    cases: str = "cases"
+    stratum: str = "stratum"
+    strata: str = "strata"
+    group: str = "group"
+    groups: str = "groups"
+    control: str = "control case"
+    controls: str = "control cases"
+    row: str = "row"
+    """What its corpus is a list of; a row may hold several cases."""
+    rows: str = "rows"
+
+    def worded(self, text: str) -> str:
+        """A text of `stats`, which says case, stratum and group, in the benchmark's nouns."""
+        return _NEUTRAL.sub(lambda match: str(getattr(self, match[0])), text)
+
+
+class Measure(Frozen):
+    """A number of a set of cases, which a benchmark declares and reports give with its interval.
+
+    Only graded cases that have all of its parts count; a benchmark may give a part to some cases only.
+    """
+
+    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    """Its key in JSON."""
+    title: str
+    """For people."""
+    statistic: Literal["mean", "f1", "precision", "recall", "balanced_accuracy", "kappa"] = "mean"
+    """Higher is better for all; the mean's range is its part's, kappa's [-1, 1] and the others' [0, 1]."""
+    parts: tuple[str, ...]
+    """Names of parts of a grade: one for a mean; the truth and the prediction, each 0 or 1, for the others."""
+
+    @model_validator(mode="after")
+    def _require_parts(self) -> Self:
+        if len(self.parts) != (1 if self.statistic == "mean" else 2):
+            raise ValueError("a mean takes one part, every other statistic two: the truth and the prediction")
+        return self
 
 
 class CorpusRecord(Frozen):

@@ -1,12 +1,30 @@
-"""Which cases a command asks for, and in which order it works."""
+"""How much of a benchmark a command asks for, and in which order it works."""
 
 import hashlib
 from collections import defaultdict, deque
 from collections.abc import Collection, Sequence
 
 from dspy_proact.runs.benchmark import Case
+from dspy_proact.types import Frozen
 
 _SEED = "dspy-proact case order 1"
+
+
+class Scope(Frozen):
+    """How much of a benchmark a command asks for: not part of a run's identity, so that a run can be widened."""
+
+    limit: int | None = None
+    """The most cases, spread over groups and strata, 1 or more; None for all. As many control cases are added."""
+    strata: tuple[str, ...] = ()
+    """Only these; empty for all."""
+    epochs: int | None = None
+    """How often each case is answered, 1 or more; None for once, or as often as copied responses are."""
+    judge_epochs: int | None = None
+    """How often each judge grades each response, 1 or more; None for once, or as often as its program asks."""
+    retry_unscored: bool = False
+    """Also retry stages that failed because of their content; the report counts them."""
+    controls: bool = False
+    """Ask for control cases too."""
 
 
 def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collection[str] = ()) -> list[Case]:

@@ -17,7 +17,7 @@ from contest import COUNT, Contest, Rules, contest, contestant, one_by_one, reju
 from server import Answer, Sent, Server
 from toy import outcomes
 
-from dspy_proact.benchmarks import Responses
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.runs import RunFolder, Scope, latest
 

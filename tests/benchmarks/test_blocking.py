@@ -14,13 +14,16 @@ from server import Answer, Sent, Server, healthy
 from specs import spec
 
 from dspy_proact import Evaluation, Rejudging, Responses, RunFolder, summarize
-from dspy_proact.benchmarks import Completed
-from dspy_proact.benchmarks.proactbench import ProactBench, Trial, cases_of, open_jury
+from dspy_proact.benchmarks.execution import Completed
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.cases import cases_of
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.jury import open_jury
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
+from dspy_proact.benchmarks.proactbench.trial import Trial
 from dspy_proact.calls import collect_calls
-from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.runs import Observer, run_to_end
 
 TURNS = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]

@@ -13,23 +13,20 @@ from server import Answer, Sent, Server, error, healthy, is_about_offers, offers
 from specs import spec, specs
 from tuning import artefact
 
-from dspy_proact.benchmarks import Responses
-from dspy_proact.benchmarks.proactbench import (
-    Evaluation,
-    ProactBench,
-    Rejudging,
-    cases_of,
-    controls_of,
-    responses_of_results,
-)
-from dspy_proact.corpus import Corpus, read_jsonl, read_results
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.cases import cases_of, controls_of
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+from dspy_proact.benchmarks.proactbench.report import export_results
+from dspy_proact.benchmarks.proactbench.results import responses_of_results
+from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.programs import JudgeArtefact, OfferDetector
+from dspy_proact.programs.artefact import JudgeArtefact
 from dspy_proact.report import Summary, summarize, summary_document
-from dspy_proact.report.proactbench import export_results
 from dspy_proact.runs import CONTROL, RunFolder, Scope
-from dspy_proact.views import ControlView
 
 KIND, STRICT = "openai/kind", "openai/strict"
 OFFER = "label the boxes today"

@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 from specs import spec
 
-from dspy_proact.benchmarks import Completed, folder_name
-from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.benchmarks.execution import Completed
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.programs import assistant, judge
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
-from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import assistant, judge
 from dspy_proact.report import summarize
 from dspy_proact.runs import Event, Observer, RunFolder, Scope
-from dspy_proact.types import Phase
 
 HERE = "http://127.0.0.1:9/v1"
 """An endpoint that nobody calls: an evaluation is made without I/O."""

@@ -14,10 +14,10 @@ from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
-from dspy_proact.benchmarks import folder_name
-from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
-from dspy_proact.corpus import Corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits
 from dspy_proact.report import summarize, summary_document
@@ -242,7 +242,9 @@ def test_a_jury_whose_record_lost_its_end_pays_for_what_is_lost_and_no_more(serv
 def test_one_judge_that_is_down_ends_the_run_though_the_other_is_well(server: Server, tmp_path: Path):
     server.script_roles(judge=judges(strict=broken))
     jury = evaluation(server, corpus(tmp_path, dialogues=10), calls={"concurrency": 2})
-    with pytest.raises(ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed for good") as end:
+    with pytest.raises(
+        ProviderDown, match=f"--judge {STRICT}: down. 10 calls in a row failed after all retries"
+    ) as end:
         jury.run(tmp_path / "run")
     assert end.value.exit_status == 5
     assert 10 <= asked(server)[STRICT] <= 11  # the patience, and what was in flight

@@ -5,12 +5,12 @@ from rows import jsonl, row
 from specs import spec
 from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
 
-from dspy_proact.benchmarks.proactbench import Evaluation
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.calls import Price
-from dspy_proact.corpus import load_corpus, read_jsonl
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.models.route import import_litellm
+from dspy_proact.models.clients import import_litellm
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder, Scope
 
@@ -106,7 +106,7 @@ def test_a_limit_of_tokens_needs_a_bound_on_answers(provider, tmp_path):
 def test_a_provider_that_goes_down_ends_the_run_and_is_waited_for(provider, tmp_path):
     read = corpus(tmp_path, 60)
     provider.script = lambda received: healthy(received) if received.number < 80 else refusal(503)
-    with pytest.raises(ProviderDown, match="calls in a row failed for good") as end:
+    with pytest.raises(ProviderDown, match="calls in a row failed after all retries") as end:
         evaluation(provider, read, calls={"retries": 0, "concurrency": 8}).run(tmp_path / "run")
     assert end.value.exit_status == 5
     assert provider.received.total() <= 80 + 10 + 8 + 10  # the patience of each role, and what was in flight

@@ -11,12 +11,12 @@ from results_rows import result_point, result_record, result_row
 from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent
 
-from dspy_proact.benchmarks import Responses
-from dspy_proact.benchmarks.proactbench import responses_of_results
-from dspy_proact.corpus import Corpus, read_results
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_results
+from dspy_proact.benchmarks.proactbench.results import responses_of_results
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.report import Summary, summarize
-from dspy_proact.types import Phase
 
 
 def results(folder: Path, *rows: dict[str, Any], of: Corpus | None = None) -> Responses:

@@ -11,8 +11,9 @@ from server import Answer, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
-from dspy_proact.benchmarks import Responses
-from dspy_proact.benchmarks.proactbench import ProactBench, Rejudging
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.models import Limits
 from dspy_proact.report import summarize

@@ -6,13 +6,19 @@ from collections import Counter
 import dspy
 import pytest
 
-from dspy_proact.benchmarks.proactbench import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
-from dspy_proact.benchmarks.proactbench.synthetic import LADDER, LEVELS
-from dspy_proact.compile import labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
+from dspy_proact.benchmarks.proactbench.synthetic import (
+    LADDER,
+    LEVELS,
+    permuted_within_phase,
+    rater_kappa,
+    synthetic_items,
+    synthetic_ratings,
+)
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import JUDGE, Judge
-from dspy_proact.stats import within_strata_kappa
-from dspy_proact.types import Grade, Phase
+from dspy_proact.stats import Panel, improvement
 
 
 def said(judge, item):
@@ -26,7 +32,9 @@ def said(judge, item):
 
 def agreement(levels, ratings):
     items = labelled(ratings)
-    return within_strata_kappa(levels, [item.soft for item in items], [item.phase for item in items])
+    panel = Panel.of([[rating.grade for rating in item.ratings] for item in items], LEVELS)
+    phases, scenarios = [item.phase for item in items], [item.scenario for item in items]
+    return improvement(levels, levels, panel, phases, scenarios, order=list(Phase)).overall.before.value
 
 
 def levels_with(cuts, items):

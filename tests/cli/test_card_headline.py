@@ -6,7 +6,8 @@ import assistants
 import pytest
 import tuning
 
-from dspy_proact.programs import CardNumber, write_artefact
+from dspy_proact.programs import CardNumber
+from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import MEASURES_NOTHING
 
 RISE = CardNumber(value=0.2, low=0.05, high=0.35)

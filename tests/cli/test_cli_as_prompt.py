@@ -5,7 +5,7 @@ import tuning
 from assistants import PUSHY, artefact, on_disk
 from server import healthy
 
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 
 PROMPTS = [
     (PUSHY, 0),

@@ -10,8 +10,8 @@ import pytest
 from rows import jsonl, record, row, trigger_point
 from server import Answer, healthy, is_about_offers, offers, verdict
 
-from dspy_proact.corpus import CONTROL_RULE
-from dspy_proact.programs import Assistant, OfferDetector
+from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
+from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

@@ -11,17 +11,17 @@ from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigge
 from results_rows import result_row
 from rows import jsonl
 
-from dspy_proact.benchmarks.proactbench import Evaluation
-from dspy_proact.benchmarks.probe import ProbeEvaluation
-from dspy_proact.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
-from dspy_proact.corpus.line import Line
-from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.corpus.ratings.rating import GivenRating
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
+from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
+from dspy_proact.benchmarks.proactbench.types import Grade, Rating
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.errors import RunError, UsageError
+from dspy_proact.files.line import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
-from dspy_proact.report.proactbench import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.runs import RunFolder
-from dspy_proact.types import Grade, Rating
 
 GRADES = ("PASS", "PARTIAL", "FAIL", "FAIL")
 CASES = [

@@ -7,8 +7,8 @@ import pytest
 from server import Answer, error, verdict
 from tuning import artefact
 
-from dspy_proact.corpus import judge_cases
-from dspy_proact.programs import CasesRight
+from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.programs import CasesRight
 
 CASES = judge_cases()
 

@@ -20,7 +20,7 @@ from rows import jsonl, row
 from server import Answer, verdict
 
 from dspy_proact import cli
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 
 FOLDER = "Ann's runs & more"
 """Of all that is written: a shell would take it for several words."""

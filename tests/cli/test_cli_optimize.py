@@ -11,7 +11,7 @@ from proact_run import run_of, trigger
 from server import Answer, verdict
 from tuning import QUOTE, artefact, lasting, models, on_disk, proposer_base, study
 
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

@@ -9,7 +9,7 @@ import tuning
 from proact_run import run_of, trigger
 
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import load_assistant, read_judge, write_artefact
+from dspy_proact.programs.artefact import load_assistant, read_judge, write_artefact
 from dspy_proact.runs import RunFolder
 
 TAKES_A_RUN = {

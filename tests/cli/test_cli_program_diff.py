@@ -7,8 +7,9 @@ import pytest
 import tuning
 from assistants import PUSHY
 
-from dspy_proact.programs import Assistant, Cuts, Judge, compiled_assistant, write_artefact
-from dspy_proact.types import Phase
+from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.programs.artefact import Cuts, compiled_assistant, write_artefact
 
 PROMPT = "Answer.\nBe brief."
 

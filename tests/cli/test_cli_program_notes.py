@@ -9,7 +9,7 @@ import tuning
 from proact_run import RESPONSE, run_of, trigger
 from server import Answer, verdict
 
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 
 NOTHING = "its card shows no improvement over the program that it was made from."
 

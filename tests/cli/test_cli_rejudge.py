@@ -10,7 +10,7 @@ from results_rows import result_point, result_record, result_row
 from rows import jsonl, row
 from server import Answer, error, verdict
 
-from dspy_proact.corpus import sample_path
+from dspy_proact.benchmarks.proactbench.corpus import sample_path
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 

@@ -220,7 +220,7 @@ def test_a_model_that_is_down_ends_the_command_and_the_next_is_not_begun(proact,
     server.script = failing(ann=lambda sent: error(503))
     status, _, err = proact(*two(server, "--concurrency", 1, dialogues=4))
     assert (status, asked(server)) == (5, {"ann": 10})
-    assert f"--model {ANN}: down. 10 calls in a row failed for good" in err
+    assert f"--model {ANN}: down. 10 calls in a row failed after all retries" in err
     server.script = healthy
     assert proact(*two(server, dialogues=4))[0] == 0
     assert [scored(run_of(name)) for name in (ANN, BEN)] == [12, 12]

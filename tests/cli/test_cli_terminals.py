@@ -6,7 +6,7 @@ import pytest
 from child import Child, command_line_in
 from tuning import artefact
 
-from dspy_proact.programs import write_artefact
+from dspy_proact.programs.artefact import write_artefact
 
 FEW = ("--folds", "2", "--trials", "1", "--max-demos", "1")
 """Of a compile, which is done once and then read from its record."""

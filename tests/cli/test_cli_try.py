@@ -9,10 +9,9 @@ from rows import row
 from server import Answer
 from trying import PROMPT, STAND_IN, against, corpus, is_prompted
 
-from dspy_proact import programs
+from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.benchmarks.proactbench.programs import assistant
 from dspy_proact.cli.options import triggers
-from dspy_proact.corpus import read_jsonl
-from dspy_proact.programs import assistant
 
 # What is asked
 
@@ -53,7 +52,9 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
-    monkeypatch.setattr(programs, "load_assistant", lambda file: assistant.Assistant(f"compiled from {file}"))
+    monkeypatch.setattr(
+        "dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(f"compiled from {file}")
+    )
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
     assert status == 0
     assert out.count("with the program: ") == 3

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from trying import PROMPT, against, is_prompted, models, talk
 
-from dspy_proact import programs
+from dspy_proact.benchmarks.proactbench.programs import assistant
 from dspy_proact.cli.options import triggers
-from dspy_proact.programs import assistant
 
 
 def test_the_whole_of_a_conversation_of_ones_own_has_no_rubric(proact):
@@ -79,7 +78,7 @@ def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proac
 def test_the_system_message_of_a_log_is_left_out_where_there_is_a_prompt_and_that_is_said(
     proact, server, monkeypatch, other
 ):
-    monkeypatch.setattr(programs, "load_assistant", lambda file: assistant.Assistant(PROMPT))
+    monkeypatch.setattr("dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(PROMPT))
     command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
     more = [] if other == "TEXT" else ["--program", "best.json"]
     status, _, err = proact(*command, *more, "--conversation", talk(LOG, "log.json"))

@@ -9,10 +9,11 @@ from child import Child, command_line
 from server import Answer, error, healthy
 from trying import QUOTE, against, is_prompted
 
-from dspy_proact.benchmarks.proactbench import Pair, Side, conversation_case
+from dspy_proact.benchmarks.proactbench.cases import conversation_case
+from dspy_proact.benchmarks.proactbench.programs import assistant
+from dspy_proact.benchmarks.proactbench.trial import Pair, Side
+from dspy_proact.benchmarks.proactbench.types import Response, Turn
 from dspy_proact.cli.views.trial_text import SideBySide
-from dspy_proact.programs import assistant
-from dspy_proact.types import Response, Turn
 
 
 def test_a_response_that_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server):

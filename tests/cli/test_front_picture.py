@@ -5,9 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dspy_proact.benchmarks.proactbench.programs import CandidateCard
 from dspy_proact.cli.views.assistant_card_text import draw_front, front_svg
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import CandidateCard, read_assistant
+from dspy_proact.programs.artefact import read_assistant
 
 ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"
 SVG = "{http://www.w3.org/2000/svg}"

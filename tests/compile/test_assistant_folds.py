@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
 
-from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.compile.assistant.task import folds_of
-from dspy_proact.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.task import folds_of
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.programs import Reply
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import Reply
-from dspy_proact.types import Phase
 
 
 def read(*rows: Row) -> Corpus:

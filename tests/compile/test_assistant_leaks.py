@@ -28,12 +28,15 @@ from parts import Parts
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.compile import ASSISTANT_OPTIMIZERS, Finished
-from dspy_proact.compile.assistant.probe import of_phases, probes_of
-from dspy_proact.compile.assistant.training import HINT
-from dspy_proact.corpus import Corpus
-from dspy_proact.programs import AssistantArtefact, Optimizer, Reply
-from dspy_proact.types import Phase
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import of_phases, probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
+from dspy_proact.benchmarks.proactbench.programs import Reply
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.compile.compile import Finished
+from dspy_proact.programs import Optimizer
+from dspy_proact.programs.artefact import AssistantArtefact
 
 PERSONAS = 6
 WORDS = tuple(token(persona) for persona in range(PERSONAS))

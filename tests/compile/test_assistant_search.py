@@ -20,16 +20,26 @@ from assistants import (
 )
 from server import Answer, Server, is_about_offers, verdict
 
-from dspy_proact.compile import Candidate, CompileObserver, Forecast, Progress
-from dspy_proact.compile.assistant.examiner import Examiner
-from dspy_proact.compile.assistant.guards import Guards
-from dspy_proact.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.compile.assistant.tellable import Withheld
-from dspy_proact.compile.assistant.training import HINT, PROPOSAL, AssistantTraining, teacher_of, worked_examples
+from dspy_proact.benchmarks.proactbench.compile.assistant.examiner import Examiner
+from dspy_proact.benchmarks.proactbench.compile.assistant.guards import Guards
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.tellable import Withheld
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import (
+    HINT,
+    PROPOSAL,
+    AssistantTraining,
+    teacher_of,
+    worked_examples,
+)
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.compile.candidate import Candidate
+from dspy_proact.compile.forecast import Forecast
+from dspy_proact.compile.named import PROPOSER
+from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.search import search
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, Assistant, Judge, compiled_assistant
-from dspy_proact.types import Phase
+from dspy_proact.programs.artefact import compiled_assistant
 
 TIPS = PROPOSAL.tips
 

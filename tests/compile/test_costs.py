@@ -5,9 +5,10 @@ from typing import Any
 import assistants
 import pytest
 
-from dspy_proact.compile import Costs
-from dspy_proact.programs import CardNumber, CardUsage, Change
-from dspy_proact.types import Phase
+from dspy_proact.benchmarks.proactbench.compile.assistant.costs import Costs
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.programs import CardNumber, CardUsage
+from dspy_proact.programs.card import Change
 
 ZERO = CardNumber(value=0.0, reason="no pair differs")
 

@@ -18,9 +18,12 @@ from server import Answer, Sent, Server
 from specs import spec
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.calls import Price
-from dspy_proact.compile import AssistantCompile, Compile, CompileObserver, JudgeCompile
+from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.journal import journal_at
+from dspy_proact.compile.progress import CompileObserver
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import OPTIMIZERS, Optimizer
@@ -132,7 +135,7 @@ def test_a_disk_that_fills_up_ends_a_compile_which_goes_on_once_there_is_room(tm
     folder.mkdir()
     try:
         with disk(folder):
-            with pytest.raises(StorageFault, match="room"):
+            with pytest.raises(StorageFault, match="space"):
                 compiling(server).run(folder / "out")
             kept, sent = lines(folder / "out"), len(server.sent)
         assert 0 < kept < sent <= kept + 32  # what was in flight is lost, and nothing further is sent

@@ -2,8 +2,8 @@
 
 import json
 
+from dspy_proact.benchmarks.probe.corpus import Document
 from dspy_proact.compile.excerpts import CUT, Excerpts
-from dspy_proact.corpus.probe import Document
 
 
 def test_what_is_short_enough_is_shown_as_it_is():

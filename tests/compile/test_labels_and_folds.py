@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item, study
 
-from dspy_proact.compile import Labelled, grouped_folds, labelled
-from dspy_proact.compile.folds import split
-from dspy_proact.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.compile.judge.task import Votes
+from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN, fitted, level_of
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.task import Votes
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Verdict
+from dspy_proact.compile.folds import grouped_folds, split
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.programs import Cuts, GradeResponse
-from dspy_proact.types import Grade, Phase, Rating, Verdict
+from dspy_proact.programs.artefact import Cuts
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
 

@@ -10,9 +10,10 @@ from parts import Parts
 from server import Answer, Sent, Server
 from tuning import KEY, RATER, at, proposal, recipe, study, taught, token
 
-from dspy_proact.compile import Finished
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse
+from dspy_proact.compile.compile import Finished
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import OPTIMIZERS, GradeResponse, Optimizer
+from dspy_proact.programs import OPTIMIZERS, Optimizer
 
 PERSONAS = 4
 WORDS = tuple(token(persona) for persona in range(PERSONAS))

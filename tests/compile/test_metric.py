@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item
 
-from dspy_proact.compile import AgreementMetric, Labelled
-from dspy_proact.compile.judge.training import PROPOSAL, JudgeTraining
-from dspy_proact.programs import Judge
-from dspy_proact.types import Grade, Phase, Rating
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.metric import AgreementMetric
+from dspy_proact.benchmarks.proactbench.compile.judge.training import PROPOSAL, JudgeTraining
+from dspy_proact.benchmarks.proactbench.programs import Judge
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
 
 P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
 CRITERION = "Plans the move"

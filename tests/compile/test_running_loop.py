@@ -12,7 +12,8 @@ import pytest
 import tuning
 from server import Answer, Sent, Server
 
-from dspy_proact.compile import Compile, CompileObserver, Finished
+from dspy_proact.compile.compile import Compile, Finished
+from dspy_proact.compile.progress import CompileObserver
 from dspy_proact.errors import Interrupted
 
 

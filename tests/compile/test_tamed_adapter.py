@@ -11,7 +11,7 @@ from server import Answer, Sent, verdict
 from server import healthy as played
 from tuning import at, models, proposal, recipe, study
 
-from dspy_proact.corpus import Ratings
+from dspy_proact.benchmarks.proactbench.corpus import Ratings
 
 BLOCKS = {
     "image": [{"type": "image_url", "image_url": {"url": "http://127.0.0.1:1/canary.png"}}],

@@ -11,15 +11,15 @@ from assistants import few, recipe, secret
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.compile.assistant.probe import probes_of
-from dspy_proact.compile.assistant.task import AssistantTask
-from dspy_proact.compile.assistant.tellable import Withheld, tellable
-from dspy_proact.compile.assistant.training import NO_VERDICT, AssistantTraining
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.task import AssistantTask
+from dspy_proact.benchmarks.proactbench.compile.assistant.tellable import Withheld, tellable
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import NO_VERDICT, AssistantTraining
+from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.programs import JUDGE_INSTRUCTION, Assistant
-from dspy_proact.types import Grade, Phase, Rubric, Verdict
 
-VOCABULARY = files("dspy_proact.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
+VOCABULARY = files("dspy_proact.benchmarks.proactbench.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
 PUBLIC = set(re.findall(r"[^\W\d_]+", f"{JUDGE_INSTRUCTION}\n{VOCABULARY}".casefold()))
 SEEN = "I move on Friday with my lantern. Good luck with it."
 

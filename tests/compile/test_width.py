@@ -7,7 +7,7 @@ import pytest
 import tuning
 from server import Server, shuffled
 
-from dspy_proact.compile import ASSISTANT_OPTIMIZERS
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.models import Gate
 from dspy_proact.programs import OPTIMIZERS
 

@@ -14,13 +14,15 @@ import dspy
 from assistants import proposed
 from server import Answer, Sent, Server
 
-from dspy_proact.compile import Chosen, Fold, Proposal, Training, grouped_folds
-from dspy_proact.compile.folds import split
+from dspy_proact.benchmarks.proactbench.programs import JUDGE
+from dspy_proact.compile.candidate import Chosen
+from dspy_proact.compile.folds import Fold, grouped_folds, split
+from dspy_proact.compile.named import PROPOSER
+from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Gate, ModelSpec, Record, open_model
-from dspy_proact.programs import JUDGE, PROPOSER, FencedJSON, Recipe
-from dspy_proact.programs.asking import ask_for_fields, ask_now, run_now
-from dspy_proact.programs.fingerprint import rendered
+from dspy_proact.programs import FencedJSON, Recipe
+from dspy_proact.programs.asking import ask_for_fields, ask_now, rendered, run_now
 
 RULE = "A word with an e is light; every other word is heavy."
 """What nobody tells the start: it calls every word heavy."""

@@ -4,8 +4,8 @@ import dspy
 import pytest
 from script import ROOT, ended, loaded
 
-from dspy_proact.benchmarks.proactbench import synthetic_items, synthetic_ratings
-from dspy_proact.compile import labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 
 PROGRAM = ROOT / "eval" / "false_claims.py"
 

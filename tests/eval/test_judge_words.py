@@ -3,7 +3,7 @@
 import pytest
 from script import ROOT, run
 
-from dspy_proact.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 
 
 @pytest.fixture(scope="module")

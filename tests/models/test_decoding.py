@@ -1,7 +1,7 @@
 import pytest
 
 from dspy_proact.models import PRESETS, decoding
-from dspy_proact.models.decoding import takes_completion_limit
+from dspy_proact.models.spec import takes_completion_limit
 
 # The table of DESIGN.md, protocol 5: what the assistant is sent, what the judge is sent, and for which names.
 REASONING = (

@@ -73,7 +73,7 @@ def test_limits_hold_before_a_call(server, limits):
 @pytest.mark.parametrize(
     ("spec", "said"),
     [
-        (ModelSpec(), "words are searched"),
+        (ModelSpec(), "search by words"),
         (ModelSpec(name="openai/any", params={"dimensions": 2}), "takes no parameters"),
         (ModelSpec(name="nobody/any"), "no provider of that name"),
     ],

@@ -7,8 +7,8 @@ import dspy
 from asking import ROUTES, answers, ask, assistant, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.calls import collect_calls
-from dspy_proact.programs import Assistant
 
 
 @ROUTES

@@ -2,8 +2,7 @@ import pytest
 from dspy import lm15
 
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models.caller import Caller
-from dspy_proact.models.fault import understand
+from dspy_proact.models.faults import Caller, understand
 
 SENT = ("temperature", "top_p", "max_tokens")
 

@@ -6,9 +6,9 @@ import pytest
 from asking import ROUTES, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.errors import ContentError, Interrupted, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, JUDGE
 
 
 class Patient(Gate):
@@ -129,8 +129,8 @@ def test_an_endpoint_that_lacks_its_version_is_asked_about(server, name, backend
     base = server.assistant.removesuffix("/v1")
     server.script = lambda sent: error(404)
     outcome = ask(open_model(ModelSpec(name=name, api_base=base), ASSISTANT, gate(backend)))
-    assert f"Do you mean --model-api-base {base}/v1?" in str(outcome.error)
-    assert "Do you mean" not in str(ask(assistant(server, name, gate(backend))).error)
+    assert f"Did you mean --model-api-base {base}/v1?" in str(outcome.error)
+    assert "Did you mean" not in str(ask(assistant(server, name, gate(backend))).error)
 
 
 @ROUTES

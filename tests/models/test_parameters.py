@@ -6,10 +6,10 @@ import pytest
 from asking import ROUTES, answers, ask, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Limits, ModelSpec, open_model
-from dspy_proact.models.parameters import require_parameters, secret_texts, shown
-from dspy_proact.programs import ASSISTANT, JUDGE
+from dspy_proact.models.spec import require_parameters, secret_texts, without_secrets
 
 REFUSED = {
     **{
@@ -19,10 +19,10 @@ REFUSED = {
     },
     "an endpoint": ({"api_base": "http://127.0.0.1/"}, "api_base"),
     "a key": ({"api_key": "k"}, "api_key"),
-    "a word for a number": ({"temperature": "hot"}, "a number from 0 on"),
-    "no number": ({"temperature": float("nan")}, "a number from 0 on"),
-    "yes for a number": ({"temperature": True}, "a number from 0 on"),
-    "more than all": ({"top_p": 1.5}, "up to 1"),
+    "a word for a number": ({"temperature": "hot"}, "a number of at least 0"),
+    "no number": ({"temperature": float("nan")}, "a number of at least 0"),
+    "yes for a number": ({"temperature": True}, "a number of at least 0"),
+    "more than all": ({"top_p": 1.5}, "at most 1"),
     "no tokens": ({"max_tokens": 0}, "a whole number above 0"),
     "half a token": ({"max_tokens": 1.5}, "a whole number above 0"),
     "fewer than none": ({"max_tokens": -5}, "a whole number above 0"),
@@ -81,19 +81,19 @@ SECRET = {
 }
 
 
-def test_a_text_that_may_be_a_secret_is_shown_as_a_mark_that_changes_with_it():
-    told = shown(SECRET)
+def test_a_text_that_may_be_a_secret_is_without_secrets_as_a_mark_that_changes_with_it():
+    told = without_secrets(SECRET)
     assert "canary" not in json.dumps(told)
     assert sorted(secret_texts(SECRET)) == ["canary-four", "canary-one", "canary-three", "canary-two"]
     assert (told["user"], told["seed"]) == ("me", 7)
     assert (told["extra_body"]["thinking"], told["extra_body"]["budget"]) == (True, 5)
-    assert told == shown(SECRET)
-    other = shown({**SECRET, "aws_secret_access_key": "canary-five"})
+    assert told == without_secrets(SECRET)
+    other = without_secrets({**SECRET, "aws_secret_access_key": "canary-five"})
     assert {name for name in told if told[name] != other[name]} == {"aws_secret_access_key"}
     for name in ("passwd", "pwd", "passphrase", "bearer", "jwt", "sid", "access", "session"):
         assert secret_texts({name: "canary"}) == ["canary"], name
     # The same text elsewhere has another mark.
-    assert len({*shown({"a_key": "x", "b_key": "x"}).values()}) == 2
+    assert len({*without_secrets({"a_key": "x", "b_key": "x"}).values()}) == 2
 
 
 @ROUTES

@@ -4,10 +4,9 @@ import sys
 
 import pytest
 
+from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.models.price import EMBEDDED_PRICE, find_price
-from dspy_proact.models.route import find_route
-from dspy_proact.programs import JUDGE
+from dspy_proact.models.route import EMBEDDED_PRICE, find_price, find_route
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +60,7 @@ FRESH = """
 import socket
 def refuse(*_): raise SystemExit("network")
 socket.socket.connect = socket.getaddrinfo = refuse
-from dspy_proact.models.price import find_price
+from dspy_proact.models.route import find_price
 from dspy_proact.models.route import find_route
 print(find_price(find_route("openai/gpt-5.4")).prompt > 0, find_price(find_route("gpt-4o", None, "litellm")).prompt > 0)
 """

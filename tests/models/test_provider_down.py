@@ -7,10 +7,10 @@ import dspy
 from asking import ROUTES, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.calls import CallObserver
 from dspy_proact.errors import ContentError, Interrupted, ProviderDown, ProviderError
 from dspy_proact.models import ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, Assistant
 from dspy_proact.switch import Switch
 
 
@@ -21,7 +21,9 @@ def test_a_provider_that_fails_one_call_after_another_is_down(server, way):
     answers(server, error(500))
     assert [ask(model, way).error.reason for _ in range(3)] == ["server"] * 3
     assert isinstance(through.switch.halt, ProviderDown)
-    assert str(through.switch.halt).startswith("--model hosted_vllm/any: down. 3 calls in a row failed for good")
+    assert str(through.switch.halt).startswith(
+        "--model hosted_vllm/any: down. 3 calls in a row failed after all retries"
+    )
     assert isinstance(ask(model, way).error, ProviderDown)
     assert len(server.sent) == 6  # 3 calls of 2 attempts
 

@@ -14,11 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from server import Answer, Sent, Server, error
 
+from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.calls import collect_calls
+from dspy_proact.compile.named import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
 from dspy_proact.models.record import Answered, RecordedFace
-from dspy_proact.programs import JUDGE, PROPOSER
 
 
 def request(text: str) -> Request:
@@ -233,7 +234,7 @@ def test_an_answer_that_somebody_has_edited_ends_the_compile_with_the_mend(tmp_p
         asked(engine(record), "a")
     line = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(line | {"response": spoilt}) + "\n", encoding="utf-8")
-    with Record(path) as record, pytest.raises(StorageFault, match="take its line out"):
+    with Record(path) as record, pytest.raises(StorageFault, match="delete its line"):
         asked(engine(record), "a")
     path.write_text(json.dumps(line | {"response": None}) + "\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"record.jsonl, line 1: .*either an answer or a refusal"), Record(path):

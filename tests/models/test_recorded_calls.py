@@ -6,7 +6,7 @@ import pytest
 from asking import ROUTES, USAGE, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
-from dspy_proact.models.budget import Limits
+from dspy_proact.models.gate import Limits
 
 NO_COUNTS = [
     {"prompt_tokens": 10**30, "completion_tokens": 4},

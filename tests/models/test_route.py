@@ -10,10 +10,11 @@ from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LiteLLMEng
 from dspy.clients.model_metadata import model_info
 from dspy.lm15 import RouterConfig, Timeouts
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
+from dspy_proact.compile.named import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.route import find_route
-from dspy_proact.programs import ASSISTANT, JUDGE, PROPOSER, REPORT_JUDGE
 
 BOTH = pytest.mark.parametrize("backend", ["auto", "litellm"])
 

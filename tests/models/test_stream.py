@@ -10,14 +10,14 @@ from asking import USAGE, WAYS, answers, assistant, gate
 from dspy.lm15 import Message, Request
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, Interrupted, LimitReached, ProactError, ProviderError, SetupFault
 from dspy_proact.models import open_model
-from dspy_proact.models.budget import Cost, Limits, most_of
-from dspy_proact.models.caller import Caller
-from dspy_proact.models.embedded import EmbeddedEngine
-from dspy_proact.models.gated import GatedEngine
-from dspy_proact.programs import ASSISTANT, Assistant
+from dspy_proact.models.engine import GatedEngine
+from dspy_proact.models.faults import Caller
+from dspy_proact.models.gate import Cost, Limits, most_of
+from dspy_proact.models.model import EmbeddedEngine
 from dspy_proact.programs.streaming import streamed
 
 # litellm's own, for every chunk of a stream.

@@ -6,7 +6,7 @@ from server import Answer
 from support.provider import Scripted, SimulatedProvider
 
 from dspy_proact.errors import ProviderError, SetupFault
-from dspy_proact.models.wire import LONGEST
+from dspy_proact.models.clients import LONGEST
 
 EVERYONES = pytest.mark.parametrize(
     ("name", "backend"),

@@ -5,7 +5,9 @@ from itertools import combinations
 import pytest
 from script import ROOT, run
 
-from dspy_proact.programs import Assistant, Recipe, load_assistant, read_assistant
+from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.programs import Recipe
+from dspy_proact.programs.artefact import load_assistant, read_assistant
 
 OPTIMIZE = ROOT / "optimize"
 ARTEFACT = OPTIMIZE / "programs" / "assistant-embedded.json"

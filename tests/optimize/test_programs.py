@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dspy_proact.programs import compiled_judge, read_artefact
+from dspy_proact.programs.artefact import compiled_judge, read_artefact
 
 OPTIMIZE = Path(__file__).parents[2] / "optimize"
 

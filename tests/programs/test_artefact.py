@@ -8,14 +8,13 @@ import dspy
 import pytest
 from tuning import artefact, study
 
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
-from dspy_proact.compile import labelled
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import (
-    CardUsage,
-    GradeResponse,
-    Judge,
+from dspy_proact.programs import CardUsage
+from dspy_proact.programs.artefact import (
     compiled_judge,
     load_judge,
     predictor_state,

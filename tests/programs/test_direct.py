@@ -8,12 +8,13 @@ import pytest
 from dspy.utils.callback import BaseCallback
 from server import Answer, error, verdict
 
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Assistant, Judge, OfferDetector
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError, StageError
 from dspy_proact.models import Gate, ModelSpec, open_model
-from dspy_proact.programs import JUDGE, Assistant, Direct, Judge, OfferDetector
-from dspy_proact.types import Phase, Rubric, Turn
-from dspy_proact.views import AssistantView, ControlView, JudgeView
+from dspy_proact.programs import Direct
 
 RESPONSE = "Label the boxes, today — “now”.\nThen call Ann."
 TURNS = (Turn(user="I move on Friday. \n", assistant="Good luck."), Turn(user="Any boxes?\u2028", assistant=None))

@@ -3,13 +3,14 @@ from contextlib import suppress
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.programs import FencedJSON, GradeResponse, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.programs import FencedJSON
 from dspy_proact.programs.fenced_json import fence
-from dspy_proact.types import Phase, Rubric, Turn
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 RUBRIC = Rubric(phase=Phase.CRITICAL, pass_criteria="p", partial_criteria="q", fail_criteria="f")

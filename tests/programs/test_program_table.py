@@ -6,7 +6,8 @@ import tuning
 from attack import ATTACK, VISIBLE, harmless
 from official_package import installed
 
-from dspy_proact.programs import Assistant, Judge, OfficialJudge, compiled_assistant, compiled_judge
+from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
+from dspy_proact.programs.artefact import compiled_assistant, compiled_judge
 
 
 def test_the_repr_of_a_program_is_its_name_and_how_many_demos_it_has():

@@ -10,7 +10,7 @@ import pytest
 import tuning
 
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import load_assistant, read_artefact
+from dspy_proact.programs.artefact import load_assistant, read_artefact
 
 MADE = {"judge": tuning.artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}
 READ = {"judge": read_artefact, "assistant": load_assistant}

@@ -10,10 +10,9 @@ from asking import ROUTES
 from dspy.clients.cache import Cache
 from server import Answer, error
 
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
-from dspy_proact.models.blocking import wait_for
-from dspy_proact.programs import ASSISTANT, Assistant
+from dspy_proact.models import Gate, open_model, wait_for
 from dspy_proact.programs.streaming import streamed
 
 # litellm's own, for every chunk of a stream.

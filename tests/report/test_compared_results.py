@@ -6,9 +6,9 @@ from typing import Any
 from results_rows import result_point, result_record, result_row
 from rows import jsonl
 
-from dspy_proact.corpus import read_results
+from dspy_proact.benchmarks.proactbench.corpus import read_results
+from dspy_proact.benchmarks.proactbench.report import summarize_results
 from dspy_proact.report import Summary, compare
-from dspy_proact.report.proactbench import summarize_results
 
 
 def of_file(folder: Path, *rows: dict[str, Any], name: str = "results.jsonl") -> Summary:

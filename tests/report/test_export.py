@@ -18,12 +18,12 @@ from toy import graded as marked
 from toy import manifest as manifest_of_riddles
 from toy import written as riddles
 
+from dspy_proact.benchmarks.proactbench.corpus import ResultTrigger, TokenUsage, read_results
+from dspy_proact.benchmarks.proactbench.report import export_results, summarize_results
 from dspy_proact.calls import Call
-from dspy_proact.corpus import ResultTrigger, TokenUsage, read_results
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.report import Summary, compare, export_csv, export_parquet, summarize
 from dspy_proact.report.export import columns, rows
-from dspy_proact.report.proactbench import export_results, summarize_results
 from dspy_proact.runs import Case, Event, RunFolder
 
 COLUMNS = {

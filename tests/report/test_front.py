@@ -9,9 +9,9 @@ from attack import ATTACK, VISIBLE, harmless
 from proact_run import run_of, summary_of, trigger
 from rich.console import Console
 
-from dspy_proact.corpus import load_ratings
+from dspy_proact.benchmarks.proactbench.corpus import load_ratings
+from dspy_proact.benchmarks.proactbench.report import Study, print_study, study
 from dspy_proact.report import MEASURES_NOTHING, Comparison, Summary, compare, print_comparison, print_summary
-from dspy_proact.report.proactbench import Study, print_study, study
 from dspy_proact.runs import RunFolder
 
 TRIGGERS = [trigger("d1"), trigger("d2", scenario="TRAVEL_08"), trigger("d3", scenario="TRAVEL_09")]

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from proact_run import JUDGE, PHASES, summary_of, trigger
 
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_headline, headline
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import Case
 
 SCORE = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}

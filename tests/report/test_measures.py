@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toy import CONTROL_LABELS, SCORES, answered, case, identity, manifest, verdict_key, written
 
-from dspy_proact.benchmarks.proactbench import ProactBench
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import (
     Summary,
     compare,
@@ -27,7 +28,6 @@ from dspy_proact.report import (
     summary_document,
 )
 from dspy_proact.report.particulars import particulars_of
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Manifest, Measure, Nouns
 from dspy_proact.stats import cluster_mean, part_mean
 

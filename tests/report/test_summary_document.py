@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from toy import JUDGE, answered, call, case, failed, failed_call, graded, identity, manifest, price, written
 
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.report import summarize, summary_document
-from dspy_proact.report.proactbench.particulars import NOUNS
 from dspy_proact.runs import Case, CorpusRecord, Event
 
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY")

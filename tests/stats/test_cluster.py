@@ -4,13 +4,13 @@ from statistics import NormalDist, fmean, stdev
 
 import numpy as np
 import pytest
+from dspy_proact.stats.table import numbered, tabulate
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.stats import Estimate, cluster_mean, macro_mean, t_quantile
 from dspy_proact.stats.cluster import degrees_of_freedom, spread_of, standard_error
-from dspy_proact.stats.table import numbered, tabulate
-from dspy_proact.types import Phase
 
 law = settings(deadline=None)
 grades = st.sampled_from([0.0, 0.5, 1.0])

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from dspy_proact.stats.correction import correction
 from support.rated import RatedStudy, RatedWorld, simulate_rated
 
 from dspy_proact.stats import RatedCases, cluster_mean, corrected_difference, corrected_mean, t_quantile
-from dspy_proact.stats.correction import correction
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 

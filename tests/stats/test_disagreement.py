@@ -1,7 +1,7 @@
 import numpy as np
+from dspy_proact.stats.disagreement import disagreement
 
 from dspy_proact.stats import Weight, kappa
-from dspy_proact.stats.disagreement import disagreement
 
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
 

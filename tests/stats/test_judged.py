@@ -3,6 +3,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
+from dspy_proact.stats.units import Units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.panels import PanelDesign, simulate_panel
@@ -21,7 +22,6 @@ from dspy_proact.stats import (
     t_quantile,
     within_strata_kappa,
 )
-from dspy_proact.stats.units import Units
 
 LABELS, TIES, SCORES = [0, 1, 2], [1, 2, 0], [0, 0.5, 1]
 law = settings(deadline=None, max_examples=25)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scores import Effects, Thresholds, simulate_pair
 
+from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
-from dspy_proact.types import Phase
 
 law = settings(deadline=None, max_examples=25)
 grades = st.sampled_from([0.0, 0.5, 1.0])

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
+from dspy_proact.stats.panel import commonest, shares
 
 from dspy_proact.stats import Panel
-from dspy_proact.stats.panel import commonest, shares
 
 LABELS = ["F", "P", "+"]
 PANEL = Panel.of([["F", "+"], ["P"], []], LABELS, [["ann", "bob"], ["bob"], []])

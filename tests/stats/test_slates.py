@@ -1,5 +1,4 @@
 import pytest
-
 from dspy_proact.stats.slates import slates
 
 LABELS = ["FAIL", "PARTIAL", "PASS"]

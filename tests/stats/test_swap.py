@@ -2,11 +2,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dspy_proact.stats.swap import swap_p
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-
-from dspy_proact.stats.swap import swap_p
 
 law = settings(deadline=None, max_examples=25)
 # One row is (before, after, scenario).

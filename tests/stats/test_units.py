@@ -2,10 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from dspy_proact.stats.units import Units, ratio
 from numpy.typing import NDArray
 
 from dspy_proact.stats import Estimate, t_quantile
-from dspy_proact.stats.units import Units, ratio
 
 
 def counted(values: list[float]) -> NDArray[np.float64]:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from dspy_proact.stats.unread import levels_at_worst
 from support.compiles import SimulatedJudges, simulate_compile
 
 from dspy_proact.stats import Improvement, improvement, improvement_shown
-from dspy_proact.stats.unread import levels_at_worst
 
 SOFT = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]
 

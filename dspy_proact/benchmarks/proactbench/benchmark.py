@@ -7,11 +7,12 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench.cases import conversation_of
 from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
+from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
+from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView
 from dspy_proact.models import Model
-from dspy_proact.programs import Assistant, Direct, OfferDetector
+from dspy_proact.programs import Direct
 from dspy_proact.runs import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Nouns, Scored
-from dspy_proact.types import Grade, Offers, Phase, Response, Verdict
-from dspy_proact.views import AssistantView, ControlView, JudgeView
 
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""

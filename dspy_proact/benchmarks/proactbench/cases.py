@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from dspy_proact.corpus import Corpus, control_turns, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, control_turns, trigger_key
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Turn
+from dspy_proact.benchmarks.proactbench.views import ControlView, JudgeView
 from dspy_proact.runs import CONTROL, Case, CaseSet, CorpusRecord
-from dspy_proact.types import Dialogue, Turn
-from dspy_proact.views import ControlView, JudgeView
 
 
 def case_set_of(corpus: Corpus, controls: bool = True) -> CaseSet:

@@ -6,12 +6,13 @@ from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import case_set_of
+from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.jury import JudgePrompt, open_jury
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
+from dspy_proact.benchmarks.proactbench.views import dialogue_mark
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.corpus import Corpus
 from dspy_proact.models import EMBEDDED, Gate, ModelSpec, open_model
-from dspy_proact.programs import ASSISTANT, Assistant, JudgeArtefact
-from dspy_proact.views import dialogue_mark
+from dspy_proact.programs.artefact import JudgeArtefact
 
 
 class Evaluation(Execution):

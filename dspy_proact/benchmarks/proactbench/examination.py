@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from dspy_proact.benchmarks.proactbench.at_once import STOPPED, at_once, told
+from dspy_proact.benchmarks.proactbench.corpus import JudgeCase
 from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.benchmarks.proactbench.types import Grade, Verdict
 from dspy_proact.calls import Call, collect_calls
-from dspy_proact.corpus import JudgeCase
 from dspy_proact.errors import Halt
 from dspy_proact.models import Gate
 from dspy_proact.programs import Direct
 from dspy_proact.runs import attempted, run_to_end
-from dspy_proact.types import Grade, Verdict
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,12 @@ from typing import Literal
 
 from dspy_proact.benchmarks.judges import open_judges
 from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge, OfficialJudge
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
-from dspy_proact.programs import JUDGE, Judge, JudgeArtefact, OfficialJudge, compiled_judge
+from dspy_proact.programs.artefact import JudgeArtefact, compiled_judge
 from dspy_proact.runs import consensus, cut_label
-from dspy_proact.types import Grade, Phase
 
 JudgePrompt = Literal["default", "official"]
 

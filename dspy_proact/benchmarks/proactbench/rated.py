@@ -4,9 +4,9 @@ import hashlib
 import json
 from collections.abc import Sequence
 
+from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.results import response_stage
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.corpus import RatedItem, Ratings
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Case, CaseSet, CorpusRecord, RoleIdentity
 

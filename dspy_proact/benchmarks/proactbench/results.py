@@ -4,13 +4,13 @@ import time
 from collections.abc import Mapping
 
 from dspy_proact.benchmarks.proactbench.cases import case_set_of
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results, ResultTrigger
+from dspy_proact.benchmarks.proactbench.programs import usable
+from dspy_proact.benchmarks.proactbench.types import Response
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.corpus import Corpus, Results, ResultTrigger
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.programs import usable
 from dspy_proact.runs import Case, Event, Failure, RoleIdentity, StageKey
-from dspy_proact.types import Response
-from dspy_proact.views import JudgeView
 
 
 def responses_of_results(results: Results, corpus: Corpus) -> Responses:

@@ -16,10 +16,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dspy_proact.corpus import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.stats import kappa
-from dspy_proact.types import Grade, Phase, Rating, Rubric, Turn
-from dspy_proact.views import JudgeView
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 """Grades in rising order."""

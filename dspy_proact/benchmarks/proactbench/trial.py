@@ -11,13 +11,13 @@ from functools import partial
 from dspy_proact.benchmarks.proactbench.at_once import STOPPED, at_once, told
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.benchmarks.proactbench.types import Response, Verdict
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
 from dspy_proact.models import Gate, Model
-from dspy_proact.programs import Assistant
 from dspy_proact.runs import Case, CaseSet, CorpusRecord, attempted, run_to_end
-from dspy_proact.types import Response, Verdict
-from dspy_proact.views import JudgeView
 
 _NO_CASES = CaseSet((), CorpusRecord(name="", revision=None, rows=0, cases=0, ignored_fields={}), "")
 

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from dspy_proact.benchmarks.probe.corpus import Item, World
+from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.tools import Record, WordRanking, ranked
 from dspy_proact.benchmarks.probe.view import TaskView
-from dspy_proact.corpus.probe import Item, World
 from dspy_proact.programs import Direct
-from dspy_proact.settings import BaselineName
 
 _URGENT = re.compile(
     r"\b(urgent\w*|asap|immediate\w*|critical\w*|deadlines?|overdue|blocked|blocking|blockers?|bottlenecks?|delay\w*|"

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
 from dspy_proact.benchmarks.probe.grading import (
     FAILED,
     PARTIAL,
@@ -17,14 +18,13 @@ from dspy_proact.benchmarks.probe.grading import (
 )
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.oracles import shown, with_given
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import PARTS, Agent, Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe.grade import ProbeGrade
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Model
 from dspy_proact.programs import Direct
 from dspy_proact.runs import Benchmark, Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
-from dspy_proact.settings import ProbeSettings
 
 DIFFICULTIES = ("easy", "medium", "hard")
 SOLUTION_TOKENS = (150, 4000)

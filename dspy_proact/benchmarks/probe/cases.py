@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
+from dspy_proact.benchmarks.probe.corpus import FOREIGN, Task
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import FOREIGN, Task
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 
 _KEPT = 64

@@ -9,11 +9,11 @@ from typing import cast
 import dspy
 
 from dspy_proact.benchmarks.probe.agents import AGENTS, AgentModule, AgentName, make_agent
+from dspy_proact.benchmarks.probe.corpus import Task
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import Task
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import (
+from dspy_proact.programs.artefact import (
     AgentArtefact,
     JudgesArtefact,
     PredictorState,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER
+from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER
 from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 

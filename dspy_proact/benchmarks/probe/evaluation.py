@@ -14,12 +14,12 @@ from dspy_proact.benchmarks.probe.cases import Tasks, case_set_of
 from dspy_proact.benchmarks.probe.compiled import load_agent, load_judges, mark_of
 from dspy_proact.benchmarks.probe.embedded_judge import answer as judge_stand_in
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Agent
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelSpec, Role, open_embedder, open_model
-from dspy_proact.settings import ProbeSettings
 
 JUDGE = Role("judge", "--judge", "verdict", judge_stand_in)
 REPORT_JUDGE = Role("judge", "--report-judge", "verdict", judge_stand_in)

@@ -7,18 +7,18 @@ from pathlib import Path
 
 from dspy_proact.benchmarks.probe.cases import TaskEntry
 from dspy_proact.benchmarks.probe.compiled import load_judges, mark_of
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.corpus.probe import (
+from dspy_proact.benchmarks.probe.corpus import (
     GradedDescription,
     GradedParameters,
     load_tasks,
     sample_graded_descriptions,
     sample_graded_parameters,
 )
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.runs import Case, CaseSet, CorpusRecord, Event, RoleIdentity, StageKey
-from dspy_proact.settings import ProbeSettings
 
 _NAME = "graded answers"
 

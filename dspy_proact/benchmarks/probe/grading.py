@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from dspy_proact.benchmarks.probe.corpus import Gold
+from dspy_proact.benchmarks.probe.corpus.grade import IdentificationVerdict, ParametersVerdict, ProbeGrade
 from dspy_proact.benchmarks.probe.scoring import (
     identification_score,
     is_solved,
@@ -10,11 +12,9 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import PARTS, Solution
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import Gold
-from dspy_proact.corpus.probe.grade import IdentificationVerdict, ParametersVerdict, ProbeGrade
-from dspy_proact.settings import ProbeSettings
 
 SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
 

@@ -12,12 +12,11 @@ from typing import Any, Literal
 
 import dspy
 
+from dspy_proact.benchmarks.probe.corpus import Action, Facets, Gold, Organisation, Relationship, World
+from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.corpus.probe import Action, Facets, Gold, Organisation, Relationship, World
-from dspy_proact.corpus.probe.grade import FacetGrades, IdentificationVerdict, ParametersVerdict
-from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, run_now
+from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
-from dspy_proact.programs.fingerprint import rendered
 from dspy_proact.types import Frozen
 
 

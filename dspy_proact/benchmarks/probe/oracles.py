@@ -9,10 +9,10 @@ Nothing else that is right is handed on.
 
 from typing import Any
 
+from dspy_proact.benchmarks.probe.corpus import Document, Gold
+from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import ProbeView, TaskView
-from dspy_proact.corpus.probe import Document, Gold
-from dspy_proact.settings import OracleName
 
 _NOTE = "known-matter"
 """Id of the note."""

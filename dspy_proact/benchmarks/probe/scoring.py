@@ -5,7 +5,7 @@ Source: the paper (arXiv 2510.19771) and its evaluator.
 
 from collections.abc import Collection, Iterable, Mapping
 
-from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, JUDGMENT_SCORES, STAGE_WEIGHTS, SearchGrade
+from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, JUDGMENT_SCORES, STAGE_WEIGHTS, SearchGrade
 
 
 def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:

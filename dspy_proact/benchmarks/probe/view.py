@@ -7,7 +7,7 @@
 Nothing in a `TaskView` has a place for gold.
 """
 
-from dspy_proact.corpus.probe import Action, Gold, Item, Task, World
+from dspy_proact.benchmarks.probe.corpus import Action, Gold, Item, Task, World
 from dspy_proact.types import Frozen
 
 

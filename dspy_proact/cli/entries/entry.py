@@ -15,10 +15,14 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from dspy_proact.benchmarks import Execution, Responses
-    from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
+    from dspy_proact.benchmarks.execution import Execution
+    from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+    from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+    from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
+    from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
+    from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import ModelSpec
-    from dspy_proact.programs import PredictorState, SeveralArtefact
+    from dspy_proact.programs.artefact import PredictorState, SeveralArtefact
     from dspy_proact.report import Summary
     from dspy_proact.runs import Benchmark, Settings
 
@@ -126,7 +130,7 @@ class Entry(ABC):
         Raises:
             UsageError: It is no run, or a corpus is named and it knows its own.
         """
-        from dspy_proact.benchmarks import Responses
+        from dspy_proact.benchmarks.responses import Responses
         from dspy_proact.cli.views.summary import is_results
         from dspy_proact.runs import RunFolder
 

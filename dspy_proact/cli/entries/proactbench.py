@@ -10,9 +10,11 @@ from dspy_proact.cli.options.model import default_judge
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Responses
-    from dspy_proact.benchmarks.proactbench import Evaluation, ProactBench, Rejudging
-    from dspy_proact.compile import AssistantCompile, JudgeCompile
+    from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+    from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+    from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+    from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
+    from dspy_proact.benchmarks.responses import Responses
 
 
 class ProactBenchEntry(Entry):
@@ -31,7 +33,7 @@ class ProactBenchEntry(Entry):
     @property
     def best(self) -> str:
         """Of the published models, over all phases."""
-        from dspy_proact.corpus import published_models
+        from dspy_proact.benchmarks.proactbench.corpus import published_models
 
         first = published_models()[0]
         weighted = first.overall.weighted
@@ -40,13 +42,13 @@ class ProactBenchEntry(Entry):
 
     def benchmark(self) -> "type[ProactBench]":
         """Triggers, responses and verdicts."""
-        from dspy_proact.benchmarks.proactbench import ProactBench
+        from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 
         return ProactBench
 
     def evaluations(self, answering: Answering, graders: Graders) -> "list[Evaluation]":
         """The assistant that is named, on one corpus, which is read once."""
-        from dspy_proact.benchmarks.proactbench import Evaluation
+        from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
         from dspy_proact.cli.options.corpus import read_corpus
         from dspy_proact.cli.views.program_notes import say_of_assistant, say_of_judge
 
@@ -69,10 +71,10 @@ class ProactBenchEntry(Entry):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file with its corpus."""
-        from dspy_proact.benchmarks.proactbench import responses_of_results
+        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.results import responses_of_results
         from dspy_proact.cli.options.corpus import answered_corpus
         from dspy_proact.cli.views.summary import is_results
-        from dspy_proact.corpus import read_results
 
         if not is_results(path):
             return super().responses(path, corpus)
@@ -86,7 +88,7 @@ class ProactBenchEntry(Entry):
 
     def rejudging(self, responses: "Responses", graders: Graders) -> "Rejudging":
         """The judges that are named, or a compiled one."""
-        from dspy_proact.benchmarks.proactbench import Rejudging
+        from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
         from dspy_proact.cli.views.program_notes import say_of_judge
 
         judging = graders.judging
@@ -101,10 +103,10 @@ class ProactBenchEntry(Entry):
 
     def assistant_compile(self, tuning: AssistantTuning) -> "AssistantCompile":
         """Tuned for phases, with guards."""
+        from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+        from dspy_proact.benchmarks.proactbench.types import Phase
         from dspy_proact.cli.options.corpus import read_corpus
         from dspy_proact.cli.options.prompt import text_of
-        from dspy_proact.compile import AssistantCompile
-        from dspy_proact.types import Phase
 
         return AssistantCompile(
             read_corpus(tuning.corpus, tuning.revision),
@@ -122,7 +124,7 @@ class ProactBenchEntry(Entry):
 
     def judge_compile(self, tuning: JudgeTuning) -> "JudgeCompile":
         """Tuned to people's ratings."""
-        from dspy_proact.compile import JudgeCompile
+        from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 
         return JudgeCompile(
             tuning.labels.load(),
@@ -137,7 +139,7 @@ class ProactBenchEntry(Entry):
 
     def leaderboards(self) -> Leaderboards:
         """Of 16 published models."""
-        from dspy_proact.report import proactbench
+        from dspy_proact.benchmarks.proactbench import report as proactbench
 
         return proactbench
 

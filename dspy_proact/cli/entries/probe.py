@@ -9,13 +9,15 @@ from dspy_proact.cli.entries.entry import Entry, Leaderboards
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks import Responses
-    from dspy_proact.benchmarks.probe import Probe, ProbeEvaluation, ProbeRejudging
-    from dspy_proact.compile import AgentCompile, JudgesCompile
-    from dspy_proact.corpus.probe import TaskCorpus
-    from dspy_proact.programs import PredictorState, SeveralArtefact
+    from dspy_proact.benchmarks.probe.benchmark import Probe
+    from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
+    from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
+    from dspy_proact.benchmarks.probe.corpus import TaskCorpus
+    from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
+    from dspy_proact.benchmarks.probe.settings import ProbeSettings
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.programs.artefact import PredictorState, SeveralArtefact
     from dspy_proact.runs import Settings
-    from dspy_proact.settings import ProbeSettings
 
 
 class ProbeEntry(Entry):
@@ -36,7 +38,7 @@ class ProbeEntry(Entry):
     @property
     def best(self) -> str:
         """Of the published models, by task execution."""
-        from dspy_proact.corpus.probe.published import published_scores
+        from dspy_proact.benchmarks.probe.corpus.published import published_scores
 
         most = max(row.task for row in published_scores())
         first = [row.name for row in published_scores() if row.task == most]
@@ -44,19 +46,19 @@ class ProbeEntry(Entry):
 
     def settings(self) -> "type[ProbeSettings]":
         """Agents and their bounds, oracles, baselines, the published rule."""
-        from dspy_proact.settings import ProbeSettings
+        from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
         return ProbeSettings
 
     def benchmark(self) -> "type[Probe]":
         """Tasks, solutions and what was found about them."""
-        from dspy_proact.benchmarks.probe import Probe
+        from dspy_proact.benchmarks.probe.benchmark import Probe
 
         return Probe
 
     def evaluations(self, answering: Answering, graders: Graders) -> "list[ProbeEvaluation]":
         """The agent, or the baseline, that the settings name, on one corpus."""
-        from dspy_proact.benchmarks.probe import ProbeEvaluation
+        from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 
         settings = _of_probe(graders.settings)
         tasks = _read(answering.corpus, answering.revision, settings)
@@ -75,7 +77,7 @@ class ProbeEntry(Entry):
 
     def rejudging(self, responses: "Responses", graders: Graders) -> "ProbeRejudging":
         """The judges that are named, by the rule that is set."""
-        from dspy_proact.benchmarks.probe import ProbeRejudging
+        from dspy_proact.benchmarks.probe.evaluation import ProbeRejudging
 
         return ProbeRejudging(
             responses,
@@ -87,8 +89,8 @@ class ProbeEntry(Entry):
 
     def assistant_compile(self, tuning: AssistantTuning) -> "AgentCompile":
         """The agent that the settings name."""
+        from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
         from dspy_proact.cli.views.message import say
-        from dspy_proact.compile import AgentCompile
 
         settings = _of_probe(tuning.settings)
         compiling = AgentCompile(
@@ -108,7 +110,8 @@ class ProbeEntry(Entry):
 
     def agree(self, agreeing: Agreeing) -> int:
         """The judges that are named, else the stand-in, on the answers that the sample's authors graded."""
-        from dspy_proact.benchmarks.probe import ProbeRejudging, answers_learned_from, responses_of_graded
+        from dspy_proact.benchmarks.probe.evaluation import ProbeRejudging
+        from dspy_proact.benchmarks.probe.graded import answers_learned_from, responses_of_graded
         from dspy_proact.cli.views.probe_agreement import show_agreement
         from dspy_proact.cli.views.rejudged_run import rejudged
 
@@ -126,7 +129,7 @@ class ProbeEntry(Entry):
 
     def judge_compile(self, tuning: JudgeTuning) -> "JudgesCompile":
         """Both judges, to the answers that the sample's authors graded."""
-        from dspy_proact.compile import JudgesCompile
+        from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
 
         _require_unset(tuning.settings, "optimize judge")
         if tuning.votes > 1:
@@ -142,20 +145,20 @@ class ProbeEntry(Entry):
     def begun_with(self, artefact: "SeveralArtefact", start: Path | None) -> "tuple[Mapping[str, PredictorState], str]":
         """Of agents and of judges."""
         from dspy_proact.benchmarks.probe.compiled import start_of, states_of
-        from dspy_proact.programs import AgentArtefact
+        from dspy_proact.programs.artefact import AgentArtefact
 
         program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
         return states_of(program), program.fingerprint()
 
     def leaderboards(self) -> Leaderboards:
         """Of the paper's models, agents and people."""
-        from dspy_proact.report import probe
+        from dspy_proact.benchmarks.probe import report as probe
 
         return probe
 
 
 def _of_probe(settings: "Settings") -> "ProbeSettings":
-    from dspy_proact.settings import ProbeSettings
+    from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
     assert isinstance(settings, ProbeSettings), "a verb reads the settings of the benchmark that it is about"
     return settings
@@ -170,8 +173,8 @@ def _require_unset(settings: "Settings", verb: str) -> None:
 
 def _read(named: str, revision: str | None, settings: "ProbeSettings") -> "TaskCorpus":
     """The tasks of a name; what of them the format does not know is told."""
+    from dspy_proact.benchmarks.probe.corpus import load_tasks
     from dspy_proact.cli.views.message import say
-    from dspy_proact.corpus.probe import load_tasks
     from dspy_proact.report.numbers import listed
 
     tasks = load_tasks(named, revision, sanitize=settings.sanitize, seed=settings.seed)

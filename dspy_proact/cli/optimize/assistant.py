@@ -32,7 +32,7 @@ class Margin(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
         """The guard and its margin, the usual one where none is given."""
-        from dspy_proact.compile import MARGINS
+        from dspy_proact.benchmarks.proactbench.compile.assistant.guards import MARGINS
 
         name, equals, text = str(value).lower().partition("=")
         usual = {str(guard): margin for guard, margin in MARGINS.items()}
@@ -156,7 +156,7 @@ def assistant(
 
 def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     """The dataset's revision that a compile has recorded, so that resuming does not move on to a newer."""
-    from dspy_proact.compile import CLAIM, COMPILES, CompileClaim
+    from dspy_proact.compile.compile import CLAIM, COMPILES, CompileClaim
     from dspy_proact.kept import Claim
 
     folders = [out] if out else [*COMPILES.glob("assistant--*"), *COMPILES.glob("agent--*")]

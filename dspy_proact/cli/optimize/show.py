@@ -11,7 +11,7 @@ from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.programs import AgentArtefact, AssistantArtefact
+    from dspy_proact.programs.artefact import AgentArtefact, AssistantArtefact
 
 _READ = {
     "--as-prompt": ("--no-demos",),
@@ -59,7 +59,7 @@ def show(
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
-    from dspy_proact.programs import AgentArtefact, JudgeArtefact, JudgesArtefact, read_artefact
+    from dspy_proact.programs.artefact import AgentArtefact, JudgeArtefact, JudgesArtefact, read_artefact
 
     if diff and as_prompt:
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
@@ -95,7 +95,7 @@ def _require_read(form: str) -> None:
 
 def _prompt(artefact: "AssistantArtefact", no_demos: bool, file: Path) -> str:
     """Of an assistant; raises a `UsageError` where it has none."""
-    from dspy_proact.programs import compiled_assistant
+    from dspy_proact.programs.artefact import compiled_assistant
 
     assistant = compiled_assistant(artefact)
     prompt = assistant.instruction if no_demos else assistant.system_prompt

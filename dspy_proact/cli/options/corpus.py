@@ -7,7 +7,7 @@ import click
 from dspy_proact.cli.options.verb import Heading, Section
 
 if TYPE_CHECKING:
-    from dspy_proact.corpus import Corpus, Results
+    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results
 
 HUB = "proactbench"
 """The published corpus."""
@@ -49,8 +49,8 @@ def read_corpus(named: str, revision: str | None = None) -> "Corpus":
         named: As `--corpus` takes it.
         revision: Of the dataset, as it was recorded before; None for the newest.
     """
+    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
     from dspy_proact.cli.views.message import say
-    from dspy_proact.corpus import load_corpus
 
     corpus = load_corpus(named, revision)
     if corpus.ignored_note:
@@ -60,7 +60,7 @@ def read_corpus(named: str, revision: str | None = None) -> "Corpus":
 
 def answered_corpus(results: "Results", named: str | None) -> "Corpus | None":
     """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    from dspy_proact.corpus import load_corpus
+    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
 
     if named is not None:
         return load_corpus(named)

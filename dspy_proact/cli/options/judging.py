@@ -9,7 +9,7 @@ from dspy_proact.cli.options.kinds import choice_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
-    from dspy_proact.programs import JudgeArtefact
+    from dspy_proact.programs.artefact import JudgeArtefact
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Judging:
         """What stands in it; raises `UsageError` where it cannot be read."""
         if self.file is None:  # nothing slow is imported for what may make no call
             return None
-        from dspy_proact.programs import read_judge
+        from dspy_proact.programs.artefact import read_judge
 
         return read_judge(self.file)
 

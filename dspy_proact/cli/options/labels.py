@@ -16,7 +16,7 @@ from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
 
 if TYPE_CHECKING:
-    from dspy_proact.corpus import Ratings
+    from dspy_proact.benchmarks.proactbench.corpus import Ratings
     from dspy_proact.report import PeoplesRatings, Summary
 
 FILES = (
@@ -72,8 +72,8 @@ class Labels:
 
     def load(self) -> "Ratings":
         """The ratings, joined with what they are of."""
-        from dspy_proact.corpus import load_ratings
-        from dspy_proact.report.proactbench import items_of
+        from dspy_proact.benchmarks.proactbench.corpus import load_ratings
+        from dspy_proact.benchmarks.proactbench.report import items_of
 
         summary = self.summary
         return load_ratings(self.ratings, items_of(summary) if summary else None, items_path=self.items, cache=_cache())
@@ -86,8 +86,8 @@ def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or the run is of another benchmark.
     """
-    from dspy_proact.corpus import comes_with_items, load_ratings
-    from dspy_proact.report.proactbench import items_of, peoples_ratings
+    from dspy_proact.benchmarks.proactbench.corpus import comes_with_items, load_ratings
+    from dspy_proact.benchmarks.proactbench.report import items_of, peoples_ratings
 
     items = items_of(summary)
     return peoples_ratings(load_ratings(spec, None if comes_with_items(spec) else items, cache=_cache()), summary)

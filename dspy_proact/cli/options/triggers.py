@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dspy_proact.benchmarks.proactbench import cases_of
+from dspy_proact.benchmarks.proactbench.cases import cases_of
 from dspy_proact.cli.options.corpus import read_corpus
 from dspy_proact.cli.options.meant_key import meant_key
 from dspy_proact.errors import UsageError

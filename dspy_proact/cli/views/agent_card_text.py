@@ -1,7 +1,9 @@
 """The card of a compiled agent, as a person reads it."""
 
 from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
-from dspy_proact.programs import AgentArtefact, AgentCard, Change, SeveralArtefact
+from dspy_proact.programs import AgentCard
+from dspy_proact.programs.artefact import AgentArtefact, SeveralArtefact
+from dspy_proact.programs.card import Change
 from dspy_proact.report import Table, counted, each_reason, percent, points_of, probability, share, signed, table
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
+from dspy_proact.benchmarks.proactbench.programs import AssistantCard, CandidateCard
 from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
-from dspy_proact.corpus import CONTROL_RULE
 from dspy_proact.kept import write_whole
-from dspy_proact.programs import AssistantArtefact, AssistantCard, CandidateCard, Change
+from dspy_proact.programs.artefact import AssistantArtefact
+from dspy_proact.programs.card import Change
 from dspy_proact.report import (
     STAND_IN,
     ScatterPoint,

@@ -1,7 +1,9 @@
 """What a compile shows: one plain sentence that claims no more than the card carries."""
 
-from dspy_proact.compile import Costs
-from dspy_proact.programs import AgentCard, AssistantCard, Change, JudgeCard
+from dspy_proact.benchmarks.proactbench.compile.assistant.costs import Costs
+from dspy_proact.benchmarks.proactbench.programs import AssistantCard, JudgeCard
+from dspy_proact.programs import AgentCard
+from dspy_proact.programs.card import Change
 from dspy_proact.report import MEASURES_NOTHING, bounds, counted, listed, signed
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, smallest_gain
 

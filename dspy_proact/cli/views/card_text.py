@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.console import Console
 
+from dspy_proact.benchmarks.proactbench.programs import AssistantCard, JudgeCard
 from dspy_proact.cli.views.card_headline import card_headline
-from dspy_proact.programs import AgentCard, AssistantCard, CardUsage, JudgeCard, Recipe, tokens_ratio
+from dspy_proact.programs import AgentCard, CardUsage, Recipe, tokens_ratio
 from dspy_proact.report import Table, show
 
 AnyCard = JudgeCard | AssistantCard | AgentCard

@@ -1,112 +1,224 @@
-"""The cases of a run as a list, a line each."""
+"""The cases of a run or of a results file as `show` lists them, a line each."""
 
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.cells import cell_len, set_cell_size
 
-from dspy_proact.cli.views.beside import Beside
-from dspy_proact.cli.views.looked import Looked
+from dspy_proact.cli.options.meant_key import LEFT_OUT, meant_key
+from dspy_proact.cli.views.summary import is_results, summary_of
 from dspy_proact.plain_text import printable
-from dspy_proact.runs import CONTROL, Glance, differing_epochs
+from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run
+
+if TYPE_CHECKING:
+    from dspy_proact.report import Reading
+    from dspy_proact.report.particulars import Particulars
 
 _LEAST_KEY = 28
-"""Columns of a key at least, and so many that an excerpt has room for."""
+"""Columns of a key at least, and so many that an excerpt has room."""
 _EXCERPT = 40
 _LONGEST = 2000
-"""Characters of a response that may end up in a line: a window is wider than none."""
+"""Characters of a response that may end up in a line: no window is wider."""
 _BEFORE = 20
-"""Characters before the text that was looked for."""
-_OTHERWISE = "asked otherwise"
+"""Characters before the text that was searched for."""
+_TAILS = 5, 9, 13
+"""Characters that are kept of the end of a key, as many as it takes."""
+_REWORDED = "asked otherwise"
 """Mark of a case that the other run was asked in other words."""
 
 
-@dataclass(frozen=True)
-class CaseList:
-    """A list of cases.
+class ShownRun:
+    """What `show` reads.
 
     Args:
-        looked: What it is of.
-        width: Columns of the terminal.
-        beside: What stands beside it; None where nothing does.
-        text: What was looked for, if anything.
+        path: Of a run's folder or of a results file.
+        check: Whether the whole run is checked against tampering and damaged verdicts, which takes longer than to read
+            it. Without, `check_cases` checks the cases that are listed.
+
+    Attributes:
+        outcomes: Of every case in every epoch, case by case.
+        benchmark: Its name.
+        name: The model under test, with its program.
+        nouns: The benchmark's.
+        embedded: Whether a stand-in that measures nothing took part.
+        strata: All there are, that of control cases too.
+        labels: All there are, from best to worst; those of control cases after them.
+
+    Raises:
+        UsageError: There is neither.
+        RunError: The run is damaged.
+        CorpusError: The results file is damaged.
     """
 
-    looked: Looked
-    width: int
-    beside: Beside | None = None
-    text: str | None = None
+    def __init__(self, path: Path, check: bool):
+        self.path, self._run = path, None
+        if is_results(path):
+            source = summary_of(path)
+            self.benchmark, self.name, manifest = source.benchmark, source.model_name, None
+            outcomes = (*source.outcomes, *source.controls.outcomes)
+        else:
+            self._folder = RunFolder(path)
+            source = manifest = self._folder.manifest()
+            self.benchmark, self.name = manifest.identity.benchmark, manifest.identity.assistant.name
+            run = read_run(self._folder, *([self._particulars.detail] if check else []), check_marks=check)
+            self._run, outcomes = None if check else run, run.outcomes
+        self.nouns, self.embedded = source.nouns, source.embedded
+        self.strata = [*source.strata, *(controls_of(manifest) if manifest else [])]
+        self._own_labels, self._control_labels = source.labels, manifest.control_labels if manifest else ()
+        self.labels = [*self._own_labels, *self._control_labels]
+        places = {key: place for place, key in enumerate(dict.fromkeys(outcome.key for outcome in outcomes))}
+        self.outcomes = sorted(outcomes, key=lambda outcome: places[outcome.key])  # stable: epochs stay in order
 
-    def print(self, shown: Sequence[Glance], found: Sequence[Glance]) -> None:
-        """Print some cases, and how many there are.
+    @property
+    def _particulars(self) -> "Particulars":
+        from dspy_proact.report import particulars_of  # takes longer than to read ten thousand cases
 
-        Args:
-            shown: Those that are listed.
-            found: Those that apply.
-        """
-        otherwise = self.beside.otherwise(shown) if self.beside else set[str]()
-        if shown:
-            for line in self._lines(shown, otherwise):
-                click.echo(line)
-            click.echo()
-        each = ", each epoch counted" if self.looked.epochs > 1 else ""
-        left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
-        click.echo(textwrap.fill(printable(f"{self._counted(found)}{each}{left}."), self.width))
-        if otherwise:
-            told = "the other run asks something else under this key; it is not to be compared"
-            click.echo(textwrap.fill(f"[{_OTHERWISE}]: {told}.", self.width))
+        return particulars_of(self.benchmark)
 
-    def _counted(self, found: Sequence[Glance]) -> str:
-        """How many of all there are, control cases apart."""
-        nouns, told = self.looked.nouns, list[str]()
-        for controls, plural in ((False, nouns.cases), (True, nouns.controls)):
-            some, total = (
-                sum((glance.stratum == CONTROL) is controls for glance in glances)
-                for glances in (found, self.looked.glances)
-            )
-            if total or not controls:
-                told.append(f"{some:,} of {total:,} {plural}")
-        return " and ".join(told)
+    def check_cases(self, outcomes: Iterable[Outcome]) -> None:
+        """Raise a `RunError` where one of these cases is not what the run wrote."""
+        if self._run:
+            keys = {outcome.key for outcome in outcomes}
+            for number, case in enumerate(self._run.cases, start=1):
+                if case.key in keys and case.mark:
+                    self._folder.require_unchanged(number, case, self._run.manifest)
 
-    def _lines(self, shown: Sequence[Glance], otherwise: Collection[str]) -> Iterator[str]:
-        nouns, epochs = self.looked.nouns, self.looked.epochs
-        moved = differing_epochs(self.looked.glances) if epochs > 1 else set[str]()
-        columns: list[tuple[str, Callable[[Glance], str]]] = [
-            *([("epoch", lambda each: str(each.epoch))] if epochs > 1 else []),
-            (nouns.stratum, lambda each: each.stratum),
-            ("grade", lambda each: each.label or each.state),
+    @cached_property
+    def keys(self) -> list[str]:
+        """Of its cases, each once."""
+        return list(dict.fromkeys(outcome.key for outcome in self.outcomes))
+
+    @cached_property
+    def placed(self) -> dict[tuple[str, int], Outcome]:
+        """Every outcome by key and epoch."""
+        return {(outcome.key, outcome.epoch): outcome for outcome in self.outcomes}
+
+    def key(self, named: str) -> str:
+        """The key that a person means; raises `UsageError` as `meant_key` does."""
+        return meant_key(named, self.keys, self.nouns.case, str(self.path))
+
+    def labels_of(self, stratum: str) -> Sequence[str]:
+        """All labels that its cases may have, from best to worst."""
+        return self._control_labels if stratum == CONTROL else self._own_labels
+
+    def reading(self, outcome: Outcome) -> "Reading":
+        """An outcome, to be read."""
+        from dspy_proact.report import Reading
+
+        return Reading.of(outcome, self.benchmark)
+
+    def holding(self, outcomes: Iterable[Outcome], text: str) -> list[Outcome]:
+        """Those with the text, in any case, in key or group, in what was asked, the response or the reasons."""
+        folded = text.casefold()
+        return [
+            outcome
+            for outcome in outcomes
+            if any(folded in each.casefold() for each in (outcome.key, outcome.group, *self.reading(outcome).texts))
         ]
-        if self.beside is not None:
-            columns.append(("beside", self._beside))
-        cells = [[name, *(printable(cell(each)) for each in shown)] for name, cell in columns]
-        widths = [max(map(cell_len, column)) for column in cells]
-        longest = max(len(nouns.case), *(len(glance.key) for glance in shown))
-        key = min(longest, max(_LEAST_KEY, self.width - sum(widths) - len(widths) - 1 - _EXCERPT))
-        keys = [nouns.case, *map(printable, self.looked.abridged([glance.key for glance in shown], key))]
-        excerpts = zip(shown, self.looked.excerpts(shown), strict=True)
-        told = ["", *(self._told(each, response, moved, otherwise) for each, response in excerpts)]
-        for name, text, *row in zip(keys, told, *cells, strict=True):
-            parts = [set_cell_size(each, width) for each, width in zip([name, *row], [key, *widths], strict=True)]
-            line = " ".join([*parts, text])
-            yield line.rstrip() if cell_len(line) <= self.width else set_cell_size(line, self.width).rstrip()
 
-    def _beside(self, glance: Glance) -> str:
-        other = self.beside.of(glance) if self.beside else None
-        return (other.label or other.state) if other else "-"
+    def reworded(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
+        """Keys of those of these cases that another run was asked in other words: they cannot be compared."""
+        pairs = [(outcome, other.placed.get((outcome.key, outcome.epoch))) for outcome in outcomes]
+        alike = self._particulars.alike
+        return {one.key for one, there in pairs if there and not alike(one.view, there.view)}
 
-    def _told(self, glance: Glance, response: str, moved: Collection[str], otherwise: Collection[str]) -> str:
-        """What is to be known of a case, and some of the response."""
-        marks = [
-            *(["unverified"] if glance.unverified else []),
-            *(["verdicts differ"] if glance.split else []),
-            *(["epochs differ"] if glance.key in moved else []),
-            *([_OTHERWISE] if glance.key in otherwise else []),
-            *([glance.reason] if glance.reason else []),
-        ]
-        marked = f"[{', '.join(marks)}] " if marks else ""
-        found = response.casefold().find(self.text.casefold()) if self.text else -1
-        start = max(0, found - _BEFORE)
-        excerpt = " ".join(response[start : start + _LONGEST].split())
-        return printable(f"{marked}{'...' if start else ''}{excerpt}")
+    @cached_property
+    def differing_epochs(self) -> set[str]:
+        """Keys of the cases whose grades differ from epoch to epoch."""
+        labels = defaultdict[str, set[str]](set)
+        for outcome in self.outcomes:
+            if outcome.label is not None:
+                labels[outcome.key].add(outcome.label)
+        return {key for key, given in labels.items() if len(given) > 1}
+
+    def answer(self, outcome: Outcome) -> str:
+        """The response as text; empty where there is none."""
+        kept = outcome.response or ""
+        return self._particulars.answer(kept) if kept.startswith("{") else kept
+
+    def abridged(self, keys: Sequence[str], width: int) -> list[str]:
+        """Some of its keys in so many characters, which tell them from all others where that suffices."""
+        shown = list(keys)
+        for tail in _TAILS:
+            head = width - len(LEFT_OUT) - tail
+            shown = [key if len(key) <= width else f"{key[:head]}{LEFT_OUT}{key[-tail:]}" for key in keys]
+            ends = {(key[:head], key[-tail:]) for key in keys}
+            if sum((key[:head], key[-tail:]) in ends for key in self.keys) == len(set(keys)):
+                break
+        return shown
+
+
+def print_cases(
+    run: ShownRun, shown: Sequence[Outcome], found: Sequence[Outcome], width: int, other: ShownRun | None, text: str
+) -> None:
+    """Print some cases, and how many there are.
+
+    Args:
+        run: Of the cases.
+        shown: Those that are listed.
+        found: Those that apply.
+        width: Columns of the terminal.
+        other: The run beside it, if any.
+        text: What was searched for; empty for nothing.
+    """
+    several, nouns = run.outcomes and run.outcomes[-1].epoch > 1, run.nouns
+    reworded = run.reworded(shown, other) if other else set[str]()
+    for line in _lines(run, shown, width, other, reworded, text) if shown else ():
+        click.echo(line)
+    if shown:
+        click.echo()
+    counts: list[str] = []
+    for controls, plural in ((False, nouns.cases), (True, nouns.controls)):
+        some, total = (sum((each.stratum == CONTROL) is controls for each in of) for of in (found, run.outcomes))
+        if total or not controls:
+            counts.append(f"{some:,} of {total:,} {plural}")
+    each = ", each epoch counted" if several else ""
+    left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
+    click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{each}{left}."), width))
+    if reworded:
+        note = f"[{_REWORDED}]: the other run asks something else under this key; it is not to be compared."
+        click.echo(textwrap.fill(note, width))
+
+
+def _lines(
+    run: ShownRun, shown: Sequence[Outcome], width: int, other: ShownRun | None, reworded: Collection[str], text: str
+) -> Iterator[str]:
+    columns = [
+        [run.nouns.stratum, *(printable(each.stratum) for each in shown)],
+        ["grade", *(printable(each.label or each.state) for each in shown)],
+    ]
+    if run.outcomes[-1].epoch > 1:
+        columns.insert(0, ["epoch", *(str(each.epoch) for each in shown)])
+    if other:
+        pairs = (other.placed.get((each.key, each.epoch)) for each in shown)
+        columns.append(["beside", *(printable(there.label or there.state) if there else "-" for there in pairs)])
+    widths = [max(map(cell_len, column)) for column in columns]
+    longest = max(len(run.nouns.case), *(len(each.key) for each in shown))
+    room = min(longest, max(_LEAST_KEY, width - sum(widths) - len(widths) - 1 - _EXCERPT))
+    keys = [run.nouns.case, *map(printable, run.abridged([each.key for each in shown], room))]
+    notes = ["", *(_note(run, each, reworded, text) for each in shown)]
+    for key, note, *cells in zip(keys, notes, *columns, strict=True):
+        parts = [set_cell_size(cell, size) for cell, size in zip([key, *cells], [room, *widths], strict=True)]
+        line = " ".join([*parts, note])
+        yield line.rstrip() if cell_len(line) <= width else set_cell_size(line, width).rstrip()
+
+
+def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str) -> str:
+    """What is special about a case, and some of the response."""
+    marks = [
+        *(["unverified"] if outcome.unverified else []),
+        *(["verdicts differ"] if outcome.split else []),
+        *(["epochs differ"] if outcome.key in run.differing_epochs else []),
+        *([_REWORDED] if outcome.key in reworded else []),
+        *([outcome.reason] if outcome.reason else []),
+    ]
+    response = run.answer(outcome)
+    start = max(0, response.casefold().find(text.casefold()) - _BEFORE) if text else 0
+    excerpt = " ".join(response[start : start + _LONGEST].split())
+    marked = f"[{', '.join(marks)}] " if marks else ""
+    return printable(f"{marked}{'...' if start else ''}{excerpt}")

@@ -7,6 +7,11 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.programs import JudgeCard
+from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
+from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
 from dspy_proact.cli.options.output import Output
 from dspy_proact.cli.views.agent_card_text import print_agent_card
 from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
@@ -18,9 +23,8 @@ from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.next import say_next
 from dspy_proact.cli.views.program_diff import unchanged
-from dspy_proact.compile import AgentCompile, AssistantCompile, JudgeCompile, JudgesCompile
 from dspy_proact.errors import Halt
-from dspy_proact.programs import Artefact, AssistantArtefact, JudgeArtefact, JudgeCard, SeveralArtefact
+from dspy_proact.programs.artefact import Artefact, AssistantArtefact, JudgeArtefact, SeveralArtefact
 from dspy_proact.report import show
 
 AnyCompile = JudgeCompile | AssistantCompile | AgentCompile | JudgesCompile

@@ -4,7 +4,8 @@ import time
 
 from dspy_proact.cli.views.forecast import duration, forecast_text
 from dspy_proact.cli.views.progress import ProgressOnStderr
-from dspy_proact.compile import PROPOSALS, CompileObserver, Forecast, Stand
+from dspy_proact.compile.forecast import PROPOSALS, Forecast
+from dspy_proact.compile.progress import CompileObserver, Stand
 from dspy_proact.programs import Optimizer
 
 _SECONDS = 60.0

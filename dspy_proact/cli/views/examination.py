@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.benchmarks.proactbench import Examination, open_jury
+from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+from dspy_proact.benchmarks.proactbench.examination import Examination
+from dspy_proact.benchmarks.proactbench.jury import open_jury
 from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.cli.views.examination_text import examination_document, print_examination
 from dspy_proact.cli.views.message import say
 from dspy_proact.cli.views.next import Typed, say_next
 from dspy_proact.cli.views.program_notes import say_of_judge
-from dspy_proact.corpus import judge_cases
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, counted
 

@@ -5,7 +5,9 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench import Examined, JudgedCase, Jury
+from dspy_proact.benchmarks.proactbench.examination import Examined, JudgedCase
+from dspy_proact.benchmarks.proactbench.jury import Jury
+from dspy_proact.benchmarks.proactbench.report import sections
 from dspy_proact.cli.views.trial_document import Spending
 from dspy_proact.models import Model
 from dspy_proact.report import (
@@ -20,7 +22,6 @@ from dspy_proact.report import (
     show,
     table,
 )
-from dspy_proact.report.proactbench import sections
 
 
 def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:

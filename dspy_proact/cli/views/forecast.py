@@ -3,7 +3,7 @@
 from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
-from dspy_proact.compile import Forecast
+from dspy_proact.compile.forecast import Forecast
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 _DAY, _HOUR, _MINUTE = 86400, 3600, 60

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 
+from dspy_proact.benchmarks.proactbench.compile.judge.card import advice
+from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
+from dspy_proact.benchmarks.proactbench.programs import CasesRight, Gain, JudgeCard
 from dspy_proact.cli.views.card_text import print_card, recipe_text, unread_text, versions_text
-from dspy_proact.compile import advice
-from dspy_proact.compile.judge.cuts import PLAIN
-from dspy_proact.programs import CardNumber, CasesRight, Gain, JudgeArtefact, JudgeCard
+from dspy_proact.programs import CardNumber
+from dspy_proact.programs.artefact import JudgeArtefact
 from dspy_proact.report import Table, coefficient, counted, each_reason, probability, share, table
 
 

@@ -56,9 +56,9 @@ def _print_plan(width: float, labels: "Labels", as_json: bool) -> None:
     """Print the plan for intervals of this many points of 100 to either side."""
     from rich.console import Console
 
+    from dspy_proact.benchmarks.proactbench.report import labelling_plan, plan_document, print_plan
     from dspy_proact.cli.options.labels import ratings_of
     from dspy_proact.cli.views.next import say_next
-    from dspy_proact.report.proactbench import labelling_plan, plan_document, print_plan
 
     summary, own = labels.summary, labels.ratings != "published"
     if own and summary is None:
@@ -75,9 +75,9 @@ def _print_plan(width: float, labels: "Labels", as_json: bool) -> None:
 
 def _print_draw(count: int, seed: int, labels: "Labels") -> str:
     """Print a sheet of so many responses; the path of the run."""
+    from dspy_proact.benchmarks.proactbench.corpus import rating_template
+    from dspy_proact.benchmarks.proactbench.report import draw_of
     from dspy_proact.cli.views.message import say
-    from dspy_proact.corpus import rating_template
-    from dspy_proact.report.proactbench import draw_of
     from dspy_proact.stats import FEWEST_RATED
 
     summary = labels.summary
@@ -93,8 +93,8 @@ def _print_draw(count: int, seed: int, labels: "Labels") -> str:
 
 
 def _template(labels: "Labels") -> str:
-    from dspy_proact.corpus import rating_template, read_rated_items
-    from dspy_proact.report.proactbench import items_of
+    from dspy_proact.benchmarks.proactbench.corpus import rating_template, read_rated_items
+    from dspy_proact.benchmarks.proactbench.report import items_of
 
     summary = labels.summary
     if summary is None and labels.items is not None:

@@ -77,16 +77,16 @@ class Typed:
 
 
 def _words(flag: str, texts: Sequence[str]) -> list[str]:
-    shown = map(_shown, texts) if flag.endswith("-param") else texts
+    shown = map(_without_secrets, texts) if flag.endswith("-param") else texts
     return [word for text in shown for word in (flag, text)]
 
 
-def _shown(parameter: str) -> str:
+def _without_secrets(parameter: str) -> str:
     """NAME=VALUE as it was typed, of a secret its mark."""
-    from dspy_proact.models.parameters import shown
+    from dspy_proact.models import without_secrets
 
     name, value = Parameter().convert(parameter, None, None)
-    told = shown({name: value})[name]
+    told = without_secrets({name: value})[name]
     return parameter if told == value else f"{name}={json.dumps(told)}"
 
 

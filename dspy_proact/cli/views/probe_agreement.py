@@ -6,9 +6,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
+from dspy_proact.benchmarks.probe.report import agreement_document, judge_agreements, print_agreement
 from dspy_proact.cli.views.explain import print_more
 from dspy_proact.cli.views.summary import summary_of
-from dspy_proact.report.probe import agreement_document, judge_agreements, print_agreement
 
 
 def show_agreement(path: Path, as_json: bool, explain: bool, learned_on: int) -> None:

@@ -9,17 +9,16 @@ from typing import Any
 
 import click
 
+from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
+from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
 from dspy_proact.cli.entries import entry_of
 from dspy_proact.cli.options.prompt import text_of
 from dspy_proact.cli.views.message import say
-from dspy_proact.compile.judge.cuts import PLAIN
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.programs import (
+from dspy_proact.programs.artefact import (
     Artefact,
-    Assistant,
     AssistantArtefact,
-    Judge,
     JudgeArtefact,
     PredictorState,
     SeveralArtefact,

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 from dspy_proact.cli.views.message import say
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.programs import Assistant, AssistantCard, JudgeCard
     from dspy_proact.models import ModelSpec
-    from dspy_proact.programs import Assistant, AssistantCard, JudgeArtefact, JudgeCard
+    from dspy_proact.programs.artefact import JudgeArtefact
 
 
 def say_of_judge(program: "JudgeArtefact | None", judges: "Sequence[ModelSpec]") -> None:

@@ -1,6 +1,6 @@
 """Responses that exist, graded by the judges of a command: what `rejudge` and `agree --judge` do alike."""
 
-from dspy_proact.benchmarks import Execution
+from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.cli.options.output import Output
 from dspy_proact.cli.views.run_forecast import print_forecasts
 from dspy_proact.cli.views.runs import Ending, run_all

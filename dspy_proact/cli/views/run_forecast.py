@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from dspy_proact.benchmarks import Execution, RoleCalls, RunForecast
-from dspy_proact.benchmarks.forecast import SECONDS
+from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
 from dspy_proact.cli.views.forecast import duration
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dspy_proact.benchmarks import Completed, Execution
+from dspy_proact.benchmarks.execution import Completed, Execution
 from dspy_proact.cli.views.message import say, say_stopped
 from dspy_proact.cli.views.next import Typed, say_next
 from dspy_proact.cli.views.run_progress import RunProgress

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
+from dspy_proact.benchmarks.proactbench.cases import user_message
+from dspy_proact.benchmarks.proactbench.report import sections
+from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
 from dspy_proact.report import Section, document, sections_document
-from dspy_proact.report.proactbench import sections
 from dspy_proact.runs import Case
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.proactbench import Pair, Side, user_message
+from dspy_proact.benchmarks.proactbench.cases import user_message
+from dspy_proact.benchmarks.proactbench.trial import Pair, Side
+from dspy_proact.benchmarks.proactbench.types import Grade, Response
 from dspy_proact.cli.views.trial_document import sections_of
 from dspy_proact.report import (
     Grounds,
@@ -18,7 +20,6 @@ from dspy_proact.report import (
     quoted,
     readable,
 )
-from dspy_proact.types import Grade, Response
 
 
 class SideBySide:

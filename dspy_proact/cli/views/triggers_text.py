@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench import user_message
+from dspy_proact.benchmarks.proactbench.cases import user_message
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import Case
 

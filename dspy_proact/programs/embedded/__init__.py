@@ -1,5 +1,1 @@
-"""What the embedded model says in each role: rules, so that a machine without a key has an assistant and a judge."""
-
-from dspy_proact.programs.embedded import assistant, judge, proposer
-
-__all__ = ["assistant", "judge", "proposer"]
+"""What the embedded model says as the proposer of a compile, and how stand-ins read their requests."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dspy_proact.report.outcome import GivenVerdict, Outcome
 from dspy_proact.report.page.block import Block
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
@@ -11,7 +10,7 @@ from dspy_proact.report.page.room import ROOM, even_length, shortened
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.section import Grounds, quoted
 from dspy_proact.report.summary import Summary
-from dspy_proact.runs import CONTROL
+from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
 
 Key = tuple[str, int]
 """A case and an epoch."""

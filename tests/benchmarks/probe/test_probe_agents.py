@@ -5,7 +5,7 @@ import json
 
 import dspy
 import pytest
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import (
@@ -28,11 +28,11 @@ from probe_desk import (
 from server import Answer, error
 
 from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.errors import ContentError, LimitReached, ProviderError
 from dspy_proact.models import Limits
 from dspy_proact.programs.asking import Answer as Said
-from dspy_proact.settings import Bounds
 
 FOUND, NAMED = {"reasoning": "so", "evidence": ["a1", "b2"]}, {"bottleneck": SOLVED["bottleneck"]}
 DONE = {name: SOLVED[name] for name in ("action", "parameters")}

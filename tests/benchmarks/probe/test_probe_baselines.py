@@ -7,7 +7,7 @@ import pytest
 from probe_task import view
 
 from dspy_proact.benchmarks.probe.baselines import Blind
-from dspy_proact.settings import BaselineName
+from dspy_proact.benchmarks.probe.settings import BaselineName
 
 
 def named(rule, take=2, task=None):

@@ -8,16 +8,16 @@ import pytest
 from probe_task import CORPUS, DESCRIPTION, GOOD, ITEMS, Tasks, task
 from server import Answer
 
-from dspy_proact.benchmarks import Responses
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
+from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import TaskView
+from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, RunError, UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.report import Reading, print_summary, summarize
 from dspy_proact.runs import RunFolder, Scope
-from dspy_proact.settings import AgentName, ProbeSettings
 
 
 @dataclass

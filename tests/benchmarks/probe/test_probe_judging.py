@@ -9,9 +9,9 @@ from asking import answers, gate
 from probe_task import DESCRIPTION, PARAMETERS, view
 from server import Answer
 
+from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
 from dspy_proact.benchmarks.probe.embedded_judge import answer as stand_in
 from dspy_proact.benchmarks.probe.judging import Expected, IdentificationJudge, ParametersJudge, ProbeJudge, Workplace
-from dspy_proact.corpus.probe.grade import FacetGrades
 from dspy_proact.errors import ContentError
 from dspy_proact.models import ModelSpec, Role, open_model
 from dspy_proact.programs import Direct

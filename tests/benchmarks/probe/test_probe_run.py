@@ -10,13 +10,14 @@ from embedding import vectors
 from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
 
-from dspy_proact.benchmarks.probe import ProbeEvaluation, ProbeSettings, Size, write_synthetic
-from dspy_proact.corpus.probe import load_tasks
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
+from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
 from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
-from dspy_proact.settings import AgentName
 
 AGENTS = get_args(AgentName)
 SMALL = Size(items=10, words=30, actions=4)

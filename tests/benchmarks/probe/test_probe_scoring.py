@@ -3,6 +3,7 @@
 import pytest
 from probe_task import GOOD, PARAMETERS, facet_grades, view
 
+from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.grading import graded, label_of, parts_of
 from dspy_proact.benchmarks.probe.scoring import (
     identification_score,
@@ -12,9 +13,8 @@ from dspy_proact.benchmarks.probe.scoring import (
     search_scores,
     task_score,
 )
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import PARTS, Solution
-from dspy_proact.corpus.probe.grade import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
-from dspy_proact.settings import ProbeSettings
 
 RIGHT = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct")
 

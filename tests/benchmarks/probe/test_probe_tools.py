@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.tools import Database, Record, Toolbox, WordRanking, ranked
-from dspy_proact.settings import Bounds
 
 RECORDS = [Record.of(item) for item in ITEMS]
 

@@ -8,10 +8,10 @@ from browser import visit
 from playwright.sync_api import expect
 from proact_run import answered, graded, manifest, written
 
-from dspy_proact.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+from dspy_proact.benchmarks.proactbench.types import Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.runs import Case
-from dspy_proact.types import Rubric, Turn
-from dspy_proact.views import JudgeView
 
 DIALOGUES, TURNS = 2_500, 8
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY", "RECOVERY")

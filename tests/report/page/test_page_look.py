@@ -7,9 +7,9 @@ import pytest
 from browser import visit
 from proact_run import JUDGE, answered, failed, graded, manifest, trigger, written
 
+from dspy_proact.benchmarks.proactbench.types import Turn
+from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.runs import CONTROL, Case
-from dspy_proact.types import Turn
-from dspy_proact.views import ControlView
 
 MARKS = "\u0301" * 500
 DARK = {"color_scheme": "dark"}

@@ -3,9 +3,9 @@
 import pytest
 from browser import visit
 
-from dspy_proact.benchmarks.probe import ProbeEvaluation
-from dspy_proact.corpus.probe import load_tasks
-from dspy_proact.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 
 @pytest.fixture(scope="module")

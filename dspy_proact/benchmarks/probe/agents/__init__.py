@@ -30,8 +30,8 @@ from dspy_proact.benchmarks.probe.agents.rewoo import ReWOO
 from dspy_proact.benchmarks.probe.agents.single import Single
 from dspy_proact.benchmarks.probe.agents.stages import Stages
 from dspy_proact.benchmarks.probe.agents.stand_in import AGENT
+from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
 from dspy_proact.models import Embedder
-from dspy_proact.settings import AgentName, Bounds
 
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 """Every agent's name."""

@@ -9,16 +9,15 @@ from typing import Any
 import dspy
 
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting, wording
+from dspy_proact.benchmarks.probe.corpus import Action, Email, Item, Organisation, World
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.tools import Toolbox
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.calls import collect_calls
-from dspy_proact.corpus.probe import Action, Email, Item, Organisation, World
 from dspy_proact.models import Embedder
 from dspy_proact.programs import Direct
-from dspy_proact.programs.asking import Asking, ask, ask_now, run_now
-from dspy_proact.programs.fingerprint import rendered
-from dspy_proact.settings import Bounds
+from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
 
 _STAND_IN = TaskView(
     world=World(

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 
 from dspy_proact.programs import FencedJSON
 

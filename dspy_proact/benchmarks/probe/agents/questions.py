@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import dspy
 
+from dspy_proact.benchmarks.probe.corpus import Action, Document, Email, Event, World
 from dspy_proact.benchmarks.probe.tools import COLUMNS
-from dspy_proact.corpus.probe import Action, Document, Email, Event, World
 from dspy_proact.types import Frozen
 
 _AIM = """\

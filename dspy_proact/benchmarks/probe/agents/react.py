@@ -7,10 +7,10 @@ import dspy
 from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first, known
 from dspy_proact.benchmarks.probe.agents.questions import ChooseStep, ConcludeTask, Step
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.tools import cut
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
-from dspy_proact.settings import Bounds
 
 _RESERVED = 2
 """Requests that are kept for the conclusion and its repair."""

@@ -7,9 +7,9 @@ from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, known
 from dspy_proact.benchmarks.probe.agents.questions import CriticiseAttempt, Step
 from dspy_proact.benchmarks.probe.agents.react import ReAct, Trial
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
-from dspy_proact.settings import Bounds
 
 _TRIAL = 4
 """Requests that are kept for a trial's end: a conclusion, a critique, and their repairs."""

@@ -7,10 +7,10 @@ import dspy
 from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first, known
 from dspy_proact.benchmarks.probe.agents.questions import ConcludeTask, PlanStep, PlanWork, Step
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.tools import Observation, Toolbox, cut
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
-from dspy_proact.settings import Bounds
 
 _REFERENCE = re.compile(r"\$(\w+)")
 

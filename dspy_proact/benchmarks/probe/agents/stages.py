@@ -6,9 +6,9 @@ import dspy
 from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule, first, known
 from dspy_proact.benchmarks.probe.agents.questions import IdentifyBottleneck, ResolveBottleneck, SearchDocuments
 from dspy_proact.benchmarks.probe.agents.sitting import Sitting
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.view import TaskView
 from dspy_proact.models import Embedder
-from dspy_proact.settings import Bounds
 
 
 class Stages(AgentModule):

@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass, fields
 
-from dspy_proact.corpus.probe import Document, Email, Event, Item
+from dspy_proact.benchmarks.probe.corpus import Document, Email, Event, Item
 from dspy_proact.programs.fenced_json import fence
 
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
+from dspy_proact.benchmarks.probe.corpus import Item
+from dspy_proact.benchmarks.probe.settings import Bounds
 from dspy_proact.benchmarks.probe.tools.database import Database
 from dspy_proact.benchmarks.probe.tools.observation import Observation, cut
 from dspy_proact.benchmarks.probe.tools.ranking import Embed, MeaningRanking, Ranking, WordRanking, ranked
 from dspy_proact.benchmarks.probe.tools.record import Record
-from dspy_proact.corpus.probe import Item
 from dspy_proact.errors import ContentError
-from dspy_proact.settings import Bounds
 
 Tool = Literal["search", "sql", "read"]
 _BETWEEN = "\n\n"

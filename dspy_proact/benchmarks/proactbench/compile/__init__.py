@@ -1,0 +1,1 @@
+"""What ProactBench compiles: the assistant and the judge."""

@@ -1,0 +1,153 @@
+"""The proactive assistant: a program that writes the response at a trigger.
+
+The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
+"""
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import dspy
+
+from dspy_proact.benchmarks.proactbench.conversation import History, history_of
+from dspy_proact.benchmarks.proactbench.programs.bare_chat import BareChat, instruction_of
+from dspy_proact.benchmarks.proactbench.programs.fingerprint import fingerprint
+from dspy_proact.benchmarks.proactbench.types import Response, Turn
+from dspy_proact.benchmarks.proactbench.views import AssistantView
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
+from dspy_proact.programs.program_table import program_html, program_line
+from dspy_proact.programs.streaming import Pieces, streamed
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.programs.assistant_card import AssistantCard
+
+LONGEST_RESPONSE = 1_000_000
+"""Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
+
+
+class Reply(dspy.Signature):
+    """"""  # noqa: D419 - uncompiled, the assistant is told nothing: no docstring at all would give DSPy's default text
+
+    history: list[Turn] = dspy.InputField()
+    user_message: str = dspy.InputField()
+    response: str = dspy.OutputField()
+
+
+class Assistant(dspy.Module):
+    """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
+
+    Args:
+        instruction: A system prompt; without one nothing is added to the chat.
+        hint: What a teacher is told beside it (compiling).
+
+    Attributes:
+        learned_from: Marks of the conversations that it was compiled on (`views.dialogue_mark`).
+        card: What its compile showed; None where it is not compiled.
+
+    Raises:
+        UsageError: The instruction is blank.
+    """
+
+    def __init__(self, instruction: str | None = None, hint: str = "") -> None:
+        super().__init__()
+        if instruction is not None and not instruction.strip():
+            raise UsageError("the system prompt is empty; leave it out for the bare model")
+        self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
+        self.adapter = BareChat(hint)
+        self.learned_from: frozenset[str] = frozenset()
+        self.card: AssistantCard | None = None
+        self._filed: tuple[str, str] | None = None
+
+    def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
+        return program_line(self)
+
+    def _repr_html_(self) -> str:
+        return program_html(self)
+
+    @property
+    def name(self) -> str:
+        """`bare`, `compiled:` with the hash of its file, or `prompt` where it says anything else to its model."""
+        if self._filed and self._filed[1] == self.fingerprint():
+            return f"compiled:{self._filed[0][:12]}"
+        return "prompt" if self.system_prompt else "bare"
+
+    def compiled_as(self, digest: str, learned_from: Iterable[str]) -> Self:
+        """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
+        self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
+        return self
+
+    @property
+    def demos(self) -> int:
+        """Worked examples that it shows."""
+        return len(self.reply.demos)
+
+    @property
+    def instruction(self) -> str:
+        """What it tells its model to do; empty for nothing."""
+        return instruction_of(cast("type[dspy.Signature]", self.reply.signature))
+
+    @property
+    def system_prompt(self) -> str:
+        """All that is said beside the conversation, worked examples included; empty for the bare chat."""
+        return self.adapter.system(cast("type[dspy.Signature]", self.reply.signature), self.reply.demos)
+
+    def forward(self, history: History, user_message: str) -> dspy.Prediction:
+        """A prediction with `response`, and whether it is `truncated`.
+
+        Args:
+            history: The turns before, in any form of `conversation`. A system message in it is the system prompt where
+                there is no other; else it is left out with a warning.
+            user_message: The message to answer.
+
+        Raises:
+            UsageError: The history is none.
+            StageError: There is no response.
+        """
+        return run_now(self._replied(ask_now, history, user_message))
+
+    async def aforward(self, history: History, user_message: str) -> dspy.Prediction:
+        """The same, awaited."""
+        return await self._replied(ask, history, user_message)
+
+    def stream(self, history: History, user_message: str) -> Pieces:
+        """The response piece by piece as the model writes it, for `for` and `async for`; raises as `forward` does."""
+        return streamed(self, history=history, user_message=user_message)
+
+    async def respond(self, view: AssistantView, asking: Asking | None = None) -> Response:
+        """The response to what the view shows; by way of DSPy where no other way to ask is given."""
+        inputs = {"history": list(view.history), "user_message": view.user_message}
+        prediction = await (self._replied(asking, **inputs) if asking else self.acall(**inputs))
+        return Response(text=prediction.response, truncated=prediction.truncated)
+
+    def messages(self, view: AssistantView) -> list[dict[str, Any]]:
+        """What `respond` sends."""
+        inputs = {"history": list(view.history), "user_message": view.user_message}
+        return rendered(self.reply, self.adapter, inputs)
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        return fingerprint((self.reply, self.adapter))
+
+    async def _replied(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
+        before = history_of(history)
+        adapter = _told(self, before.system) if before.system else self.adapter
+        answered = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
+        return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
+
+
+def _told(assistant: Assistant, system: str) -> BareChat:
+    """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
+    if not assistant.system_prompt:
+        return BareChat(system)
+    warnings.warn("history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2)
+    return assistant.adapter
+
+
+def usable(text: str) -> str:
+    """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
+    if not text.strip():
+        raise ContentError("empty", "the model answered with blanks only")
+    if len(text) > LONGEST_RESPONSE:
+        raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
+    return text

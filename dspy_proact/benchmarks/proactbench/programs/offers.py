@@ -1,0 +1,131 @@
+"""The detector of offers: what a response puts forward, and whether anybody asked for it.
+
+It is the other side of the measurement: at control turns, which have no trigger, an assistant should hold back. Names,
+order and types of the fields are prompt text, those of `DetectedOffer` included, and so are the descriptions of inputs;
+the instruction stands in `offers.txt`.
+"""
+
+from importlib.resources import files
+from itertools import islice
+from typing import Any
+
+import dspy
+
+from dspy_proact.benchmarks.proactbench.programs.fingerprint import fingerprint
+from dspy_proact.benchmarks.proactbench.programs.indented_text import IndentedText, indented
+from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
+from dspy_proact.benchmarks.proactbench.views import ControlView
+from dspy_proact.errors import StageError
+from dspy_proact.evidence import Passage, locate
+from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.types import Frozen, Quote
+
+_INSTRUCTION = files("dspy_proact.benchmarks.proactbench.programs").joinpath("offers.txt").read_text("utf-8").strip()
+_UNFOUND = (
+    "Your indented quote does not stand in the response. Answer once more, each offer with words that stand there "
+    "exactly so, and leave out what does not."
+)
+_LONGEST_SHOWN = 200
+"""Characters of a quote that the second question shows."""
+_MOST_PARTS = 10
+"""Quotes in the string of one offer that are looked up; further ones are passed over."""
+
+
+class DetectedOffer(Frozen):
+    """One offer."""
+
+    quote: str
+    grounded: bool
+    asked_for: bool
+
+
+class DetectOffers(dspy.Signature):
+    __doc__ = _INSTRUCTION
+
+    conversation: list[Turn] = dspy.InputField(desc="Conversation")
+    response: str = dspy.InputField(desc="Response to look at")
+    reasoning: str = dspy.OutputField()
+    offers: list[DetectedOffer] = dspy.OutputField()
+
+
+class OfferDetector(dspy.Module):
+    """Lists the offers in a response.
+
+    An answer that cannot be read is asked for once more, and so is one with a quote that does not stand in the
+    response; what then still does not stand there does not count.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.detect = dspy.Predict(DetectOffers)
+
+    def forward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
+        """A prediction with `reasoning` and `offers`; raises a `StageError` when there is none."""
+        return run_now(self._detected(ask_now, conversation, response))
+
+    async def aforward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
+        """The same, awaited."""
+        return await self._detected(ask, conversation, response)
+
+    async def look(self, view: ControlView, response: str, asking: Asking | None = None) -> Offers:
+        """The offers of a response at a control turn, their quotes located, asked as `Judge.judge` does."""
+        inputs = _inputs(view, response)
+        return located(await (self._detected(asking, **inputs) if asking else self.acall(**inputs)), response)
+
+    def look_now(self, view: ControlView, response: str) -> Offers:
+        """The same, not awaited."""
+        return located(self(**_inputs(view, response)), response)
+
+    def messages(self, view: ControlView, response: str) -> list[dict[str, Any]]:
+        """What `look` sends first."""
+        return rendered(self.detect, _wording(), _inputs(view, response))
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        return fingerprint((self.detect, _wording()), (self.detect, _again("{quote}")))
+
+    async def _detected(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
+        shown = {"conversation": conversation, "response": response}
+        said = await ask_for_fields(asking, self.detect, _wording, **shown)
+        unfound = next((offer.quote for offer in located(said, response).offers if offer.quote.start is None), None)
+        if unfound is None:
+            return said
+        try:
+            return (await asking(self.detect, _again(unfound.text), **shown)).prediction
+        except StageError:
+            return said  # what is there is paid for; what does not stand in the response does not count
+
+
+def located(said: dspy.Prediction, response: str) -> Offers:
+    """What a detector said, with the places of its quotes in the response."""
+    passage = Passage(response)
+    places: dict[tuple[int, int] | str, Offer] = {}
+    for offer in (_located(each, passage) for each in said.offers):
+        start, end = offer.quote.start, offer.quote.end
+        place = offer.quote.text if start is None or end is None else (start, end)
+        if place not in places or places[place].asked_for:  # the same words twice are one offer, unwanted if once said
+            places[place] = offer
+    return Offers(reasoning=said.reasoning, offers=tuple(places.values()))
+
+
+def _located(offer: DetectedOffer, passage: Passage) -> Offer:
+    parts = list(islice(locate(offer.quote, passage), _MOST_PARTS))
+    starts, ends = [part.start for part in parts], [part.end for part in parts]
+    quote = Quote(text=offer.quote)
+    if parts and None not in starts:
+        found = [place for place in (*starts, *ends) if place is not None]
+        quote = Quote(text=offer.quote, start=min(found), end=max(found))
+    return Offer(quote=quote, grounded=offer.grounded, asked_for=offer.asked_for)
+
+
+def _inputs(view: ControlView, response: str) -> dict[str, Any]:
+    return {"conversation": list(view.conversation), "response": response}
+
+
+def _wording(note: str = "") -> IndentedText:
+    return IndentedText(note=note)
+
+
+def _again(quote: str) -> IndentedText:
+    """The adapter under the second question, which shows on one line a quote that does not stand in the response."""
+    return _wording(f"{_UNFOUND}\n{indented(' '.join(quote.split())[:_LONGEST_SHOWN])}")

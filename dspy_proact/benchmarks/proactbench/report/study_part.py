@@ -1,0 +1,237 @@
+"""One phase of a study of raters and a judge, or all of it, with every number that is told of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from dspy_proact.benchmarks.proactbench.corpus import RatedItem
+from dspy_proact.benchmarks.proactbench.report.published_rule import PublishedRule, excludes, published_rule
+from dspy_proact.benchmarks.proactbench.types import Grade, Rating
+from dspy_proact.stats import (
+    AlphaMetric,
+    AltTest,
+    Estimate,
+    HumanReference,
+    Judged,
+    Panel,
+    Standing,
+    Weight,
+    alpha_estimate,
+    alt_test,
+    human_reference,
+    majority,
+    standings,
+)
+
+Consensus = Literal["published", "soft"]
+LABELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
+"""In rising order."""
+TIES = (Grade.PARTIAL, Grade.PASS, Grade.FAIL)
+"""Which grade wins a tie, by the published rule."""
+EPSILON = 0.15
+"""Of the alt-test: people with training, but no experts."""
+
+UNJUDGED = "the judge's grades of these items are not known"
+_ONE_LABEL = "needs one label an item: --consensus published"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What of a study is counted, and how."""
+
+    consensus: Consensus = "published"
+    """Which label an item gets: the commonest grade, or the share of each."""
+    min_ratings: int = 1
+    """Items with fewer ratings are left out of everything that compares the judge with people; alpha keeps them."""
+    exclude: bool = False
+    """Whether raters are left out by the published rule, which is circular."""
+
+
+@dataclass(frozen=True)
+class Rated:
+    """An item with its ratings, at least one."""
+
+    item: RatedItem
+    ratings: tuple[Rating, ...]
+
+    @property
+    def grades(self) -> list[Grade]:
+        """Of its ratings, aligned with them."""
+        return [rating.grade for rating in self.ratings]
+
+    @property
+    def raters(self) -> list[str]:
+        """Who gave them, aligned with them."""
+        return [rating.annotator for rating in self.ratings]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One phase of a study, or all of it. Items without a scenario count as one scenario."""
+
+    rated: Sequence[Rated]
+    """Items with at least one rating."""
+    choices: Choices
+
+    @property
+    def ratings(self) -> int:
+        """Of all items of the part."""
+        return sum(len(each.ratings) for each in self.rated)
+
+    @property
+    def paired(self) -> int:
+        """Ratings of items that have two or more, which alone say how far people agree."""
+        return sum(len(each.ratings) for each in self.rated if len(each.ratings) > 1)
+
+    @cached_property
+    def enough(self) -> list[Rated]:
+        """Items with enough ratings."""
+        return [each for each in self.rated if len(each.ratings) >= self.choices.min_ratings]
+
+    @cached_property
+    def compared(self) -> list[Rated]:
+        """Items with enough ratings and a judge's grade."""
+        return [each for each in self.enough if each.item.judge is not None]
+
+    @property
+    def judge(self) -> list[Grade]:
+        """The judge's grade of each item that is compared."""
+        return [each.item.judge for each in self.compared if each.item.judge is not None]
+
+    @property
+    def silence(self) -> str:
+        """Why nothing is compared."""
+        if not self.rated:
+            return "no ratings"
+        return UNJUDGED if self.enough else f"no item with {self.choices.min_ratings} ratings"
+
+    @cached_property
+    def consensus(self) -> list[Grade]:
+        """The commonest grade of each item that is compared, ties by the published rule."""
+        found = (majority(each.grades, TIES) for each in self.compared)
+        return [grade for grade in found if isinstance(grade, Grade)]
+
+    @cached_property
+    def confusion(self) -> list[list[float]]:
+        """Items by people's grade (row) and the judge's (column): FAIL, PARTIAL, PASS; shares of items where soft."""
+        table = [[0.0] * len(LABELS) for _ in LABELS]
+        for each, judge, grade in zip(self.compared, self.judge, self.consensus, strict=True):
+            given = each.grades if self.choices.consensus == "soft" else [grade]
+            for one in given:
+                table[LABELS.index(one)][LABELS.index(judge)] += 1 / len(given)
+        return table
+
+    @property
+    def counts(self) -> list[list[float]]:
+        """The confusion with whole numbers where an item has one label, else to six digits."""
+        digits = None if self.choices.consensus == "published" else 6
+        return [[round(count, digits) for count in row] for row in self.confusion]
+
+    def alpha(self, metric: AlphaMetric) -> Estimate:
+        """Krippendorff's alpha of people among themselves, over all ratings."""
+        grades, raters = [each.grades for each in self.rated], [each.raters for each in self.rated]
+        return alpha_estimate(grades, LABELS, metric, _scenarios(self.rated), raters)
+
+    def kappa(self, weight: Weight) -> Estimate:
+        """Cohen's kappa of people and the judge."""
+        soft = self.choices.consensus == "soft" and weight == "quadratic"
+        return (self._compared if soft else self._labelled)(lambda: self._beside.kappa(weight))
+
+    def ac(self, weight: Weight) -> Estimate:
+        """Gwet's AC1 (`none`) or AC2 (`quadratic`) of people and the judge."""
+        return self._labelled(lambda: self._beside.ac(weight))
+
+    def recall(self, grade: Grade) -> Estimate:
+        """Share of what people call a grade that the judge calls it too."""
+        return self._labelled(lambda: self._recall(grade))
+
+    @cached_property
+    def exact(self) -> Estimate:
+        """Share of items at which people and the judge give the same grade; where soft, of single ratings."""
+        return self._compared(self._beside.exact)
+
+    @cached_property
+    def reference(self) -> HumanReference:
+        """One person against another by leave-one-out references, and the judge by the same on the same items.
+
+        Where no judge is known, one person against another on all items with enough ratings.
+        """
+        # One person against another does not depend on what the judge says, so any grade stands for it.
+        of, judge = (self.compared, self.judge) if self.compared else (self.enough, LABELS[:1] * len(self.enough))
+        grades, raters = [each.grades for each in of], [each.raters for each in of]
+        found = human_reference(grades, judge, LABELS, _scenarios(of), raters=raters)
+        if self.compared:
+            return found
+        missing = Estimate(None, reason=self.silence)
+        return replace(found, judge=missing, difference=missing, low98=None, high98=None, exact_judge=missing)
+
+    @cached_property
+    def bias(self) -> Estimate:
+        """Mean score of the judge minus that of people, in [-1, 1]: above 0 the judge is the more lenient."""
+        return self._compared(lambda: self._beside.bias([grade.score for grade in LABELS]))
+
+    @cached_property
+    def alt_test(self) -> AltTest | None:
+        """The judge against each person in turn; None where nothing is compared."""
+        if not self.compared:
+            return None
+        grades, raters = [each.grades for each in self.compared], [each.raters for each in self.compared]
+        return alt_test(grades, raters, self.judge, LABELS, self._groups, epsilon=EPSILON)
+
+    @cached_property
+    def standings(self) -> list[Standing]:
+        """Where each person stands among the others, on all items, and to the judge, on those that are compared."""
+        # As above, nobody's standing among the others depends on the judge.
+        anything = LABELS[:1] * len(self.rated)
+        people = _standings(self.rated, anything)
+        judged = {each.rater: each.against_judge for each in self._judged}
+        missing = Estimate(None, reason=UNJUDGED)
+        return [replace(each, against_judge=judged.get(each.rater, missing)) for each in people]
+
+    @cached_property
+    def excluded(self) -> list[str]:
+        """The people whom the published rule leaves out."""
+        return [str(each.rater) for each in self._judged if excludes(each)]
+
+    @cached_property
+    def published(self) -> PublishedRule:
+        """The statistics of the published study, by its own rules, on items with a judge's grade."""
+        pairs = [(each.grades, each.item.judge) for each in self.rated if each.item.judge is not None]
+        grades, judge = [given for given, _ in pairs], [judge for _, judge in pairs]
+        return published_rule(grades, judge, LABELS, TIES, min_ratings=self.choices.min_ratings)
+
+    @cached_property
+    def _judged(self) -> list[Standing]:
+        """Where each person stands to the judge, on the items that are compared."""
+        return _standings(self.compared, self.judge)
+
+    @property
+    def _groups(self) -> list[str]:
+        return _scenarios(self.compared)
+
+    @cached_property
+    def _beside(self) -> Judged:
+        """The judge beside people, on the items that are compared."""
+        panel = Panel.of([each.grades for each in self.compared], LABELS, [each.raters for each in self.compared])
+        ties = TIES if self.choices.consensus == "published" else None
+        return Judged.of(panel, self.judge, LABELS, self._groups, ties)
+
+    def _recall(self, grade: Grade) -> Estimate:
+        return self._beside.recall(LABELS.index(grade))
+
+    def _compared(self, estimate: Callable[[], Estimate]) -> Estimate:
+        return estimate() if self.compared else Estimate(None, reason=self.silence)
+
+    def _labelled(self, estimate: Callable[[], Estimate]) -> Estimate:
+        one_label = self.choices.consensus == "published"
+        return self._compared(estimate if one_label else lambda: Estimate(None, reason=_ONE_LABEL))
+
+
+def _scenarios(rated: Sequence[Rated]) -> list[str]:
+    return [each.item.scenario for each in rated]
+
+
+def _standings(rated: Sequence[Rated], judge: Sequence[Grade]) -> list[Standing]:
+    grades, raters = [each.grades for each in rated], [each.raters for each in rated]
+    return standings(grades, raters, judge, LABELS, _scenarios(rated))

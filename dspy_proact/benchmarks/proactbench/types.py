@@ -1,0 +1,169 @@
+"""The nouns of ProactBench, as frozen values.
+
+Nothing here can hold what a program must not see: a `Dialogue` has the text and the rubrics, its
+`Origin` the ids and grouping keys for reports, and the planner's notes, persona and style of a raw
+row have no place at all. What each role may see is cut out of these in `views`.
+
+`Turn` and `Rubric` are input types of the judge's signature: their field names are prompt text.
+"""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from dspy_proact.types import Frozen, Quote
+
+
+class Phase(StrEnum):
+    """When in a conversation initiative is asked for."""
+
+    EMERGENT = "EMERGENT"
+    """One clue has been disclosed."""
+    CRITICAL = "CRITICAL"
+    """Several clues have been disclosed and nobody has joined them."""
+    RECOVERY = "RECOVERY"
+    """The task is done; what would still be of value?"""
+
+
+class Grade(StrEnum):
+    """A judge's or a person's grade for one response, from best to worst."""
+
+    PASS = "PASS"
+    PARTIAL = "PARTIAL"
+    FAIL = "FAIL"
+
+    @property
+    def score(self) -> float:
+        """PASS 1, PARTIAL 0.5, FAIL 0: in [0, 1], higher is better."""
+        return {Grade.PASS: 1.0, Grade.PARTIAL: 0.5, Grade.FAIL: 0.0}[self]
+
+
+class Rubric(Frozen):
+    """What earns each grade at one trigger, written before any response."""
+
+    phase: Phase
+    pass_criteria: str
+    partial_criteria: str
+    fail_criteria: str
+
+
+class Turn(Frozen):
+    """One user message and the response to it."""
+
+    user: str
+    assistant: str | None
+    """None where the response is still to be written."""
+
+
+class Trigger(Frozen):
+    """A turn at which a good assistant would act on what was disclosed."""
+
+    turn: int = Field(ge=1)
+    """Counted from 1."""
+    rubric: Rubric
+
+
+class Origin(Frozen):
+    """Where a dialogue comes from: ids and grouping keys, for reports only. No program receives one."""
+
+    dialogue: str
+    """`unique_id_eval`, the corpus's only unique key."""
+    persona: str
+    """`uuid`; repeats over the scenarios of a persona."""
+    scenario_id: str
+    """Repeats from persona to persona."""
+    blueprint: str
+    life_domain: str
+    """`category_key` without its ending: professional, sports, arts, travel or culinary."""
+    style: int
+    """`style_combination_index`, 1 to 24."""
+    source_model: str
+    """Who wrote the curated responses."""
+
+    @property
+    def scenario(self) -> str:
+        """Persona and scenario id together: the unit of splitting and of clustering."""
+        return f"{self.persona}/{self.scenario_id}"
+
+
+class Dialogue(Frozen):
+    """One curated conversation with its triggers, in turn order."""
+
+    origin: Origin
+    turns: tuple[Turn, ...]
+    triggers: tuple[Trigger, ...]
+
+
+class Response(Frozen):
+    """What an assistant answered at a trigger."""
+
+    text: str
+    truncated: bool = False
+    """Cut at the token limit; judged all the same, and flagged."""
+
+
+class Verdict(Frozen):
+    """What the judge returned for one response."""
+
+    reasoning: str
+    evidence: tuple[Quote, ...]
+    grade: Grade
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether a quote counts as evidence; None for a FAIL that quotes nothing: nothing to check."""
+        if self.grade is Grade.FAIL and not self.evidence:
+            return None
+        return any(quote.counts for quote in self.evidence)
+
+
+class Offer(Frozen):
+    """Something that a response puts forward to do, get, consider or check."""
+
+    quote: Quote
+    grounded: bool
+    """Whether it hangs on a detail of this conversation; else it would fit anybody."""
+    asked_for: bool
+    """Whether the user's message asks for it or cannot be answered without it."""
+
+
+class Offers(Frozen):
+    """What was offered at a control turn, where nothing was wanted but the answer."""
+
+    reasoning: str
+    offers: tuple[Offer, ...]
+
+    @property
+    def unwanted(self) -> tuple[Offer, ...]:
+        """Those that nobody asked for. An offer whose quote does not stand in the response is none."""
+        return tuple(offer for offer in self.offers if not offer.asked_for and offer.quote.start is not None)
+
+    @property
+    def verified(self) -> bool | None:
+        """Whether every quote stands in the response; None where there is none."""
+        return all(offer.quote.start is not None for offer in self.offers) if self.offers else None
+
+
+class Rating(Frozen):
+    """One person's grade for one response."""
+
+    item: str
+    annotator: str
+    grade: Grade
+    confidence: Literal[1, 2, 3, 4, 5]
+    """5 is certain."""
+    reason: str = ""
+
+
+class OfferRating(Frozen):
+    """One person's word on whether a response at a control turn offers what nobody asked for."""
+
+    item: str
+    annotator: str
+    unwanted: bool
+    grounded: bool | None
+    """Whether the offer hangs on a detail of the conversation; None where nothing unwanted was offered."""
+    confidence: Literal[1, 2, 3, 4, 5]
+    """5 is certain."""
+    reason: str = ""

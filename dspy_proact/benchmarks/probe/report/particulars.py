@@ -1,0 +1,189 @@
+"""What PROBE says in reports beside what is said of every benchmark."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, ProbeGrade
+from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
+from dspy_proact.report.numbers import share
+from dspy_proact.report.particulars import Column, Particulars, View
+from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
+from dspy_proact.report.section import Grounds, Section
+from dspy_proact.runs import GivenVerdict, Outcome
+
+if TYPE_CHECKING:
+    from dspy_proact.report.summary import Summary
+
+_TITLES = {"email": "subject", "event": "title", "document": "title"}
+_BODIES = {"email": "body", "event": "description", "document": "content"}
+_ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "location", "attendees")
+
+
+def alike(one: View, other: View) -> bool:
+    """Whether two views are of one task, whatever the ids and the order of its items; sanitized or not."""
+    right = [view["gold"]["description"] for view in (one, other)]
+    return right[0] == right[1] and one["world"] == other["world"] and one["actions"] == other["actions"]
+
+
+def sections(view: View) -> Iterator[Section]:
+    """The person's world, the items, what can be done, and what is right; the right items are marked."""
+    world, gold = view["world"], view["gold"]
+    yield Section("world", "terms", tuple(_world(world)))
+    items = ((_named(item, item["id"] in gold["evidence"]), _item(item)) for item in view["items"])
+    yield Section("documents", "terms", tuple(items))
+    actions = ((each["id"], f"{each['description']} ({', '.join(each['required'])})") for each in view["actions"])
+    yield Section("actions", "terms", tuple(actions))
+    yield Section("gold", "terms", tuple(_gold(gold)))
+
+
+def answer(kept: str) -> str:
+    """What an agent names, found and does, a paragraph each."""
+    told = json.loads(kept)
+    filled = [f"{name}: {_value(value)}" for name, value in told["parameters"].items()]
+    parts = (
+        told["bottleneck"] or "(no bottleneck)",
+        "\n".join([told["action"] or "(no action)", *filled]),
+        f"evidence: {', '.join(told['evidence']) or '(none)'}",
+    )
+    return "\n\n".join(parts)
+
+
+def grounds(verdict: GivenVerdict) -> Grounds:
+    """What was found by counting and what the judges said of an answer."""
+    grade = ProbeGrade.model_validate(verdict.detail)
+    told = [each.reasoning for each in (grade.identified, grade.resolved) if each]
+    return Grounds("\n\n".join(told), points=tuple(_points(grade)))
+
+
+def ranking(summaries: "Sequence[Summary]") -> Ranking:
+    """The published rows with runs beside them."""
+    from dspy_proact.benchmarks.probe.report import leaderboard, leaderboard_document
+    from dspy_proact.benchmarks.probe.report.leaderboard import COLUMNS
+    from dspy_proact.benchmarks.probe.report.leaderboard_text import HEADINGS, doubts, legend, name_of
+
+    board = leaderboard(summaries)
+    kinds = [
+        tuple(
+            RankingRow(name_of(row, board), ("published", number), own=False)
+            for number, row in enumerate(board.published)
+            if row.kind == kind
+        )
+        for kind in ("model", "agent", "person")
+    ]
+    own = (RankingRow(run.name, ("runs", number), True, run.differences) for number, run in enumerate(board.runs))
+    columns = (RankingColumn(title, (name,)) for title, name in zip(HEADINGS, COLUMNS, strict=True))
+    return Ranking(
+        leaderboard_document(board),
+        caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",
+        columns=tuple(columns),
+        blocks=(*kinds, tuple(own)),
+        stands=any(not run.embedded for run in board.runs),
+        notes=(*legend(board), *doubts(board)),
+    )
+
+
+def _world(world: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    at = world["organisation"]
+    yield world["person"], f"{world['occupation']}. {world['about']}"
+    yield "works at", f"{at['company_name']}, {at['department']} ({at['team_size']}), reports to {at['reporting_to']}"
+    for name in ("current_priorities", "pain_points", "communication_preferences"):
+        if world[name]:
+            yield name.replace("_", " "), "\n".join(world[name])
+    for each in world["relationships"]:
+        yield each["name"], f"{each['type']}: {each['relationship_context']}"
+
+
+def _named(item: Mapping[str, Any], right: bool) -> str:
+    return f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
+
+
+def _item(item: Mapping[str, Any]) -> str:
+    kind = item["kind"]
+    addressed: dict[str, str | list[str]] = {name: item[name] for name in _ADDRESSED if item.get(name)}
+    about = [
+        f"{name.replace('_', ' ')}: {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in addressed.items()
+    ]
+    return "\n".join([item[_TITLES[kind]], *about, item[_BODIES[kind]]])
+
+
+def _gold(gold: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    yield "evidence", ", ".join(gold["evidence"])
+    yield "bottleneck", gold["description"]
+    for name in (*ESSENTIAL, *FURTHER) if gold["facets"] else ():
+        yield name, gold["facets"][name] or "does not apply"
+    yield "action", gold["action"]
+    for name, value in gold["parameters"].items():
+        yield name, _value(value)
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _points(grade: ProbeGrade) -> Iterator[tuple[str, str]]:
+    """What is found, in the order of the stages; what is empty is left out."""
+    search, identified, resolved = grade.search, grade.identified, grade.resolved
+    yield "search", f"precision {share(search.precision)}, recall {share(search.recall)}, F1 {share(search.f1)} %"
+    yield from _listed({"missed": grade.missed, "wrong": grade.wrong, "of no item": grade.unknown})
+    if grade.touched != search:
+        touched = grade.touched
+        yield "touched", f"precision {share(touched.precision)}, recall {share(touched.recall)} %"
+    yield "identification", f"{grade.identification:g}"
+    if identified:
+        yield "its word", identified.judgment
+        yield from identified.facets.model_dump().items()
+    taken = "right" if grade.action_right else f"not {grade.expected_action}"
+    yield "action", f"{grade.action or '(none)'}: {taken}"
+    yield "task", f"{grade.task:g}"
+    if resolved:
+        yield "would resolve", resolved.would_resolve
+        yield from _listed({f"parameters {name}": getattr(resolved, name) for name in ("missing", "incorrect")})
+        yield from _listed({"in other words": resolved.semantic_matches})
+    yield from _listed({"required and not given": grade.lacking, "faults": grade.faults})
+    yield from _listed({"given by an oracle": () if grade.oracle == "none" else (grade.oracle,)})
+    yield from _listed({"fails by": [MODES[mode] for mode in modes_of(grade)]})
+
+
+def _listed(named: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
+    return ((name, ", ".join(values)) for name, values in named.items() if values)
+
+
+def _of_grade(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
+    def value(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+        return of(ProbeGrade.model_validate(verdict.detail)) if verdict else None
+
+    return Column(name, "string", value)
+
+
+def _right(outcome: Outcome, _: GivenVerdict | None) -> str | None:
+    return outcome.view["gold"]["action"] if outcome.view else None
+
+
+PARTICULARS = Particulars(
+    earned="solved",
+    foremost=frozenset({"precision", "recall", "f1", "identification", "task"}),
+    notes=(
+        "weighted: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "
+        "pass is ours, strictly end to end: some of the evidence, the whole bottleneck, the whole resolution.",
+        "read: of answers that could be read, as published; elsewhere an answer that is missing or malformed counts "
+        "0. touched: of all that its tools returned. word apart: share of verdicts whose word is another than what "
+        "their facets come to. unknown ids, faulty answers: a task; fewer is better.",
+    ),
+    breakdowns=("person",),
+    alike=alike,
+    case_columns=(Column("right_action", "string", _right),),
+    verdict_columns=(
+        _of_grade("judgment", lambda grade: grade.identified.judgment if grade.identified else None),
+        _of_grade("action", lambda grade: grade.action),
+        _of_grade("missed", lambda grade: " ".join(grade.missed)),
+        _of_grade("wrong", lambda grade: " ".join(grade.wrong)),
+        _of_grade("faults", lambda grade: " ".join(grade.faults)),
+        _of_grade("failure_modes", lambda grade: " ".join(modes_of(grade))),
+    ),
+    answer=answer,
+    sections=sections,
+    grounds=grounds,
+    ranking=ranking,
+)

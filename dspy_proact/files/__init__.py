@@ -1,0 +1,1 @@
+"""Reading files of others strictly: lines, fields, and datasets of the hub."""

@@ -1,0 +1,112 @@
+"""Datasets of the Hugging Face hub, read through `datasets` and the hub's client.
+
+`datasets` hands over the lines as text. Its own JSON reader infers one type for each column over all rows,
+and so turns a column of messages that look like dates into timestamps, integers into floats, and an
+infinite number into a null. Text leaves nothing to infer: a row is the same whichever way it was read.
+
+`datasets` and the hub's client take seconds to import, so they are imported here, inside the functions.
+"""
+
+import warnings
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager
+from types import ModuleType
+
+from dspy_proact.errors import CorpusError
+
+_PATIENCE = 30.0
+"""Seconds that the hub has to name a revision."""
+_LONGEST_TOLD = 200
+"""Characters of a library's message that ours repeats."""
+
+
+def hub_commit(name: str, revision: str | None, instead: str) -> str:
+    """The commit that a revision of a dataset of the hub is at; None is its default branch.
+
+    Raises:
+        CorpusError: The hub, the dataset or the revision cannot be reached; it is told what to do `instead`.
+    """
+    import huggingface_hub
+
+    source = name if revision is None else f"{name}@{revision}"
+    with _told_as_corpus_error(source, instead):
+        commit = huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=_PATIENCE).sha
+    if commit is None:
+        raise CorpusError("the hub names no commit for it", source=source)
+    return commit
+
+
+def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
+    """The folder in the hub's cache that holds the files of a dataset at a commit; what is there is not fetched again.
+
+    Args:
+        name: Of the dataset.
+        commit: As `hub_commit` gives it.
+        files: Patterns of the names of files that are wanted.
+        instead: What to do where it cannot be reached, for the message.
+
+    Raises:
+        CorpusError: A file cannot be fetched.
+    """
+    import huggingface_hub
+
+    with (
+        _told_as_corpus_error(f"{name}@{commit}", instead),
+        without_progress_bars(huggingface_hub.utils),
+    ):
+        return huggingface_hub.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=list(files))
+
+
+def text_lines(address: str, source: str, instead: str) -> list[str]:
+    """The lines of a text file, read by `datasets`; raises `CorpusError` where it cannot be read."""
+    import datasets
+    import huggingface_hub
+
+    features = datasets.Features({"text": datasets.Value("string")})
+    with ExitStack() as stack:
+        stack.enter_context(_told_as_corpus_error(source, instead))
+        stack.enter_context(without_progress_bars(datasets.utils))
+        stack.enter_context(without_progress_bars(huggingface_hub.utils))
+        return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
+
+
+@contextmanager
+def without_progress_bars(library: ModuleType) -> Generator[None]:
+    """Progress bars off, and afterwards as they were; a person's environment variable has its way."""
+    if library.are_progress_bars_disabled():
+        yield
+        return
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Cannot disable progress bars")
+        library.disable_progress_bars()
+    try:
+        yield
+    finally:
+        if library.are_progress_bars_disabled():
+            library.enable_progress_bars()
+
+
+@contextmanager
+def _told_as_corpus_error(source: str, instead: str) -> Generator[None]:
+    """Turn what the hub and `datasets` raise into an error that says what to do instead.
+
+    Raises:
+        CorpusError: In place of any error of the network, the hub, the disk or the format.
+    """
+    import datasets.exceptions
+    import httpx
+
+    try:
+        yield
+    except datasets.exceptions.DatasetsError as error:
+        raise CorpusError(_problem(error.__cause__ or error, instead), source=source) from error
+    except (OSError, ValueError, httpx.HTTPError) as error:
+        raise CorpusError(_problem(error, instead), source=source) from error
+
+
+def _problem(error: BaseException, instead: str) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return f"not UTF-8: {error.reason}; save the file as UTF-8"
+    told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
+    summary = f"{type(error).__name__}: {told[:_LONGEST_TOLD]!r}"
+    return f"cannot be read ({summary}); try again, or {instead}"

@@ -1,0 +1,67 @@
+"""The private parts of DSPy 3.4 that this project relies on. No other file imports any: a test says so.
+
+Besides `dspy` and `dspy.lm15`, which are public, these are relied on, each held to its signature by a test:
+
+    capabilities(lm)                   whether a model takes a JSON schema, and which parameters it takes
+    model_info(provider, name)         a row of litellm's bundled price map
+    lookup(provider)                   dialect, key variables and placeholder key of a provider of the native client
+    request_to_dict and its like       requests and answers as JSON, for the record of a compile
+    retry_after_seconds(header)        both forms of the header
+    validate_request, litellm_errors   what DSPy's engines do before a call, and with errors of litellm
+    format_field_value(...)            how an adapter words an input
+    grounded_proposer                  module in which MIPROv2 looks up how to read a program's source code
+    InstructionProposer                protocol of what proposes instructions to GEPA
+    AsyncLM15Engine._target(request, *, streaming)   returns a client, whose `_inner` reads bodies, and a request
+    StdlibAsyncTransport._do_stream(request)         returns a response whose `_chunks` are its body
+    LM._async_engine_spec                            the asynchronous engine that a model was given
+
+`clients` overrides the methods with an underscore.
+"""
+
+import os
+from typing import Any
+
+# DSPy and litellm read it when they first look something up: prices come from the bundled map, not over the network.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+import dspy
+from dspy._vendor.lm15.registry import lookup
+from dspy._vendor.lm15.serde import request_to_dict, response_from_dict, response_to_dict
+from dspy._vendor.lm15.transports import ConnectTimeout, StdlibAsyncTransport
+from dspy._vendor.lm15.types import StreamEvent
+from dspy.adapters.utils import format_field_value
+from dspy.clients._http import retry_after_seconds
+from dspy.clients.capabilities import capabilities
+from dspy.clients.engines import AsyncLiteLLMEngine, AsyncLM15Engine, LM15Engine
+from dspy.clients.engines.base import validate_request
+from dspy.clients.engines.litellm_errors import litellm_errors
+from dspy.clients.model_metadata import model_info
+from dspy.propose import grounded_proposer
+from dspy.teleprompt.gepa import InstructionProposer
+
+__all__ = [
+    "AsyncLM15Engine",
+    "AsyncLiteLLMEngine",
+    "ConnectTimeout",
+    "InstructionProposer",
+    "LM15Engine",
+    "StdlibAsyncTransport",
+    "StreamEvent",
+    "async_engine_of",
+    "capabilities",
+    "format_field_value",
+    "grounded_proposer",
+    "litellm_errors",
+    "lookup",
+    "model_info",
+    "request_to_dict",
+    "response_from_dict",
+    "response_to_dict",
+    "retry_after_seconds",
+    "validate_request",
+]
+
+
+def async_engine_of(lm: dspy.LM) -> Any:
+    """The asynchronous engine that a model was given."""
+    return lm._async_engine_spec

@@ -1,0 +1,318 @@
+"""Engines behind the gate, which answer whole or in pieces, and their synchronous face.
+
+Retries, limits and the number of calls in flight are written once, for asynchronous code. Synchronous callers share one
+event loop, in a thread of its own, so that these hold over all threads.
+"""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from concurrent.futures import CancelledError, wait
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from dspy.lm15 import Config, Request, Response, Usage
+
+from dspy_proact.calls import MOST_TOKENS, Call, record_call
+from dspy_proact.errors import Interrupted
+from dspy_proact.models.clients import chain
+from dspy_proact.models.dspy_internals import StreamEvent
+from dspy_proact.models.faults import Caller, understand
+from dspy_proact.models.gate import Cost, Gate, Limits, most_of
+from dspy_proact.switch import HEARTBEAT
+
+T = TypeVar("T")
+
+
+class GatedEngine:
+    """An asynchronous engine behind the gate. Engines belong to an event loop, so one is made for each.
+
+    Args:
+        make: Makes the engine of the running loop.
+        gate: Shared by all models.
+        caller: Whose calls they are.
+        supports_response_schema: Whether an answer's JSON schema may be sent.
+        supported_params: Parameters that may be sent.
+    """
+
+    supports_function_calling = False
+    supports_reasoning = True
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        gate: Gate,
+        caller: Caller,
+        supports_response_schema: bool = False,
+        supported_params: Iterable[str] = (),
+    ):
+        self.gate, self.caller = gate, caller
+        self.supports_response_schema = supports_response_schema
+        self.supported_params = set(supported_params)
+        self._make = make
+        self._inner: dict[asyncio.AbstractEventLoop, Any] = {}
+        self._last_config = (bare := Config(), bare)
+
+    async def complete(self, request: Request) -> Response:
+        """Answer one request, with retries; raises errors of `errors`."""
+        async with self.gate.slots:
+            return await self.ask(request)
+
+    async def ask(self, request: Request) -> Response:
+        """Answer one request as `complete` does, for a caller that holds a slot of the gate's."""
+        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        most = self._most(request)
+        async with self.gate.turn(self.caller):
+            while True:
+                await self.gate.admit(most)
+                with _Attempt(self.gate, self.caller, most, number) as attempt:
+                    async with asyncio.timeout(self.gate.timeout):
+                        return attempt.answered(await inner.complete(request))
+                await self.gate.switch.pause(attempt.wait)
+                number += 1
+
+    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+        """Answer one request event by event; raises errors of `errors`.
+
+        It is tried again only until a piece of an answer was passed on. The time limit is that of the wait for each
+        event. The `Call` is recorded when the last event has come. Closed early, it counts as the most that it can
+        cost, and nothing is recorded.
+        """
+        request, number, inner = self._worded(request), 0, self._for_this_loop()
+        most = self._most(request)
+        async with self.gate.slots, self.gate.turn(self.caller):
+            while True:
+                await self.gate.admit(most)
+                with _Attempt(self.gate, self.caller, most, number) as attempt:
+                    async with aclosing(inner.stream(request)) as events:
+                        while event := await self._next(events):
+                            for passed in attempt.passed(event):
+                                yield passed
+                    return
+                await self.gate.switch.pause(attempt.wait)
+                number += 1
+
+    async def _next(self, events: AsyncGenerator[StreamEvent]) -> StreamEvent | None:
+        async with asyncio.timeout(self.gate.timeout):
+            return await anext(events, None)
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        inner = self._inner.pop(asyncio.get_running_loop(), None)
+        if inner is not None and hasattr(inner, "aclose"):
+            await inner.aclose()
+
+    def _worded(self, request: Request) -> Request:
+        if not self.caller.extensions:
+            return request
+        plain, worded = self._last_config
+        if request.config is not plain:  # all requests of a run share one
+            extensions = {**(request.config.extensions or {}), **self.caller.extensions}
+            limit = None if "max_tokens" in extensions else request.config.max_tokens
+            worded = replace(request.config, max_tokens=limit, extensions=extensions)
+            self._last_config = request.config, worded
+        return replace(request, config=worded)
+
+    def _most(self, request: Request) -> Cost:
+        if self.gate.limits == Limits():
+            return Cost(calls=1)  # nothing to hold it against
+        return most_of(request, self.caller.completion_limit, self.caller.price)
+
+    def _for_this_loop(self) -> Any:
+        for loop in [loop for loop in self._inner if loop.is_closed()]:
+            del self._inner[loop]
+        loop = asyncio.get_running_loop()
+        if loop not in self._inner:
+            self._inner[loop] = self._make()
+        return self._inner[loop]
+
+
+@dataclass
+class _Attempt:
+    """One attempt at a call, as a context manager around it: its reservation, its clock and its outcome.
+
+    Whatever an engine raises is classified here, errors of its readers of bodies included: a failure that a further
+    attempt may mend is swallowed, any other is raised as one of `errors`.
+    """
+
+    gate: Gate
+    caller: Caller
+    most: Cost
+    number: int
+    """Counted from 0."""
+    wait: float = 0.0
+    """Seconds before the next attempt; set by a failure that is swallowed."""
+    started: float = field(default_factory=time.time)
+    _tick: float = field(default_factory=time.perf_counter)
+    _held: tuple[StreamEvent, ...] = ()
+    _begun: bool = False
+    _settled: bool = False
+
+    def __enter__(self) -> "_Attempt":
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        if error is None or self._settled:
+            return False
+        if not isinstance(error, Exception) or _is_left(error):  # in flight: it may have been answered and billed
+            self._settle(self.most)
+            return False
+        fault = understand(error, self.caller)
+        # A provider that refuses bills nothing; one whose answer was lost on the way may have written all of it.
+        self._settle(self.most if fault.may_be_billed or self._begun else Cost(calls=1))
+        self._record(error=fault.word)
+        final = self._begun or not fault.retry or self.number >= self.gate.retries
+        self.wait = 0.0 if final else self.gate.wait(self.number, fault.retry_after)
+        self.gate.failed(self.caller, fault, self.number, None if final else self.wait)
+        if final:
+            raise fault.error from error
+        return True
+
+    def answered(self, response: Response) -> Response:
+        """The whole answer has come."""
+        self._ended(response.finish_reason, response.usage)
+        return response
+
+    def passed(self, event: StreamEvent) -> tuple[StreamEvent, ...]:
+        """The events of a stream to pass on now that this one has come.
+
+        The start is held until the next event: once anything is passed on, it is too late to try again.
+        """
+        if event.type == "start":
+            self._held = (event,)
+            return ()
+        if event.type == "end":
+            self._ended(event.finish_reason, event.usage or Usage())
+        held, self._held, self._begun = self._held, (), True
+        return (*held, event)
+
+    def _ended(self, finish_reason: str | None, usage: Usage) -> None:
+        caller = self.caller
+        cached = (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0) if caller.adds_cached_tokens else 0
+        reasoning = (usage.reasoning_tokens or 0) if caller.adds_reasoning_tokens else 0
+        # A prompt of no tokens means that there is no count: litellm fills in zeros.
+        counted = usage.input_tokens or None
+        prompt = _sum(counted, cached)
+        completion = _sum(usage.output_tokens, reasoning) if counted else None
+        self._record(
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            cached_tokens=_sum(usage.cache_read_tokens, 0),
+            finish_reason=finish_reason,
+        )
+        spent = self.most  # where there is no count
+        if prompt is not None and completion is not None:
+            spent = Cost(calls=1, tokens=prompt + completion, usd=caller.price.of(prompt, completion) or 0.0)
+        self._settle(spent)
+        self.gate.succeeded(caller)
+
+    def _settle(self, actual: Cost) -> None:
+        self._settled = True
+        self.gate.budget.settle(self.most, actual)
+
+    def _record(self, **outcome: Any) -> None:
+        latency = time.perf_counter() - self._tick
+        record_call(Call(role=self.caller.role, started=self.started, latency=latency, **outcome))
+
+
+def _is_left(error: Exception) -> bool:
+    """Whether a client failed because it was cancelled, or closed by its reader."""
+    task = asyncio.current_task()
+    cancelled = task is not None and task.cancelling() > 0
+    return cancelled or any(isinstance(cause, GeneratorExit) for cause in chain(error))
+
+
+def _sum(tokens: int | None, more: int) -> int | None:
+    """The sum; None where there is no count, or one that no call can have."""
+    return tokens + more if tokens is not None and 0 <= tokens + more <= MOST_TOKENS else None
+
+
+class BlockingEngine:
+    """The synchronous face of an asynchronous engine."""
+
+    def __init__(self, engine: Any):
+        self.engine = engine
+        self.supports_response_schema: bool = engine.supports_response_schema
+        self.supports_function_calling: bool = engine.supports_function_calling
+        self.supports_reasoning: bool = engine.supports_reasoning
+        self.supported_params: set[str] = engine.supported_params
+
+    def complete(self, request: Request) -> Response:
+        """Answer one request; raises what the engine raises."""
+        return wait_for(self.engine.complete(request))
+
+    def stream(self, request: Request) -> Generator[StreamEvent]:
+        """Answer one request event by event; raises what the engine raises."""
+        events: AsyncGenerator[StreamEvent] = self.engine.stream(request)
+        return one_by_one(events)
+
+
+def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in the shared loop and in the context of the caller, and return its result.
+
+    Raises:
+        Interrupted: It was cancelled.
+    """
+    future = asyncio.run_coroutine_threadsafe(coroutine, _shared_loop())
+    try:
+        while not wait([future], HEARTBEAT).done:
+            pass
+        return future.result()
+    except CancelledError:
+        raise Interrupted("interrupted: calls in flight were dropped") from None
+    except BaseException:
+        future.cancel()
+        raise
+
+
+def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
+    """Iterate synchronously over an asynchronous generator, which yields no None; closing one closes the other.
+
+    Raises:
+        BaseException: What it raises.
+        Interrupted: It was cancelled.
+    """
+
+    async def following() -> T | None:
+        return await anext(values, None)
+
+    try:
+        while (value := wait_for(following())) is not None:
+            yield value
+    finally:
+        wait_for(values.aclose())
+
+
+_starting = threading.Lock()
+_loops: list[asyncio.AbstractEventLoop] = []
+
+
+def _shared_loop() -> asyncio.AbstractEventLoop:
+    """The loop, which runs from its first use to the end of the process."""
+    with _starting:
+        if not _loops:
+            loop = asyncio.new_event_loop()
+            loop.set_task_factory(_KeepingTasks())
+            threading.Thread(target=loop.run_forever, name="dspy-proact calls", daemon=True).start()
+            _loops.append(loop)
+        return _loops[0]
+
+
+class _KeepingTasks:
+    """A task factory that keeps tasks until they end: the loop itself forgets those that wait.
+
+    litellm forgets a task of its own in this loop when another one calls it, and the collector would warn about it.
+    """
+
+    def __init__(self) -> None:
+        self._tasks = set[asyncio.Task[Any]]()
+
+    def __call__(
+        self, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T] | Generator[Any, None, T], **named: Any
+    ) -> asyncio.Task[T]:
+        task = asyncio.Task(coroutine, loop=loop, **named)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

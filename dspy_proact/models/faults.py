@@ -1,0 +1,195 @@
+"""What a failed attempt means: try again, give this stage up, or end the run.
+
+what the provider said                              what follows
+429, 5xx, time-out, lost connection, broken body    the gate tries again; then ProviderError
+3xx                                                 SetupFault: redirects are not followed
+401, 403, 402, 404, unknown model                   SetupFault: no call can succeed
+400 that names a parameter which we sent            SetupFault, with the flag that leaves it out
+any other 400: refused or over-long content         ContentError: the same request would be refused again
+"""
+
+import base64
+import json
+import re
+import socket
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+from dspy import lm15
+
+from dspy_proact.calls import Price
+from dspy_proact.errors import ContentError, Halt, ProviderError, SetupFault, StageError
+from dspy_proact.models.clients import RedirectError, WireError, chain
+from dspy_proact.models.dspy_internals import ConnectTimeout, retry_after_seconds
+
+_EXCERPT = 300
+_RETRIED = {
+    "rate_limit": (lm15.RateLimitError,),
+    "timeout": (lm15.TimeoutError, TimeoutError),
+    "network": (lm15.TransportError, ConnectionError, OSError),
+    "server": (lm15.ServerError, lm15.LockTimeoutError),
+}
+_LOST = re.compile(
+    r"disconnected|connection (reset|aborted|error|refused|closed)|closed connection|incomplete (chunked )?read|"
+    r"reading data from socket|cannot connect|payload is not",
+    re.IGNORECASE,
+)
+"""How litellm words a lost connection, which it calls a server's error."""
+_UNREACHED = (ConnectionRefusedError, socket.gaierror, ssl.SSLError, ConnectTimeout)
+_LATE = re.compile(r"(?i)timed?[ -]?out")
+_ALIASES = {"max_tokens": "max_(completion_|output_)?tokens", "response_format": "(response_format|json_schema)"}
+"""Parameters that go out under other names on some routes, as patterns."""
+_REFUSED_BY_POLICY = ("content_filter", "content_policy", "safety", "moderation")
+_SHORTEST_SECRET = 6
+"""Characters: shorter values are words, and hiding them would garble messages."""
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A model in a role: what the gate and the reading of faults must know of it."""
+
+    role: str
+    """Under which its calls are counted."""
+    flag: str
+    """The command line's name of the role, for messages."""
+    model: str
+    endpoint: str | None = None
+    """None for the provider's own."""
+    key_variables: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
+    """Names of the decoding parameters."""
+    extensions: dict[str, Any] = field(default_factory=dict)
+    """Parameters that go into the body of the request as they are."""
+    completion_limit: int | None = None
+    """The most tokens of an answer, as sent."""
+    price: Price = field(default_factory=Price)
+    secrets: tuple[str, ...] = ()
+    """What no message may repeat, though a provider says it."""
+    adds_cached_tokens: bool = False
+    """Whether the provider counts cached prompt tokens beside the others (Anthropic) instead of among them."""
+    adds_reasoning_tokens: bool = False
+    """Whether it counts reasoning tokens beside the others (Gemini, xAI)."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One failed attempt, classified."""
+
+    word: str
+    """For counting: `rate_limit`, `timeout`, `network`, `server`, `setup`, `too_long`, `filtered` or `refused`."""
+    error: StageError | Halt
+    """Raised when no further attempt is made."""
+    retry: bool
+    """Whether a further attempt may help."""
+    retry_after: float | None = None
+    """Seconds that the provider asks to wait."""
+    may_be_billed: bool = False
+    """Whether an answer may have been written that did not arrive."""
+    unreached: bool = False
+    """Whether there was not even a connection."""
+
+
+def understand(error: Exception, caller: Caller) -> Fault:
+    """Classify a failure of an engine.
+
+    Args:
+        error: What the engine raised: one of DSPy's canonical errors, or the time-out of the gate.
+        caller: Whose call it was.
+    """
+    on_the_way = next((cause for cause in chain(error) if isinstance(cause, WireError)), None)
+    message = redacted(str(on_the_way or getattr(error, "message", "") or error), caller.secrets)
+    excerpt = message.partition("\n\n")[0] or type(error).__name__
+    excerpt = repr(excerpt if len(excerpt) <= _EXCERPT else excerpt[:_EXCERPT] + "...")
+    if problem := _for_good(error, on_the_way, excerpt, caller):
+        return _setup(f"{caller.flag} {caller.model}: {problem}")
+    if word := _passing(error, message):
+        lost = word == "network" or (word == "timeout" and getattr(error, "status", None) is None)
+        unreached = word == "network" and any(isinstance(cause, _UNREACHED) for cause in chain(error))
+        return Fault(word, ProviderError(word, excerpt), True, _retry_after(error), lost and not unreached, unreached)
+    if isinstance(error, lm15.InvalidRequestError | lm15.CapabilityError | lm15.ConfigurationError):
+        return _refusal(error, message, excerpt, caller)
+    unreadable = ProviderError("server", f"not a readable answer: {excerpt}")
+    return Fault("server", unreadable, retry=True, may_be_billed=True)
+
+
+def _for_good(error: Exception, on_the_way: WireError | None, excerpt: str, caller: Caller) -> str | None:
+    """What no further call would mend, as a sentence; None for any other failure."""
+    status = getattr(error, "status", None)
+    http = f"HTTP {status}" if status else "no HTTP status"
+    if isinstance(on_the_way, RedirectError):
+        return (
+            f"redirected. {excerpt}, because the key would be sent along. "
+            f"Give the final address with {caller.flag}-api-base."
+        )
+    if isinstance(error, lm15.AuthError | lm15.NotConfiguredError) or status in (401, 403):
+        variables = " or ".join(caller.key_variables)
+        return f"the key was refused ({http}). Check {variables}. The server said: {excerpt}"
+    if isinstance(error, lm15.BillingError) or status == 402:
+        return f"the account cannot pay ({http}). The server said: {excerpt}"
+    if isinstance(error, lm15.UnsupportedModelError) or status == 404:
+        hint = ""
+        if caller.endpoint and not re.search(r"/v\d", caller.endpoint):
+            hint = f" Did you mean {caller.flag}-api-base {caller.endpoint}/v1?"
+        return f"no such model at this endpoint ({http}).{hint} The server said: {excerpt}"
+    return None
+
+
+def _passing(error: Exception, message: str) -> str | None:
+    """The word for a failure that may pass; None for one that stays."""
+    word = next((word for word, classes in _RETRIED.items() if isinstance(error, classes)), None)
+    if word == "server" and _LOST.search(message):
+        word = "network"
+    return "timeout" if word == "network" and _LATE.search(message) else word
+
+
+def _refusal(error: Exception, message: str, excerpt: str, caller: Caller) -> Fault:
+    code = str(getattr(error, "provider_code", "") or "").lower()
+    if isinstance(error, lm15.ContextLengthError):
+        return Fault("too_long", ContentError("too_long", excerpt), retry=False)
+    if any(word in code or word in message.lower() for word in _REFUSED_BY_POLICY):
+        return Fault("filtered", ContentError("filtered", excerpt), retry=False)
+    if name := next((name for name in caller.sent if re.search(rf"\b{_ALIASES.get(name, name)}\b", message)), None):
+        return _setup(
+            f"{caller.flag} {caller.model}: the parameter {name} was refused. Omit it with "
+            f"{caller.flag}-param {name}=none, or set another value. The server said: {excerpt}"
+        )
+    return Fault("refused", ContentError("refused", excerpt), retry=False)
+
+
+def _setup(message: str) -> Fault:
+    return Fault("setup", SetupFault(message), retry=False)
+
+
+def _retry_after(error: Exception) -> float | None:
+    """Seconds that the provider asks to wait; litellm keeps the header, and DSPy does not look there."""
+    seconds = getattr(error, "retry_after", None)
+    headers = getattr(error.__cause__, "litellm_response_headers", None)
+    return seconds if seconds is not None or headers is None else retry_after_seconds(headers.get("retry-after"))
+
+
+def spellings(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Every form of each secret that no message may repeat, the longest first: programs encode what they quote."""
+    forms = {form for secret in secrets if len(secret) >= _SHORTEST_SECRET for form in _forms(secret)}
+    return tuple(sorted(forms, key=lambda form: (-len(form), form)))
+
+
+def redacted(text: str, secrets: Iterable[str]) -> str:
+    """A text without any of these, in upper or lower case; the longest come first."""
+    pattern = "|".join(map(re.escape, secrets))
+    return re.sub(pattern, "[key]", text, flags=re.IGNORECASE) if pattern else text
+
+
+def _forms(secret: str) -> Iterable[str]:
+    plain = secret.encode("utf-8", "surrogatepass")
+    yield from (secret, quote(plain), quote(plain, safe=""), quote_plus(plain), json.dumps(secret)[1:-1])
+    yield from (plain.hex(), plain.hex(" "), "".join(f"%{byte:02x}" for byte in plain))
+    for before in range(3):
+        # In base64, after text of any length, the bytes of a secret fall into groups of three in one of three ways;
+        # characters that it shares with a neighbour are left out.
+        coded = base64.b64encode(b"\0" * before + plain).rstrip(b"=").decode()
+        shared = -(-before * 8 // 6)
+        own = coded[shared : (before + len(plain)) * 8 // 6]
+        yield from (own, own.translate(str.maketrans("+/", "-_")))

@@ -1,0 +1,389 @@
+"""What became of each case of a run, read from disk: the one reader that reports, lists and comparisons build on."""
+
+import gc
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel, ValidationError
+
+from dspy_proact.calls import CallTally, Price, Usage
+from dspy_proact.errors import RunError
+from dspy_proact.kept import first_fault
+from dspy_proact.runs.benchmark import CONTROL
+from dspy_proact.runs.folder import CaseRecord, RunFolder
+from dspy_proact.runs.ledger import Event, Grading
+from dspy_proact.runs.manifest import Manifest
+
+State = Literal["scored", "unscored", "pending"]
+Cuts = Mapping[str, tuple[float, float]]
+"""By compiled judge, from which mean level of its verdicts on the second worst label begins, and the best."""
+NO_CUTS: Cuts = {}
+Label = TypeVar("Label", bound=str)
+
+
+@dataclass(frozen=True, slots=True)
+class GivenVerdict:
+    """One verdict on a response."""
+
+    judge: str | None
+    """Its name; None where the benchmark grades by itself."""
+    judge_epoch: int
+    """Number of this judge's verdict on the response, counted from 1."""
+    label: str
+    score: float
+    """In [0, 1], higher is better."""
+    verified: bool | None
+    """Whether a quote stands in the response; None where there is nothing to check."""
+    detail: Mapping[str, Any]
+    """The benchmark's own model of the grading, as JSON."""
+    parts: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Named numbers beside the score, from which measures are computed."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """How well a grading quotes."""
+
+    checked: int
+    """Verdicts that quote, or had to."""
+    verified: int
+    """Those of them with a quote that stands in the response."""
+
+    @classmethod
+    def of(cls, verdicts: Iterable[GivenVerdict]) -> "Evidence":
+        """That of some verdicts."""
+        checks = [verdict.verified for verdict in verdicts if verdict.verified is not None]
+        return cls(len(checks), sum(checks))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One case in one epoch."""
+
+    stratum: str
+    group: str
+    state: State
+    label: str | None = None
+    """The grade: of several verdicts the commonest, ties to the worst; None unless scored."""
+    score: float = 0.0
+    """In [0, 1], higher is better: the verdicts' mean; 0 unless scored, which is what the strict scores count."""
+    reason: str | None = None
+    """Stage and reason of a failure; None unless unscored."""
+    key: str = ""
+    """Of the case."""
+    epoch: int = 1
+    response: str | None = None
+    """None where there is none."""
+    truncated: bool = False
+    """Whether it was cut at the token limit."""
+    verdicts: tuple[GivenVerdict, ...] = ()
+    """Every judge's first, then every judge's second, and so on."""
+    unread: tuple[tuple[str | None, str], ...] = ()
+    """Judge and reason of each verdict that was tried and is not there."""
+    awaited: int = 0
+    """Further verdicts that were asked for and not tried yet; those that are there count already."""
+    meta: Mapping[str, str | int] = field(default_factory=dict[str, str | int])
+    """What it can be grouped by, and what only export reads."""
+    view: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the programs saw of it, as JSON."""
+    cuts: Cuts = field(default_factory=dict[str, tuple[float, float]])
+    """Of compiled judges, by judge."""
+
+    def graded(self, verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
+        """A copy with its verdicts, at least one.
+
+        Args:
+            verdicts: On the response.
+            labels: All there are, from best to worst.
+            cuts: Of compiled judges.
+        """
+        label, score = _joint_grade(verdicts, labels, cuts)
+        return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
+
+    def by(self, judge: str, labels: Sequence[str]) -> "Outcome":
+        """A copy as one judge alone graded it; without a label where it gave no verdict."""
+        own = tuple(verdict for verdict in self.verdicts if verdict.judge == judge)
+        return self.graded(own, labels, self.cuts) if own else replace(self, label=None, verdicts=())
+
+    def unscored(self, reason: str) -> "Outcome":
+        """A copy that was tried and has no grade."""
+        return replace(self, state="unscored", reason=reason)
+
+    @property
+    def unverified(self) -> bool:
+        """Whether a verdict quotes nothing that stands in the response, and had to."""
+        return any(verdict.verified is False for verdict in self.verdicts)
+
+    @property
+    def split(self) -> bool:
+        """Whether verdicts on the response differ."""
+        return len({verdict.label for verdict in self.verdicts}) > 1
+
+
+class Outcomes:
+    """Counts over several outcomes."""
+
+    outcomes: tuple[Outcome, ...]
+    """One per case and epoch."""
+
+    @cached_property
+    def scored(self) -> list[Outcome]:
+        """Those with a grade."""
+        return [outcome for outcome in self.outcomes if outcome.state == "scored"]
+
+    @cached_property
+    def verdicts(self) -> tuple[GivenVerdict, ...]:
+        """Every verdict that was read."""
+        return tuple(verdict for outcome in self.outcomes for verdict in outcome.verdicts)
+
+    @property
+    def evidence(self) -> Evidence:
+        """How well the verdicts quote."""
+        return Evidence.of(self.verdicts)
+
+    @property
+    def awaited(self) -> int:
+        """Further verdicts that were asked for and not tried yet."""
+        return sum(outcome.awaited for outcome in self.outcomes)
+
+    @cached_property
+    def unscored_reasons(self) -> dict[str, int]:
+        """How often each reason left a case unscored, the commonest first."""
+        return dict(Counter(outcome.reason for outcome in self.outcomes if outcome.reason).most_common())
+
+    def count(self, state: State) -> int:
+        """Outcomes in a state."""
+        return sum(outcome.state == state for outcome in self.outcomes)
+
+    def counts(self) -> dict[str, Any]:
+        """Counts by state, and the reasons of what is unscored, as JSON."""
+        states = {state: self.count(state) for state in get_args(State)}
+        return {"total": len(self.outcomes), **states, "unscored_reasons": self.unscored_reasons}
+
+
+def consensus(given: Sequence[Label], order: Sequence[Label]) -> Label:
+    """The label of the most verdicts; of several that tie, the worst.
+
+    Args:
+        given: Label of each verdict, at least one.
+        order: Every label, from best to worst.
+    """
+    counts = Counter(given)
+    return max(order, key=lambda label: (counts[label], order.index(label)))
+
+
+def cut_label(given: Sequence[Label], order: Sequence[Label], cuts: Sequence[float]) -> Label:
+    """The label of a compiled judge's verdicts, by where their mean level lies among its cuts; on a cut is above it.
+
+    Args:
+        given: Label of each verdict, at least one.
+        order: Every label, from best to worst; the level of the worst is 0, that of the next 1, and so on.
+        cuts: From which mean level on each label but the worst begins, in rising order.
+    """
+    worst = len(order) - 1
+    mean = sum(worst - order.index(label) for label in given) / len(given)
+    return order[worst - sum(mean >= cut for cut in cuts)]
+
+
+def _joint_grade(verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts) -> tuple[str, float]:
+    """The commonest label, ties to the worst, and the mean score; a compiled judge counts as one verdict."""
+    given: list[tuple[str, float]] = []
+    for judge in dict.fromkeys(verdict.judge for verdict in verdicts):
+        own = [(verdict.label, verdict.score) for verdict in verdicts if verdict.judge == judge]
+        if judge is not None and judge in cuts:
+            label = cut_label([label for label, _ in own], labels, cuts[judge])
+            own = [(label, 1 - labels.index(label) / (len(labels) - 1))]
+        given += own
+    if len(given) == 1:
+        return given[0]
+    return consensus([label for label, _ in given], labels), sum(score for _, score in given) / len(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _Response:
+    text: str | None
+    truncated: bool
+    failure: str | None
+
+
+class LastEvents:
+    """The last event of each stage, without its calls, which are counted.
+
+    The events themselves are not kept: they would take several times the memory.
+
+    Args:
+        events: In the order of ending; read once.
+
+    Attributes:
+        responses: By case and epoch; None where the run was stopped in the middle.
+        verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
+        tried_again: Stages that had failed and were tried once more.
+    """
+
+    def __init__(self, events: Iterable[Event]):
+        self.responses: dict[tuple[str, int], _Response | None] = {}
+        self.verdicts: dict[tuple[str, int, str | None, int], GivenVerdict | str | None] = {}
+        self.tried_again = 0
+        self._span: tuple[float, float] | None = None
+        self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
+        for event in events:
+            self._note(event)
+
+    @property
+    def cases(self) -> set[str]:
+        """Keys of the cases that there are events of."""
+        return {key[0] for key in (*self.responses, *self.verdicts)}
+
+    @property
+    def seconds(self) -> float | None:
+        """From the first call to the last event; None without events."""
+        return round(self._span[1] - self._span[0], 1) if self._span else None
+
+    @property
+    def roles(self) -> list[str]:
+        """Every role that was called, in the order of their names."""
+        return sorted({role for role, _ in self._tallies})
+
+    def usage(self, role: str, price: Price, judge: str | None = None) -> Usage:
+        """What a role used; of judges, the one of this name."""
+        return self._tallies[role, judge].usage(price)
+
+    def _note(self, event: Event) -> None:
+        key, grade, failure = event.key, event.grade, event.failure and event.failure.reason
+        case, judge = sys.intern(key.case), key.judge and sys.intern(key.judge)
+        began = min([event.time, *(call.started for call in event.calls)])
+        first, last = self._span or (began, event.time)
+        self._span = min(first, began), max(last, event.time)
+        for call in event.calls:
+            self._tallies[call.role, judge if call.role == "judge" else None].add(call)
+        if key.stage == "response":
+            before = self.responses.get((case, key.epoch))
+            self.tried_again += before is not None and before.failure is not None
+            stopped = event.answer is None and not failure
+            truncated = bool(event.answer and event.answer.get("truncated"))
+            self.responses[case, key.epoch] = None if stopped else _Response(event.text, truncated, failure)
+            return
+        place = (case, key.epoch, judge, key.judge_epoch)
+        self.tried_again += isinstance(self.verdicts.get(place), str)
+        self.verdicts[place] = failure
+        if grade:
+            given = sys.intern(grade.label), grade.score, grade.verified, grade.detail, grade.parts
+            self.verdicts[place] = GivenVerdict(judge, key.judge_epoch, *given)
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A run as it was read."""
+
+    manifest: Manifest
+    events: LastEvents
+    cases: tuple[CaseRecord, ...]
+    """In the order of `cases.jsonl`."""
+    outcomes: tuple[Outcome, ...]
+    """One per case and epoch, epoch by epoch; control cases too, by labels of their own."""
+
+
+def read_run(
+    folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None, check_marks: bool = True
+) -> RunRecord:
+    """Read a run, finished or not.
+
+    A case is pending until its response and a verdict of every judge were tried, and unscored when everything that was
+    asked for was tried and no verdict is there.
+
+    Args:
+        folder: The run.
+        detail: The model of a verdict's detail, by stratum, to check it; None where it is not checked.
+        check_marks: As in `RunFolder.cases`.
+
+    Raises:
+        RunError: The run is damaged, or a verdict has a label that the run does not know or a detail of another form.
+    """
+    with rare_collections():
+        manifest, events = folder.manifest(), LastEvents(folder.events())
+        cases = folder.cases_of(events.cases, check_marks)
+        judges = manifest.identity.judges
+        grading: dict[str, tuple[Sequence[str], Cuts]] = {CONTROL: (manifest.control_labels, NO_CUTS)}
+        for stratum in manifest.strata:
+            cuts = {judge.model: judge.cuts[stratum] for judge in judges if stratum in judge.cuts}
+            grading[stratum] = manifest.labels, cuts
+        strata = {case.key: case.stratum for case in cases}
+        for (case, *_), verdict in events.verdicts.items():
+            if isinstance(verdict, GivenVerdict):
+                where = f"{folder.path}: a verdict on {case!r}"
+                if verdict.label not in grading[strata[case]][0]:
+                    raise RunError(f"{where} has the label {verdict.label!r}, which is none of it")
+                if form := detail(strata[case]):
+                    _require(form, verdict.detail, where)
+        keys = Grading([judge.model for judge in judges], manifest.judge_epochs).keys("", 1)
+        stages = [(key.judge, key.judge_epoch) for key in keys]
+        outcomes = (
+            _outcome(case, epoch, events, stages, grading[case.stratum])
+            for epoch in range(1, manifest.epochs + 1)
+            for case in cases
+        )
+        return RunRecord(manifest, events, cases, tuple(outcomes))
+
+
+def _require(form: type[BaseModel], detail: Mapping[str, Any], where: str) -> None:
+    try:
+        form.model_validate(detail)
+    except ValidationError as error:
+        raise RunError(f"{where} is damaged: {first_fault(error)}") from error
+
+
+def _outcome(
+    case: CaseRecord,
+    epoch: int,
+    events: LastEvents,
+    stages: Sequence[tuple[str | None, int]],
+    grading: tuple[Sequence[str], Cuts],
+) -> Outcome:
+    """One case in one epoch; `stages` are judge and its epoch of every verdict that was asked for."""
+    response = events.responses.get((case.key, epoch))
+    outcome = partial(
+        Outcome,
+        case.stratum,
+        case.group,
+        key=case.key,
+        epoch=epoch,
+        response=response and response.text,
+        truncated=response is not None and response.truncated,
+        meta=case.meta,
+        view=case.view,
+    )
+    if response and response.failure:
+        return outcome(state="unscored", reason=f"response: {response.failure}")
+    tried = {stage: given for stage in stages if (given := events.verdicts.get((case.key, epoch, *stage)))}
+    if response is None or any(again == 1 and (judge, again) not in tried for judge, again in stages):
+        return outcome(state="pending")
+    verdicts = tuple(given for given in tried.values() if not isinstance(given, str))
+    unread = tuple((judge, given) for (judge, _), given in tried.items() if isinstance(given, str))
+    awaited = len(stages) - len(tried)
+    if verdicts:
+        label, score = _joint_grade(verdicts, *grading)
+        outcome = partial(outcome, verdicts=verdicts, unread=unread, awaited=awaited, cuts=grading[1])
+        return outcome(state="scored", label=label, score=score)
+    if awaited:
+        return outcome(state="pending", unread=unread, awaited=awaited)
+    return outcome(state="unscored", reason=f"verdict: {unread[0][1]}", unread=unread)
+
+
+@contextmanager
+def rare_collections() -> Generator[None]:
+    """Inside, existing objects are not searched for garbage, and new ones rarely: many values are made, few cycles."""
+    before, frozen = gc.get_threshold(), gc.get_freeze_count()
+    gc.freeze()
+    if before[0]:  # a collector that a person has turned off stays off
+        gc.set_threshold(50_000, 20, 100)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        if not frozen:
+            gc.unfreeze()

@@ -1,0 +1,407 @@
+"""The judge over real HTTP."""
+
+import asyncio
+import json
+from importlib.resources import files
+from typing import Literal
+
+import dspy
+import pytest
+from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
+from server import Answer, error, verdict
+
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs.judge import RULES
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
+from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.calls import collect_calls
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
+from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs import Direct
+from dspy_proact.types import Quote
+
+RESPONSE = "Label the boxes today.\nThen call Ann."
+VIEW = JudgeView(
+    conversation=(Turn(user="I move on Friday.", assistant="Good luck."), Turn(user="Any boxes?", assistant=None)),
+    turn=2,
+    rubric=Rubric(phase=Phase.EMERGENT, pass_criteria="Plans.", partial_criteria="Hints.", fail_criteria="Nothing."),
+)
+
+
+def quotes(*evidence):
+    return json.dumps({"evidence": evidence})
+
+
+def said(model, way="async", judge=None):
+    """The prediction, by `aforward` or `forward`."""
+    asked = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
+    with collect_calls():
+        return predicted(model, judge or Judge(), way, **asked)
+
+
+def judged(server, judge=None):
+    """The verdict as a value."""
+    with collect_calls():
+        return asyncio.run(awaited(opened(server), (judge or Judge()).judge(VIEW, RESPONSE)))
+
+
+UNREADABLE = {
+    "unknown grade": (verdict("MAYBE"), "unreadable"),
+    "prose": ("I would say that it passes.", "unreadable"),
+    "two grades": ('{"reasoning": "x", "evidence": [], "grade": "PASS", "grade": "FAIL"}', "unreadable"),
+    "two verdicts": (verdict("PASS") + verdict("FAIL"), "unreadable"),
+    "nothing": ("", "empty"),
+    "null": (None, "empty"),
+    "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
+    "cut": (Answer('{"reasoning": "It', finish_reason="length"), "unreadable"),
+}
+
+
+@WAYS
+@pytest.mark.parametrize(("answer", "reason"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(server, way, answer, reason):
+    answers_once(server, answer, answer)
+    with pytest.raises(ContentError) as caught:
+        said(opened(server), way)
+    assert caught.value.reason == reason
+    assert len(server.sent) == 2
+
+
+@WAYS
+def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
+    answers_once(server, error(400, "no"))
+    with pytest.raises(ContentError, match="refused"):
+        said(opened(server), way)
+    assert len(server.sent) == 1
+
+
+@ROUTES
+@WAYS
+def test_on_every_route_two_answers_are_all_that_is_asked_for(server, name, backend, way):
+    answers_once(server, "prose", "prose")
+    with pytest.raises(ContentError):
+        said(opened(server, name, backend), way)
+    assert len(server.sent) == 2
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
+def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server, name, backend):
+    answers_once(server, "prose", "prose")
+    with pytest.raises(ContentError):
+        said(opened(server, name, backend))
+    assert len(server.sent) == 2
+    for sent in server.sent:
+        schema = sent.body["response_format"]["json_schema"]["schema"]
+        assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
+        assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
+
+
+@ROUTES
+@pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
+def test_the_second_request_differs_by_its_note_only(server, name, backend, answer, reason):
+    answers_once(server, answer, verdict("FAIL"))
+    said(opened(server, name, backend))
+    first, second = (sent.body for sent in server.sent)
+    note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
+    first["messages"][-1]["content"] += note
+    assert second == first
+
+
+@WAYS
+def test_a_repaired_verdict_counts(server, way):
+    answers_once(server, "prose", verdict("PARTIAL", ["Label the boxes"], "names them"))
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (
+        "PARTIAL",
+        ["Label the boxes"],
+        "names them",
+    )
+    assert len(server.sent) == 2
+
+
+def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
+    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
+    assert judged(server).verified is True
+    assert len(server.sent) == 3
+
+
+@WAYS
+@pytest.mark.parametrize("first", ["at once", "after an unreadable answer"])
+def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
+    given = [] if first == "at once" else ["prose"]
+    answers_once(server, *given, error(500))
+    with pytest.raises(ProviderError):
+        said(opened(server), way)
+    assert len(server.sent) == len(given) + 1
+
+
+GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
+NOT_FOUND = pytest.mark.parametrize("evidence", [["zebra"], [], [""]], ids=["invented", "none", "empty"])
+
+
+@WAYS
+@GRADES
+@NOT_FOUND
+def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(server, way, grade, evidence):
+    answers_once(server, verdict(grade, evidence), quotes("Then call **Ann**"))
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (grade, ["Then call **Ann**"], "because")
+    assert len(server.sent) == 2
+
+
+@GRADES
+@NOT_FOUND
+def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence):
+    answers_once(server, verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
+    found = judged(server)
+    assert found.verified is True
+    assert found.grade == Grade(grade)
+    assert found.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
+
+
+@GRADES
+def test_a_quote_that_is_again_not_found_leaves_the_verdict_unverified(server, grade):
+    answers_once(server, verdict(grade, ["zebra"]), quotes("lion"))
+    found = judged(server)
+    assert (found.verified, found.grade, found.reasoning) == (False, Grade(grade), "because")
+    assert found.evidence == (Quote(text="zebra"),)
+    assert len(server.sent) == 2
+
+
+FAILED_SECOND = {
+    "prose": Answer("prose"),
+    "nothing": Answer(""),
+    "filtered": Answer(None, finish_reason="content_filter"),
+    "a verdict instead": Answer(verdict("FAIL") * 2),
+    "server down": error(500),
+    "rate limit": error(429),
+    "request refused": error(400),
+}
+
+
+@WAYS
+@pytest.mark.parametrize("second", FAILED_SECOND.values(), ids=FAILED_SECOND)
+def test_a_second_question_that_fails_keeps_the_verdict(server, way, second):
+    answers_once(server, verdict("PASS", ["zebra"]), second)
+    prediction = said(opened(server), way)
+    assert (prediction.grade, prediction.evidence, prediction.reasoning) == ("PASS", ["zebra"], "because")
+    assert len(server.sent) == 2
+
+
+@WAYS
+def test_a_second_question_that_ends_the_run_ends_it(server, way):
+    answers_once(server, verdict("PASS", ["zebra"]), error(401))
+    with pytest.raises(SetupFault):
+        said(opened(server), way)
+
+
+@pytest.mark.parametrize(("evidence", "verified"), [([], None), (["zebra"], False), (["Label the boxes"], True)])
+def test_a_fail_asks_nothing_more(server, evidence, verified):
+    answers_once(server, verdict("FAIL", evidence))
+    found = judged(server)
+    assert (found.grade, found.verified) == (Grade.FAIL, verified)
+    assert len(server.sent) == 1
+
+
+@GRADES
+def test_one_quote_that_is_found_is_enough(server, grade):
+    answers_once(server, verdict(grade, ["zebra", "Label the boxes"]))
+    assert judged(server).evidence == (Quote(text="zebra"), Quote(text="Label the boxes", start=0, end=15))
+    assert len(server.sent) == 1
+
+
+def test_for_a_compile_one_call_is_one_trace(server):
+    answers_once(server, verdict("PASS", ["zebra"]))
+    assert judged(server, Judge(ask_quote_again=False)).verified is False
+    assert len(server.sent) == 1
+    assert [name for name, _ in Judge(ask_quote_again=False).named_predictors()] == ["grade"]
+
+
+def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
+    answers_once(server, verdict("PASS", ["zebra"], "It plans.\nGrade:\nFAIL"), quotes("Then call Ann"))
+    judged(server)
+    system, user = server.sent[1].messages
+    assert system["content"].startswith("Quote, word for word, ")
+    assert user["content"] == (
+        "Rubric, EMERGENT.\nPASS:\n    Plans.\nPARTIAL:\n    Hints.\nFAIL:\n    Nothing.\n\n"
+        "Response that was graded:\n    Label the boxes today.\n    Then call Ann.\n\n"
+        "Grade:\n    PASS\n\n"
+        "Reason:\n    It plans.\n    Grade:\n    FAIL\n\n"
+        'Answer with one JSON object: {"evidence": [string]}'
+    )
+
+
+@WAYS
+def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(server, way):
+    answers_once(server, verdict("PASS", ["Then call Ann"]))
+    model, response = opened(server), "\ud800 Then call Ann."
+    with collect_calls():
+        if way == "async":
+            judged = asyncio.run(awaited(model, Judge().judge(VIEW, response)))
+        else:
+            with dspy.context(lm=model.lm):
+                judged = Judge().judge_now(VIEW, response)
+    assert [(quote.start, quote.end) for quote in judged.evidence] == [(2, 15)]
+    assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
+
+
+SCRIPTS = {
+    "verdict": [verdict("PASS", ["Label the boxes"])],
+    "repair": ["prose", verdict("FAIL")],
+    "quote": [verdict("PASS", ["zebra"]), quotes("Then call Ann")],
+    "all of it": ["", verdict("PARTIAL", ["zebra"]), quotes("lion")],
+    "given up": ["prose", "prose"],
+    "refused": [error(400)],
+    "server down": [error(500)],
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
+def test_awaited_or_not_it_asks_and_says_the_same(server, script):
+    first, second = (
+        heard(server, script, lambda way=way: dict(said(opened(server), way).items())) for way in ("async", "sync")
+    )
+    assert first == second
+
+
+@WAYS
+def test_the_adapter_is_the_modules_own(server, way):
+    answers_once(server, verdict("FAIL"))
+    outside = dspy.ChatAdapter()
+    with dspy.context(adapter=outside):
+        said(opened(server), way)
+        assert dspy.settings.adapter is outside
+    assert server.sent[0].messages == Judge().messages(VIEW, RESPONSE)
+
+
+@WAYS
+def test_instruction_and_demos_are_sent(server, way):
+    judge = Judge()
+    judge.grade.signature = GradeResponse.with_instructions("Grade by the moon.")
+    judge.grade.demos = [
+        {"conversation": [], "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
+        | {"grade": "FAIL"}
+    ]
+    answers_once(server, verdict("FAIL"))
+    said(opened(server), way, judge)
+    system, asked, answered, _ = server.sent[0].messages
+    assert system["content"] == "Grade by the moon."
+    assert asked["content"].endswith("Response to grade:\n    a\n    b")
+    assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": [], "grade": "FAIL"}
+
+
+# Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
+# and makes scores incomparable.
+GRADE_RESPONSE = [
+    ("conversation", "input", list[Turn], "Conversation"),
+    ("rubric", "input", Rubric, "Rubric"),
+    ("response", "input", str, "Response to grade"),
+    ("reasoning", "output", str, "${reasoning}"),
+    ("evidence", "output", list[str], "${evidence}"),
+    ("grade", "output", Literal["PASS", "PARTIAL", "FAIL"], "${grade}"),
+]
+QUOTE_EVIDENCE = [
+    ("rubric", "input", Rubric, "Rubric"),
+    ("response", "input", str, "Response that was graded"),
+    ("grade", "input", Literal["PASS", "PARTIAL", "FAIL"], "Grade"),
+    ("reasoning", "input", str, "Reason"),
+    ("evidence", "output", list[str], "${evidence}"),
+]
+
+
+@pytest.mark.parametrize(("signature", "frozen"), [(GradeResponse, GRADE_RESPONSE), (QuoteEvidence, QUOTE_EVIDENCE)])
+def test_the_signatures_are_frozen(signature, frozen):
+    assert [
+        (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
+        for name, field in signature.fields.items()
+    ] == frozen
+
+
+def test_the_fields_of_nested_inputs_are_frozen():
+    assert list(Turn.model_fields) == ["user", "assistant"]
+    assert list(Rubric.model_fields) == ["phase", "pass_criteria", "partial_criteria", "fail_criteria"]
+
+
+def test_the_instruction_is_the_text_beside_the_code():
+    text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("judge.txt").read_text("utf-8")
+    assert GradeResponse.instructions == text.strip()
+
+
+def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question():
+    def fingerprint(*, instruction=None, quoting=None, demos=(), again=True):
+        judge = Judge(ask_quote_again=again)
+        if instruction:
+            judge.grade.signature = GradeResponse.with_instructions(instruction)
+        if quoting:
+            judge.quote.signature = QuoteEvidence.with_instructions(quoting)
+        judge.grade.demos = list(demos)
+        return judge.fingerprint()
+
+    shown = {"conversation": [], "rubric": VIEW.rubric, "response": "a", "reasoning": "r", "evidence": []}
+    prints = [
+        fingerprint(),
+        fingerprint(instruction="Grade."),
+        fingerprint(instruction="Grade!"),
+        fingerprint(quoting="Quote."),
+        fingerprint(again=False),
+        fingerprint(demos=[shown | {"grade": "PASS"}]),
+        fingerprint(demos=[shown | {"grade": "FAIL"}]),
+        fingerprint(demos=[shown | {"grade": "PASS"}] * 2),
+    ]
+    assert len(set(prints)) == len(prints)
+    assert fingerprint() == prints[0]
+    assert all(len(each) == 64 and int(each, 16) for each in prints)
+
+
+def test_judging_changes_nothing_in_the_judge(server):
+    judge = Judge()
+    before = judge.fingerprint(), judge.dump_state()
+    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
+    judged(server, judge)
+    assert (judge.fingerprint(), judge.dump_state()) == before
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_the_rule_of_every_phase_is_part_of_the_fingerprint(phase, monkeypatch):
+    before = Judge().fingerprint()
+    monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
+    assert Judge().fingerprint() != before
+
+
+def test_a_description_is_part_of_the_fingerprint():
+    judge = Judge()
+    judge.grade.signature = GradeResponse.with_updated_fields("response", desc="Answer")
+    assert judge.fingerprint() != Judge().fingerprint()
+
+
+SCHEMAS = [
+    ("openai/gpt-4o", {}, True),
+    ("openai/gpt-4o", {"response_format": None}, False),
+    ("hosted_vllm/any", {}, False),
+    ("openai/any", {}, False),
+]
+
+
+@pytest.mark.parametrize("backend", ["auto", "litellm"])
+@pytest.mark.parametrize(("name", "params", "takes"), SCHEMAS)
+def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(server, name, params, takes, backend):
+    """By way of DSPy and straight to the gate, at the first call and at those that follow."""
+    model = open_model(
+        ModelSpec(name=name, api_base=server.judge, params=params), JUDGE, Gate(retries=0, backend=backend)
+    )
+
+    async def graded():
+        for asking in (None, direct, direct):
+            with dspy.context(lm=model.lm):
+                await Judge().judge(VIEW, RESPONSE, asking)
+
+    direct = Direct(model.lm)
+    answers_once(server, *[verdict("FAIL")] * 3)
+    with collect_calls():
+        asyncio.run(awaited(model, graded()))
+    assert len(server.sent) == 3
+    for sent in server.sent:
+        form = (sent.body.get("response_format") or {}).get("type")
+        assert (form == "json_schema") is takes
+        assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes
