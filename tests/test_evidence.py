@@ -1,14 +1,13 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.types import Grade, Verdict
-from dspy_proact.evidence import Passage, locate_quotes, words_of
+from dspy_proact.evidence import Passage, PlainLetters, locate_quotes, words_of
 from dspy_proact.types import Quote
 
-NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 RESPONSE = "Label the boxes today. Then call Ann, since her ferry stops on Sunday."
 
 
@@ -36,7 +35,6 @@ FOLDED = {
     "block quote": ("> label\n> the boxes", "label the boxes"),
     "bold added by the judge": ("label the boxes", "**label** the *boxes*"),
     "blanks": ("label\u00a0the\t\tboxes\r\n\r\ntoday", "label the boxes today"),
-    "line breaks": ("label the\nboxes", "label the boxes"),
     "punctuation": ("label, then call; wait!", "label then call wait"),
     "case": ("Label THE boxes", "lABEL the BOXES"),
     "case of several letters": ("Stra\u00dfe am See", "STRASSE AM SEE"),
@@ -105,6 +103,13 @@ def test_what_nobody_sees_may_stand_between_words(unseen):
 
 FORMS = {
     "accent after its letter": ("cafe\u0301 cre\u0300me", "caf\u00e9 cr\u00e8me"),
+    "two accents": ("e\u0323\u0302x", "\u1ec7x"),
+    "accents in another order": ("e\u0302\u0323x", "\u1ec7x"),
+    "accent after something unseen": ("cafe\u200d\u0301", "caf\u00e9"),
+    "ligature with an accent": ("\ufb01\u0301n", "f\u00edn"),
+    "syllable in parts": ("\u1112\u1161\u11ab\uae00", "\ud55c\uae00"),
+    "Thai vowel": ("\u0e19\u0e49\u0e33", "\u0e19\u0e49\u0e4d\u0e32"),
+    "a script whose vowels are marks": ("\u0939\u093f\u0928", "\u0939\u093f\u0928"),
     "ligatures": ("\ufb01nd the o\ufb03ce", "find the office"),
     "full width": ("\uff23\uff41\uff4c\uff4c \uff11\uff12", "Call 12"),
     "circled": ("\u24b8\u24d0\u24db\u24db Ann", "Call Ann"),
@@ -145,33 +150,29 @@ def test_what_grows_or_vanishes_moves_no_place(before):
 
 
 def test_the_place_found_is_the_place_in_the_real_text():
+    assert Passage("boat or boat").find("boat") == (0, 4)
     text = "\u0130stanbul:  \u201cLabel\u2014the **boxes**\u201d, today."
     assert Passage(text).find("label THE boxes") == (12, 29)
     assert text[12:29] == "Label\u2014the **boxes"
 
 
-def test_the_first_of_several_places_is_given():
-    assert Passage("boat or boat").find("boat") == (0, 4)
-
-
 MISSING = {
-    "another order": "the Label boxes",
-    "a word left out": "Label boxes",
-    "a word added": "Label the old boxes",
-    "the beginning of a word": "Label the box",
-    "the end of a word": "abel the boxes",
-    "the end and the beginning": "today. Label",
-    "something else": "Bon voyage",
+    "another order": (RESPONSE, "the Label boxes"),
+    "a word left out": (RESPONSE, "Label boxes"),
+    "a word added": (RESPONSE, "Label the old boxes"),
+    "the beginning of a word": (RESPONSE, "Label the box"),
+    "the end of a word": (RESPONSE, "abel the boxes"),
+    "the end and the beginning": (RESPONSE, "today. Label"),
+    "something else": (RESPONSE, "Bon voyage"),
+    "a negation": ("I would not go", "I would go"),
+    "characters in another order": ("\u660e\u5929\u6e21\u8f2a\u505c", "\u8f2a\u6e21"),
+    "characters left out": ("\u660e\u5929\u6e21\u8f2a\u505c", "\u660e\u5929\u505c"),
 }
 
 
-@pytest.mark.parametrize("quote", MISSING.values(), ids=MISSING)
-def test_other_words_or_another_order_are_not_found(quote):
-    assert found(RESPONSE, quote) is None
-
-
-def test_negation_is_not_folded():
-    assert found("I would not go", "I would go") is None
+@pytest.mark.parametrize(("text", "quote"), MISSING.values(), ids=MISSING)
+def test_other_words_or_another_order_are_not_found(text, quote):
+    assert found(text, quote) is None
 
 
 ELLIPSES = {
@@ -225,11 +226,6 @@ def test_a_script_without_blanks_is_found_character_by_character():
     assert found("Nimm die\u6e21\u8f2a2 heute", "\u6e21\u8f2a2") == "\u6e21\u8f2a2"
 
 
-def test_a_script_without_blanks_keeps_its_order_too():
-    assert found(CJK, "\u8f2a\u6e21") is None
-    assert found(CJK, "\u660e\u5929\u505c\u822a") is None
-
-
 @pytest.mark.parametrize(
     "text", ["\u0e40\u0e23\u0e37\u0e2d\u0e2b\u0e22\u0e38\u0e14", "\u30d5\u30a7\u30ea\u30fc", "\ubc30\uac00"]
 )
@@ -250,11 +246,12 @@ def test_nothing_stands_in_a_text_without_a_word(text):
 
 
 def test_each_quote_keeps_its_text_and_gets_its_place():
-    located = locate_quotes(["call **Ann**", "call Bob", "", "the boxes"], RESPONSE)
+    located = locate_quotes(["call **Ann**", "call Bob", "", '"the boxes" and "call Eve"'], RESPONSE)
     assert located == (
         Quote(text="call **Ann**", start=28, end=36, short=True),
         Quote(text="call Bob"),
         Quote(text="the boxes", start=6, end=15, short=True),
+        Quote(text="call Eve"),
     )
 
 
@@ -276,11 +273,6 @@ SEPARATED = {
 def test_several_quotes_in_one_string_are_looked_up_one_by_one(entry):
     located = locate_quotes([entry], RESPONSE)
     assert [RESPONSE[quote.start : quote.end] for quote in located] == ["Label the boxes", "call Ann"]
-
-
-def test_of_several_quotes_in_one_string_each_is_marked_by_itself():
-    located = locate_quotes(['"Label the boxes" and "call Bob"'], RESPONSE)
-    assert [(quote.text, quote.start) for quote in located] == [("Label the boxes", 0), ("call Bob", None)]
 
 
 @pytest.mark.parametrize("text", ['He said "one"; she said "two".', "one / two\nthree; four | five"])
@@ -340,7 +332,6 @@ def folded(word):
     return unicodedata.normalize("NFKC", word).casefold()
 
 
-@NO_DEADLINE
 @given(WORDS, st.data())
 def test_any_run_of_whole_words_is_found_where_it_stands(words, data):
     text, spans = "", []
@@ -361,7 +352,6 @@ def test_any_run_of_whole_words_is_found_where_it_stands(words, data):
         }
 
 
-@NO_DEADLINE
 @given(WORDS, st.data())
 def test_the_words_of_a_text_are_found_whatever_nobody_sees_in_them(words, data):
     hidden = [data.draw(st.sampled_from(list(UNSEEN.values()))).join(word) for word in words]
@@ -370,7 +360,25 @@ def test_the_words_of_a_text_are_found_whatever_nobody_sees_in_them(words, data)
     assert words_of(text) == words_of(" ".join(words))
 
 
-@NO_DEADLINE
+ODD = st.lists(st.one_of(st.text(max_size=3), st.sampled_from([text for text, _ in FORMS.values()]))).map("".join)
+
+
+@given(ODD)
+def test_the_form_of_a_text_does_not_matter_and_a_plain_form_stays(text):
+    plain = PlainLetters(text)
+    assert PlainLetters(unicodedata.normalize("NFD", text)).text == plain.text
+    assert PlainLetters(plain.text).text == plain.text
+
+
+@given(ODD)
+def test_each_plain_letter_is_one_of_those_that_its_place_holds(text):
+    letters = PlainLetters(text)
+    places = [letters.place(at, at + 1) for at in range(len(letters.text))]
+    assert places == sorted(places)
+    for letter, (start, end) in zip(letters.text, places, strict=True):
+        assert letter in PlainLetters(text[start:end]).text
+
+
 @given(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), max_size=8), st.data())
 def test_a_quote_is_found_exactly_where_its_words_stand_in_a_row(words, data):
     quoted = data.draw(st.lists(st.sampled_from(["a", "b", "ab", "ba", "aab"]), min_size=1, max_size=4))
@@ -383,7 +391,6 @@ def test_a_quote_is_found_exactly_where_its_words_stand_in_a_row(words, data):
     assert Passage(text).find(data.draw(BETWEEN).join(quoted)) == expected
 
 
-@NO_DEADLINE
 @given(WORDS, st.text(LETTERS, min_size=1, max_size=3), st.data())
 def test_a_quote_with_a_word_that_is_not_in_the_text_is_never_found(words, foreign, data):
     within = "".join(words)
@@ -396,7 +403,6 @@ def test_a_quote_with_a_word_that_is_not_in_the_text_is_never_found(words, forei
         assert Passage(data.draw(BETWEEN).join(words)).find(quote) is None
 
 
-@NO_DEADLINE
 @given(st.text(), st.lists(st.text()))
 def test_any_two_texts_give_quotes_that_stand_in_the_text_or_say_that_they_do_not(text, evidence):
     for quote in locate_quotes(evidence, text):

@@ -1,9 +1,7 @@
-import asyncio
 import importlib
 import inspect
 import pkgutil
 import re
-from threading import Thread
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -25,15 +23,12 @@ from dspy_proact.calls import Call, collect_calls, record_call
 from dspy_proact.errors import (
     ContentError,
     CorpusError,
-    Halt,
     Interrupted,
     LimitReached,
     ProviderDown,
     ProviderError,
     SetupFault,
-    UsageError,
 )
-from dspy_proact.switch import Switch
 from dspy_proact.types import Frozen, Quote
 
 RUBRIC = Rubric(phase=Phase.EMERGENT, pass_criteria="p", partial_criteria="q", fail_criteria="f")
@@ -140,20 +135,6 @@ def test_a_stage_that_fails_passes_its_calls_on():
         assert outer == [call]
 
 
-def test_concurrent_tasks_collect_their_own_calls():
-    async def stage(role):
-        with collect_calls() as made:
-            for _ in range(3):
-                record_call(Call(role=role, started=1.0, latency=0.5))
-                await asyncio.sleep(0)
-        return [call.role for call in made]
-
-    async def run():
-        return await asyncio.gather(stage("a"), stage("b"))
-
-    assert asyncio.run(run()) == [["a"] * 3, ["b"] * 3]
-
-
 def drawn_tree():
     """Parent of each class in the docstring of errors.py; a root's parent is None."""
     parents, path = {}, []
@@ -170,10 +151,6 @@ def test_the_tree_of_errors_is_drawn_as_it_is():
     assert drawn_tree() == {"Exception": None, "BaseException": None} | {
         error.__name__: error.__base__.__name__ for error in defined_in(errors)
     }
-
-
-def test_a_halt_is_no_exception():
-    assert not issubclass(Halt, Exception)
 
 
 @pytest.mark.parametrize(("error", "kind"), [(ContentError, "content"), (ProviderError, "provider")])
@@ -230,86 +207,3 @@ def test_the_root_exports_what_the_rooms_define_and_nothing_else():
     assert sorted(name for names in dspy_proact._ROOMS.values() for name in names) == sorted(dspy_proact.__all__)
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         dspy_proact.Nothing  # noqa: B018 - the look-up is what is tested
-
-
-def test_a_switch_that_was_not_pulled_lets_pass():
-    switch = Switch()
-    switch.check()
-    assert switch.halt is None
-
-
-def test_a_pulled_switch_raises_its_first_halt_from_then_on():
-    switch = Switch()
-    first, second = SetupFault("first"), Interrupted("second")
-    switch.pull(first)
-    switch.pull(second)
-    assert switch.halt is first
-    for _ in range(2):
-        with pytest.raises(SetupFault) as caught:
-            switch.check()
-        assert caught.value is first
-
-
-def test_a_pause_ends_by_itself():
-    asyncio.run(Switch().pause(0.0))
-    asyncio.run(Switch().pause(0.001))
-
-
-def test_a_pull_ends_every_pause_at_once():
-    async def run():
-        switch = Switch()
-        pauses = [asyncio.create_task(switch.pause(3600.0)) for _ in range(3)]
-        await asyncio.sleep(0)
-        switch.pull(Interrupted("stop"))
-        return await asyncio.gather(*pauses, return_exceptions=True)
-
-    async def guarded():
-        return await asyncio.wait_for(run(), 5.0)
-
-    assert [type(ended) for ended in asyncio.run(guarded())] == [Interrupted] * 3
-
-
-def test_one_switch_serves_one_event_loop_after_another():
-    switch = Switch()
-    for _ in range(3):
-        asyncio.run(switch.pause(0.001))
-    switch.pull(Interrupted("stop"))
-    with pytest.raises(Interrupted):
-        asyncio.run(switch.pause(0.001))
-
-
-def test_a_pull_from_another_thread_ends_the_pause():
-    async def run():
-        switch = Switch()
-        asyncio.get_running_loop().call_later(
-            0.01, lambda: Thread(target=switch.pull, args=[Interrupted("stop")]).start()
-        )
-        await asyncio.wait_for(switch.pause(3600.0), 5.0)
-
-    with pytest.raises(Interrupted, match="stop"):
-        asyncio.run(run())
-
-
-def test_a_pause_after_the_pull_does_not_wait():
-    async def run():
-        switch = Switch()
-        switch.pull(Interrupted("stop"))
-        await asyncio.wait_for(switch.pause(3600.0), 5.0)
-
-    with pytest.raises(Interrupted, match="stop"):
-        asyncio.run(run())
-
-
-def test_a_cancelled_pause_is_cancelled():
-    async def run():
-        pause = asyncio.create_task(Switch().pause(3600.0))
-        await asyncio.sleep(0)
-        pause.cancel()
-        await asyncio.wait([pause], timeout=5.0)
-        return pause.cancelled()
-
-    assert asyncio.run(run())
-
-
-def test_usage_errors_are_ordinary_exceptions():
-    assert issubclass(UsageError, Exception)

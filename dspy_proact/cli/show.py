@@ -81,34 +81,34 @@ _CHOICE = Bundle(
                 click.Option(
                     ["--trigger", "--case", "trigger"],
                     metavar="KEY",
-                    help="Show this one whole: its key, the beginning of it, or as it is listed.",
+                    help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
                 ),
-                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; may be repeated."),
+                click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; repeatable."),
                 click.Option(
                     ["--phase", "--stratum", "phase"],
                     multiple=True,
-                    metavar="PHASE",
-                    help="Only this phase (of PROBE difficulty), or CONTROL; may be repeated.",
+                    metavar="NAME",
+                    help="Only this phase, or stratum of another benchmark; CONTROL for control cases; repeatable.",
                 ),
                 click.Option(
                     ["--unverified"],
                     is_flag=True,
-                    help="Only where a verdict quotes what is not in the response, or too little.",
+                    help="Only cases with a verdict that quotes nothing, or too little, of the response.",
                 ),
-                click.Option(["--unscored"], is_flag=True, help="Only what was tried and has no grade."),
+                click.Option(["--unscored"], is_flag=True, help="Only cases that were tried and have no grade."),
                 click.Option(
                     ["--disagree"],
                     is_flag=True,
-                    help="Only where judges or epochs differ; with --beside, where the two runs do.",
+                    help="Only cases on which judges or epochs differ; with --beside, on which the two runs differ.",
                 ),
                 click.Option(
                     ["--search"],
                     metavar="TEXT",
-                    help="Only with this text, in any case: in key, group, what was asked, response or reasons.",
+                    help="Only cases with this text in key, group, question, response or reasons (case-insensitive).",
                 ),
-                number_option("--epoch", _COUNT, "Only this epoch. With --trigger: the first where none is named."),
-                path_option("--beside", "Another run or results file, to read beside."),
-                number_option("--limit", _COUNT, f"The most that are listed. Default: {_FEW}, with --json all."),
+                number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
+                path_option("--beside", "Show another run or results file next to this one."),
+                number_option("--limit", _COUNT, f"List at most N cases. Default: {_FEW}; with --json, all."),
             ),
         ),
     ),
@@ -125,10 +125,10 @@ _CHOICE = Bundle(
 )
 @click.argument("run", type=click.Path(path_type=Path))
 def show(run: Path, choice: _Choice, as_json: bool) -> None:
-    """Read RUN, the folder of a run or a results file, case by case.
+    """Read a run case by case; RUN is its folder, or a results file.
 
-    Lists its cases, and with --trigger shows one whole: what was asked (of ProactBench conversation and rubric), the
-    response with the quoted words marked, and what each judge says of it.
+    Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
+    judge says of it.
     """
     from dspy_proact.cli.views.case_list import ShownRun
 

@@ -75,8 +75,8 @@ class Summary(Outcomes):
     """Of a run; None for a results file."""
 
     def __repr__(self) -> str:
-        told = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
-        return f"Summary({printable(told)}, pass rate {percent(self.micro.pass_rate)} %)"
+        text = f"{self.model_name}{self.graded_by}, {len(self.scored)}/{len(self.outcomes)} scored"
+        return f"Summary({printable(text)}, pass rate {percent(self.micro.pass_rate)} %)"
 
     def _repr_html_(self) -> str:
         from dspy_proact.report.summary_text import print_summary
@@ -169,9 +169,23 @@ class Summary(Outcomes):
         """The scores of one stratum."""
         return self.scores_of(self.of_stratum(stratum))
 
-    def scores_of(self, outcomes: Sequence[Outcome]) -> Scores:
-        """The scores of some of the outcomes, every one weighted equally."""
-        return self._scores(outcomes)
+    def scores_of(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
+        """The scores of some of the outcomes, every outcome weighted equally, or every stratum."""
+        tried = [outcome for outcome in outcomes if outcome.state != "pending"]
+        scored = [outcome for outcome in tried if outcome.state == "scored"]
+
+        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
+            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
+            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
+
+        def passed(outcome: Outcome) -> float:
+            return float(outcome.label == self.labels[0])
+
+        def score(outcome: Outcome) -> float:
+            return outcome.score
+
+        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
+        return worded(found, self.nouns)
 
     def measured(self, outcomes: Sequence[Outcome]) -> dict[str, Estimate]:
         """The measures of some of the outcomes, by name."""
@@ -187,7 +201,7 @@ class Summary(Outcomes):
     @cached_property
     def macro(self) -> Scores:
         """Every stratum weighted equally."""
-        return self._scores(self.outcomes, by_stratum=True)
+        return self.scores_of(self.outcomes, by_stratum=True)
 
     def breakdown(self, key: str) -> dict[str, tuple[list[Outcome], Scores]]:
         """Outcomes and scores by a grouping key of the cases, whose values are in order.
@@ -234,25 +248,8 @@ class Summary(Outcomes):
 
     @cached_property
     def _shares(self) -> dict[str, bool]:
-        """Of each measure, whether its parts are all in [0, 1]."""
+        """Whether a measure's parts are all in [0, 1], by its name."""
         return {measure.name: is_share(measure, self.outcomes) for measure in self.measures}
-
-    def _scores(self, outcomes: Sequence[Outcome], by_stratum: bool = False) -> Scores:
-        tried = [outcome for outcome in outcomes if outcome.state != "pending"]
-        scored = [outcome for outcome in tried if outcome.state == "scored"]
-
-        def mean(of: Sequence[Outcome], score: Callable[[Outcome], float]) -> Estimate:
-            scores, groups, strata = [score(o) for o in of], [o.group for o in of], [o.stratum for o in of]
-            return macro_mean(scores, groups, strata, self.strata) if by_stratum else cluster_mean(scores, groups)
-
-        def passed(outcome: Outcome) -> float:
-            return float(outcome.label == self.labels[0])
-
-        def score(outcome: Outcome) -> float:
-            return outcome.score
-
-        found = Scores(mean(scored, passed), mean(scored, score), mean(tried, passed), mean(tried, score))
-        return worded(found, self.nouns)
 
 
 def is_small(outcomes: Iterable[Outcome]) -> bool:

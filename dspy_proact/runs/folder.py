@@ -127,8 +127,8 @@ class RunFolder:
                 self.require_unchanged(number, case, manifest)
             if case.stratum not in strata:
                 known = ", ".join(manifest.strata)
-                told = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
-                raise RunError(f"{self._cases}, line {number}: {told}")
+                fault = f"the {manifest.nouns.stratum} {case.stratum!r} is none of the run's: {known}"
+                raise RunError(f"{self._cases}, line {number}: {fault}")
             if len(place) > _LONG:
                 view = LongView(self._cases.absolute(), number, place.start, case.mark)
                 yield case.model_copy(update={"view": view})
@@ -138,8 +138,8 @@ class RunFolder:
     def require_unchanged(self, number: int, case: CaseRecord, manifest: Manifest) -> None:
         """Raise `RunError` where the case on a line, counted from 1, is not what the run wrote."""
         if case.mark != case.marked(manifest.identity.corpus).mark:
-            told = "was changed after the run wrote it; restore the original line"
-            raise RunError(f"{self._cases}, line {number}: {told}")
+            fault = "was changed after the run wrote it; restore the original line"
+            raise RunError(f"{self._cases}, line {number}: {fault}")
 
     def cases_of(self, keys: Set[str], check_marks: bool = True) -> tuple[CaseRecord, ...]:
         """Every case; raises `RunError` as `cases` does, and where one of those with these keys is missing.
@@ -150,8 +150,8 @@ class RunFolder:
         """
         cases = tuple(self.cases(check_marks))
         if missing := keys - {case.key for case in cases}:
-            told = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
-            raise RunError(f"{self._cases}: {told}; the command that began the run puts them back")
+            fault = f"{len(missing)} of the cases that were answered are not in it, such as {min(missing)!r}"
+            raise RunError(f"{self._cases}: {fault}; the command that began the run puts them back")
         return cases
 
     def events(self) -> Iterator[Event]:
@@ -189,7 +189,7 @@ class RunWriter(RunFolder):
             self._claim.leave(self._cases, self._events)
 
     def leave_nothing_unanswered(self) -> None:
-        """Have the folder be as it was found, once it is closed, where it was new and holds no answer and no grade."""
+        """On closing, remove what this writer made if the folder was new and holds no answer and no grade."""
         self._empty = self._new and not any(event.answer is not None or event.grade for event in self.events())
 
     def add_cases(self, cases: Iterable[Case]) -> None:

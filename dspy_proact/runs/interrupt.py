@@ -1,6 +1,6 @@
 """Ctrl-C in order: the first one lets what is in flight end, the second drops it.
 
-Only the main thread is given signals. A run in another one hears them while the main one waits for it.
+Only the main thread receives signals. It passes them on to a run in another thread while it waits for that.
 """
 
 import asyncio
@@ -20,17 +20,17 @@ T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _listeners: list[Callable[[], None]] = []
-"""Called at each signal; of all threads."""
-_hearing: Counter[asyncio.AbstractEventLoop | None] = Counter()
+"""Called at each signal; from all threads."""
+_users: Counter[asyncio.AbstractEventLoop | None] = Counter()
 _before: dict[asyncio.AbstractEventLoop | None, dict[int, Any]] = {}
-"""Handlers to be put back, by the loop that hears in place of them."""
+"""Handlers to restore, by the loop that handles signals in their place."""
 
 
 @contextmanager
 def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator[None]:
     """Inside, the first SIGINT or SIGTERM pulls the switch and the second cancels the task that entered.
 
-    Where neither this is the main thread nor the main one is in `signals_heard`, signals are left alone.
+    Signals are left alone unless this is the main thread, or the main thread is in `signals_handled`.
 
     Args:
         switch: Of the run that is going on.
@@ -59,7 +59,7 @@ def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator
 
     _listeners.append(listener)
     try:
-        with signals_heard(loop):
+        with signals_handled(loop):
             yield
     except asyncio.CancelledError:
         if not dropped or task.uncancel():
@@ -70,48 +70,44 @@ def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator
 
 
 @contextmanager
-def signals_heard(
-    loop: asyncio.AbstractEventLoop | None = None, unheard: Callable[[], None] = lambda: None
+def signals_handled(
+    loop: asyncio.AbstractEventLoop | None = None, otherwise: Callable[[], None] = lambda: None
 ) -> Generator[None]:
-    """Inside, SIGINT and SIGTERM reach every `orderly_interrupt`; in another thread than the main one nothing is done.
+    """Inside, SIGINT and SIGTERM reach every `orderly_interrupt`; does nothing in another thread than the main one.
 
     Args:
-        loop: Of the main thread, which may be in this several times at once; None where the main thread only waits.
-        unheard: Called, between any two steps of the main thread where there is no loop, at a signal that nobody
-            listens for.
+        loop: Of the main thread, which may enter this several times at once; None where the main thread only waits.
+        otherwise: Called, between any two steps of the main thread where there is no loop, at a signal without a
+            listener.
     """
+
+    def notify(*_: object) -> None:
+        for listener in tuple(_listeners) or (otherwise,):
+            listener()
+
     try:
-        if not _hearing[loop]:
-            _before[loop] = {number: _heard(number, loop, unheard) for number in _SIGNALS}
+        if not _users[loop]:
+            before = {number: signal.getsignal(number) for number in _SIGNALS}
+            for number in _SIGNALS:
+                if loop is None:
+                    signal.signal(number, notify)
+                else:
+                    loop.add_signal_handler(number, notify)  # wakes the loop, whatever thread receives the signal
+            _before[loop] = before
     except (ValueError, RuntimeError, NotImplementedError):  # not the main thread, or no signals on this system
         yield
         return
-    _hearing[loop] += 1
+    _users[loop] += 1
     try:
         yield
     finally:
-        _hearing[loop] -= 1
-        if not _hearing[loop]:
-            del _hearing[loop]
+        _users[loop] -= 1
+        if not _users[loop]:
+            del _users[loop]
             for number, handler in _before.pop(loop).items():
                 if loop is not None:
                     loop.remove_signal_handler(number)
                 signal.signal(number, handler)
-
-
-def _heard(number: int, loop: asyncio.AbstractEventLoop | None, unheard: Callable[[], None]) -> Any:
-    """Have a signal told to the listeners; the handler of before."""
-    before = signal.getsignal(number)
-    if loop is None:
-        signal.signal(number, lambda _number, _frame: _tell(unheard))
-    else:
-        loop.add_signal_handler(number, _tell, unheard)  # which wakes the loop, whatever thread is given the signal
-    return before
-
-
-def _tell(unheard: Callable[[], None]) -> None:
-    for listener in tuple(_listeners) or (unheard,):
-        listener()
 
 
 def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -138,7 +134,7 @@ def run_to_end(coroutine: Coroutine[Any, Any, T]) -> T:
         dropped.set()
         begun.add_done_callback(lambda task: task.result().get_loop().call_soon_threadsafe(task.result().cancel))
 
-    with signals_heard(unheard=drop), ThreadPoolExecutor(1, "dspy-proact run") as pool:
+    with signals_handled(otherwise=drop), ThreadPoolExecutor(1, "dspy-proact run") as pool:
         ended = pool.submit(copy_context().run, asyncio.run, known())
         while not wait([ended], HEARTBEAT).done:
             pass

@@ -3,6 +3,8 @@
 import io
 import json
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +12,8 @@ import pytest
 from proact_run import JUDGE, QUOTE, RESPONSE, answered, failed, graded, manifest, trigger, written
 from rich.console import Console
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import Reading, print_reading, summarize
@@ -142,7 +144,7 @@ def test_more_than_a_person_reads_is_counted_and_said_how_to_see(show, tmp_path)
     assert len(json.loads(show(path, "--json", "--limit", 2))) == 2
 
 
-def test_epochs_are_lines_of_their_own_and_differ(show, tmp_path):
+def test_epochs_are_lines_of_their_own_and_differ(show, proact, tmp_path):
     events = [answered(QUOTED), graded(QUOTED), answered(QUOTED, epoch=2), graded(QUOTED, "FAIL", epoch=2)]
     path = written(tmp_path / "two", manifest(epochs=2), [QUOTED], events).path
     lines = show(path, "--disagree").splitlines()
@@ -152,6 +154,9 @@ def test_epochs_are_lines_of_their_own_and_differ(show, tmp_path):
     ]
     assert lines[-1] == "2 of 2 triggers, each epoch counted."
     assert listed(show(path, "--epoch", 2)) == ["d1__t2"]
+    _, out, err = proact("show", path, "--trigger", "d1", "--epoch", 2)
+    assert "openai/m: FAIL\n" in out
+    assert "This is epoch 2 of 2; --epoch shows another." in err
 
 
 def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show, run, other):
@@ -186,24 +191,14 @@ def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, re
     )
     first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
     assert (first["worded_otherwise"], second["worded_otherwise"]) == (True, False)
+    assert f"openai/m in {reworded}, asked in other words: FAIL\n" in show(run, "--trigger", "d1", "--beside", reworded)
+    assert "in other words" not in show(run, "--trigger", "d2", "--beside", reworded)
 
 
 def test_what_is_asked_in_other_words_is_no_disagreement(proact, run, reworded):
     status, out, err = proact("show", run, "--beside", reworded, "--disagree")
     assert (status, listed(out)) == (0, KEYS[1:2])
     assert "1 more differs but was asked in other words there, and is left out." in err
-
-
-def test_one_that_is_asked_in_other_words_says_so(show, run, reworded):
-    told = f"openai/m in {reworded}, asked in other words: FAIL\n"
-    assert told in show(run, "--trigger", "d1", "--beside", reworded)
-    assert "in other words" not in show(run, "--trigger", "d2", "--beside", reworded)
-
-
-def test_a_results_file_that_says_less_of_a_trigger_asks_the_same(show, proact):
-    assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
-    assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
-    assert "asked otherwise" not in show("small", "--beside", "results.jsonl")
 
 
 def test_a_key_that_is_shortened_is_told_from_the_others_and_taken(show, tmp_path):
@@ -237,6 +232,9 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
     ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
     assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
+    assert "asked otherwise" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
+    for options, place in (([], 1), (["--json"], 2)):
+        assert "embedded stand-in" in proact("show", "small", *options)[place]
     word = ours[0]["response"].split()[-1]
     assert theirs[0]["trigger"] in {
         each["trigger"] for each in json.loads(show("results.jsonl", "--search", word, "--json"))
@@ -255,12 +253,6 @@ def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
     assert listed(show(path, "--search", "boxes")) == ["d1__t2"]
 
 
-def test_a_stand_in_is_called_one(proact):
-    assert proact("eval", "--out", "small", "--limit", 2)[0] == 0
-    for options, place in (([], 1), (["--json"], 2)):
-        assert "embedded stand-in" in proact("show", "small", *options)[place]
-
-
 def test_a_damaged_run_is_refused_with_its_line(proact, run):
     with (run / "events.jsonl").open("a", encoding="utf-8") as file:
         file.write("rubbish\n")
@@ -276,6 +268,17 @@ def test_a_case_that_was_changed_is_refused_where_it_is_shown(proact, run, optio
     status, out, err = proact("show", run, *options)
     assert (status, out) == (2, "")
     assert "cases.jsonl, line 2: was changed after the run wrote it" in err
+
+
+def test_an_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):
+    cases = [trigger(f"d{number:02}", user="Any boxes? " * 900) for number in range(40)]
+    path = written(tmp_path / "long", manifest(), cases, [answered(case, "Yes. " * 900) for case in cases]).path
+    command = [sys.executable, "-m", "dspy_proact", "show", str(path), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"[\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
 
 
 # One whole
@@ -374,14 +377,6 @@ def test_on_a_wide_terminal_the_responses_stand_in_columns(run, other):
     assert re.search(r"^ours: PASS +theirs: FAIL", plain, re.MULTILINE)
     assert re.search(rf"^{re.escape(RESPONSE)} +Good luck\.", plain, re.MULTILINE)
     assert re.search(rf"\x1b\[1;4m{re.escape(QUOTE.rstrip('.'))}\x1b\[0m", console.file.getvalue())
-
-
-def test_of_an_epoch_that_is_one_of_several_it_is_said(proact, tmp_path):
-    events = [answered(QUOTED), graded(QUOTED), answered(QUOTED, "Second.", epoch=2)]
-    written(tmp_path / "two", manifest(epochs=2), [QUOTED], events)
-    status, out, err = proact("show", "two", "--trigger", "d1", "--epoch", 2)
-    assert (status, "  Second.\n" in out) == (0, True)
-    assert "This is epoch 2 of 2; --epoch shows another." in err
 
 
 def test_a_control_turn_is_shown_with_its_offers(show, tmp_path):

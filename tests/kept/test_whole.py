@@ -95,8 +95,8 @@ def test_where_there_is_no_room_the_file_stays_as_it_was(tmp_path: Path):
     file.write_text("old", encoding="utf-8")
     here = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", WITHIN_A_LIMIT, str(file)]
-    told = subprocess.run(command, env=here, capture_output=True, text=True, check=True).stdout
+    printed = subprocess.run(command, env=here, capture_output=True, text=True, check=True).stdout
     mend = "free some disk space and repeat the command"
-    assert told == f"{file}: cannot be written: File too large; {mend}\n"
+    assert printed == f"{file}: cannot be written: File too large; {mend}\n"
     assert file.read_text(encoding="utf-8") == "old"
     assert names(tmp_path) == {"file"}

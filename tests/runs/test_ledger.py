@@ -51,62 +51,6 @@ def test_the_response_comes_first_then_every_judge_once_then_every_judge_again()
     ]
 
 
-def test_stages_are_those_of_their_case_and_epoch():
-    assert ledger().stages(Work(case("b"), 3)) == [
-        response_key("b", 3),
-        verdict_key("b", 3, "sphinx"),
-        verdict_key("b", 3, "oracle"),
-    ]
-
-
-def test_verdicts_wait_for_the_response():
-    assert open_stages(ledger(judge_epochs=2)) == [RESPONSE]
-
-
-def test_with_the_response_all_verdicts_are_open():
-    assert open_stages(ledger(answered("a"), judge_epochs=2)) == [SPHINX, ORACLE, SPHINX_AGAIN, ORACLE_AGAIN]
-
-
-def test_a_result_closes_its_own_stage_and_no_other():
-    of = ledger(answered("a"), ended(ORACLE, "result"), judge_epochs=2)
-    assert open_stages(of) == [SPHINX, SPHINX_AGAIN, ORACLE_AGAIN]
-
-
-def test_a_verdict_of_another_judge_or_epoch_of_the_trigger_closes_nothing():
-    strangers = [verdict_key("a", judge="delphi"), verdict_key("a", epoch=2, judge="sphinx"), verdict_key("b")]
-    of = ledger(answered("a"), *(ended(key, "result") for key in strangers))
-    assert open_stages(of) == [SPHINX, ORACLE]
-
-
-@pytest.mark.parametrize("key", [RESPONSE, SPHINX, ORACLE_AGAIN], ids=["response", "first judge", "last verdict"])
-@pytest.mark.parametrize(
-    ("how", "retry_content", "is_open"),
-    [
-        ("result", False, False),
-        ("result", True, False),
-        ("provider", False, True),
-        ("provider", True, True),
-        ("content", False, False),
-        ("content", True, True),
-        ("halted", False, True),
-        ("halted", True, True),
-    ],
-)
-def test_what_is_open_again_after_a_stage_ended(key: StageKey, how: str, retry_content: bool, is_open: bool):
-    response = [] if key == RESPONSE else [answered("a")]
-    of = ledger(*response, ended(key, how), judge_epochs=2, retry_content=retry_content)
-    assert of.is_open(key) is is_open
-    assert of.has_result(key) is (how == "result")
-
-
-@pytest.mark.parametrize("how", [*KINDS, "halted"])
-@pytest.mark.parametrize("retry_content", [False, True])
-def test_without_a_response_no_verdict_is_open_however_it_ended(how: str, retry_content: bool):
-    of = ledger(ended(RESPONSE, how), ended(SPHINX, "provider"), retry_content=retry_content)
-    assert not of.is_open(SPHINX)
-    assert not of.is_open(ORACLE)
-
-
 @pytest.mark.parametrize("how", ["result", *KINDS, "halted"])
 @pytest.mark.parametrize("key", [RESPONSE, ORACLE], ids=["response", "verdict"])
 def test_what_was_tried_in_this_process_is_not_open_again_in_it(key: StageKey, how: str):
@@ -138,19 +82,6 @@ def test_the_last_event_of_a_stage_counts():
     assert open_stages(ledger(answered("a"), ended(SPHINX, "provider"), ended(SPHINX, "content"))) == [ORACLE]
 
 
-@pytest.mark.parametrize("how", [None, *KINDS, "halted"])
-def test_copied_responses_are_never_open_though_they_are_absent_or_failed(how: str | None):
-    events = [ended(RESPONSE, how)] if how else []
-    of = ledger(*events, copied=True, retry_content=True)
-    assert open_stages(of) == []
-    assert of.open_work(cases("a"), epochs=1) == []
-
-
-def test_verdicts_on_copied_responses_are_open_as_others_are():
-    of = ledger(answered("a"), ended(SPHINX, "provider"), ended(ORACLE, "content"), judge_epochs=2, copied=True)
-    assert open_stages(of) == [SPHINX, SPHINX_AGAIN, ORACLE_AGAIN]
-
-
 @pytest.mark.parametrize(
     ("response", "verdicts", "unscored"),
     [
@@ -175,35 +106,6 @@ def test_a_trigger_is_unscored_only_if_no_verdict_was_read(response: str | None,
     events = [ended(RESPONSE, response)] if response else []
     events += [ended(key, how) for key, how in zip((SPHINX, ORACLE), verdicts.split(), strict=False)]
     assert ledger(*events).unscored(cases("a"), epochs=1) == unscored
-
-
-def test_a_judge_who_fails_again_and_again_does_not_outvote_one_verdict_that_was_read():
-    failing = [ended(key, "content") for key in (SPHINX, SPHINX_AGAIN, ORACLE)]
-    of = ledger(answered("a"), *failing, ended(ORACLE_AGAIN, "result"), judge_epochs=2)
-    assert of.unscored(cases("a"), epochs=1) == 0
-
-
-def test_unscored_counts_the_asked_cases_and_epochs_each_for_itself():
-    events = [ended(response_key(key, epoch), "content") for key, epoch in (("a", 1), ("a", 2), ("b", 2))]
-    of = ledger(*events, answered("c"))
-    assert [of.unscored(cases(*keys), epochs) for keys, epochs in (("abc", 1), ("abc", 2), ("bc", 2), ("c", 2))] == [
-        1,  # a
-        3,  # a in both epochs, b in the second
-        1,  # b in the second
-        0,
-    ]
-
-
-def test_widening_judge_epochs_opens_the_new_verdicts_and_nothing_else():
-    done = [answered("a"), *(ended(key, "result") for key in (SPHINX, ORACLE))]
-    assert open_stages(ledger(*done, judge_epochs=1)) == []
-    assert open_stages(ledger(*done, judge_epochs=2)) == [SPHINX_AGAIN, ORACLE_AGAIN]
-
-
-def test_narrowing_judge_epochs_leaves_out_what_is_open_in_the_later_ones():
-    events = [answered("a"), *(ended(key, "result") for key in (SPHINX, ORACLE)), ended(SPHINX_AGAIN, "provider")]
-    assert open_stages(ledger(*events, judge_epochs=2)) == [SPHINX_AGAIN, ORACLE_AGAIN]
-    assert open_stages(ledger(*events, judge_epochs=1)) == []
 
 
 def test_open_work_comes_epoch_by_epoch_in_the_order_of_the_cases():

@@ -1,31 +1,35 @@
-"""Doing a benchmark: every stage once, and what is kept of it."""
+"""Doing a benchmark: every stage once by everybody who is asked, what is kept of it, and what an observer is told."""
 
 import asyncio
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from toy import (
-    JUDGE,
     Guess,
     Marking,
     Riddles,
     answered,
     call,
+    case,
     cases,
     failed_call,
     failure,
+    graded,
     guess,
     manifest,
     marked,
     outcomes,
     run,
+    run_async,
+    verdict_key,
     written,
 )
-from toy_stages import KINDS, until
+from toy_stages import KINDS, Court, raising, stages, until
 
 from dspy_proact.calls import record_call
-from dspy_proact.runs import Case, GradeRecord, RunFolder, Scored
+from dspy_proact.runs import CONTROL, Case, Event, GradeRecord, Observer, RunFolder, Scored, StageKey
 
 
 def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
@@ -38,14 +42,6 @@ def test_every_case_and_epoch_is_answered_and_graded_once(tmp_path: Path):
     expected = {("a", 2, "response"): {"words": "guess at a"}, ("a", 2, "verdict"): graded_}
     assert expected.items() <= outcomes(tmp_path).items()
     assert len(outcomes(tmp_path)) == 12
-
-
-def test_verdicts_are_kept_under_the_judge_and_responses_under_none(tmp_path: Path):
-    run(Riddles(cases("a")), tmp_path)
-    assert [(event.key.stage, event.key.judge) for event in RunFolder(tmp_path).events()] == [
-        ("response", None),
-        ("verdict", JUDGE),
-    ]
 
 
 def test_the_whole_grade_is_kept(tmp_path: Path):
@@ -150,12 +146,142 @@ def test_calls_land_in_the_event_of_their_stage_also_when_it_fails(tmp_path: Pat
     }
 
 
-def test_calls_land_in_the_event_when_an_answer_fails(tmp_path: Path):
-    async def answer(case: Case) -> Guess:
-        record_call(call(finish_reason="content_filter"))
-        raise failure("content", "filtered")
+def test_a_run_is_widened_by_its_control_cases_which_alone_are_paid_for(tmp_path: Path):
+    async def grade(asked: Case, answer: Guess) -> Scored[Marking]:
+        return marked("CHATTY" if asked.stratum == CONTROL else "SOLVED")
 
-    run(Riddles(cases("a"), answer), tmp_path)
-    (event,) = RunFolder(tmp_path).events()
-    assert event.calls == (call(finish_reason="content_filter"),)
-    assert event.failure.reason == "filtered"
+    run(Riddles(cases("a", "b"), grade=grade), tmp_path)
+    for begun in ([("response", "c"), ("verdict", "c")], []):
+        wider = Riddles([*cases("a", "b"), case("c", stratum=CONTROL)], grade=grade)
+        run(wider, tmp_path, controls="ff")
+        assert wider.begun == begun
+    assert [record.key for record in RunFolder(tmp_path).cases()] == ["a", "b", "c"]
+    assert outcomes(tmp_path)["c", 1, "verdict"].label == "CHATTY"
+
+
+# Several judges, or none
+
+
+def test_every_judge_grades_once_and_then_every_judge_again_and_each_verdict_is_kept_under_its_own(tmp_path: Path):
+    court = Court("a", "b")
+    assert run(court, tmp_path, judge_epochs=2, concurrency=1).stages == 10  # 2 cases x (1 response + 2 x 2 verdicts)
+    assert court.asked == [(key, judge) for key in "ab" for _ in "12" for judge in ("sphinx", "oracle")]
+    kept = {event.key: event.grade for event in RunFolder(tmp_path).events() if event.grade}
+    assert {key: (grade.label, grade.detail) for key, grade in kept.items()} == {
+        verdict_key(case, judge=judge, judge_epoch=again): (label, {"remark": f"{judge} on guess at {case}"})
+        for case in "ab"
+        for judge, label in (("sphinx", "SOLVED"), ("oracle", "LOST"))
+        for again in (1, 2)
+    }
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_judge_that_fails_leaves_the_others_verdict_which_is_enough(tmp_path: Path, kind: str):
+    runner = run(Court("a", "b", failing={"sphinx": failure(kind)}), tmp_path, judge_epochs=2)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 0
+    again = Court("a", "b")
+    run(again, tmp_path, judge_epochs=2)
+    # Only what failed for the provider's sake is asked again, of the judge who failed.
+    assert Counter(again.asked) == ({("a", "sphinx"): 2, ("b", "sphinx"): 2} if kind == "provider" else {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_response_that_no_judge_could_grade_is_unscored(tmp_path: Path, kind: str):
+    failing = {judge: failure(kind) for judge in ("sphinx", "oracle")}
+    runner = run(Court("a", "b", failing=failing), tmp_path)
+    assert runner.ledger.unscored(cases("a", "b"), epochs=1) == 2
+
+
+def test_more_judge_epochs_ask_for_the_new_verdicts_and_nothing_else(tmp_path: Path):
+    run(Court("a", "b"), tmp_path, judge_epochs=1)
+    wider = Court("a", "b")
+    assert run(wider, tmp_path, judge_epochs=3, concurrency=1).stages == 8  # 2 cases x 2 judges x 2 more
+    assert wider.begun == []  # no response
+    assert wider.asked == [(key, judge) for key in "ab" for _ in "23" for judge in ("sphinx", "oracle")]
+    assert run(Court("a", "b"), tmp_path, judge_epochs=2).stages == 0
+    assert RunFolder(tmp_path).manifest().judge_epochs == 3
+
+
+def test_without_judges_the_benchmark_grades_every_answer_itself_and_once(tmp_path: Path):
+    riddles = Riddles(cases("a", "b"), judges=())
+    run(riddles, tmp_path, judge_epochs=3)
+    assert sorted(riddles.begun) == [(stage, key) for stage in ("response", "verdict") for key in "ab"]
+    kept = {event.key: event.grade and event.grade.label for event in RunFolder(tmp_path).events()}
+    assert kept[StageKey(case="a", epoch=1, stage="verdict")] == "SOLVED"
+
+
+# What an observer is told
+
+
+class Diary(Observer):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[Any] = []
+        self.done: list[tuple[str, int]] = []
+
+    def started(self, todo: int, asked: int) -> None:
+        self.told.append((todo, asked))
+
+    def ended(self, event: Event, last: bool) -> None:
+        self.told.append(event)
+        if last:
+            self.done.append((event.key.case, event.key.epoch))
+
+
+def test_the_observer_is_told_how_much_there_is_and_of_every_event(tmp_path: Path):
+    written(tmp_path, manifest(), cases("a", "b"), [answered("a"), graded("a", "LOST"), answered("b")])
+    diary = Diary()
+    run(Riddles(cases("a", "b", "c")), tmp_path, observer=diary, epochs=2)
+    # 3 cases x 2 epochs are asked for; a in epoch 1 is done, b in epoch 1 awaits its verdict.
+    (first, *events) = diary.told
+    assert first == (5, 6)
+    assert events == list(RunFolder(tmp_path).events())[3:]
+    assert len(events) == 9  # 4 x 2 stages, and the verdict of b
+    assert sorted(diary.done) == [("a", 2), ("b", 1), ("b", 2), ("c", 1), ("c", 2)]
+
+
+@pytest.mark.parametrize(
+    "failing", [(), ("sphinx",), ("oracle",), ("sphinx", "oracle")], ids=lambda judges: "+".join(judges) or "none"
+)
+def test_a_case_in_an_epoch_is_said_to_be_done_once_after_its_last_verdict_whoever_fails(
+    tmp_path: Path, failing: tuple[str, ...]
+):
+    diary, errors = Diary(), {judge: failure("provider") for judge in failing}
+    run(Court("a", "b", failing=errors), tmp_path, observer=diary, epochs=2, judge_epochs=2)
+    assert sorted(diary.done) == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
+    ended = [event.key for event in diary.told[1:]]
+    for key, epoch in diary.done:
+        of_work = [each for each in ended if (each.case, each.epoch) == (key, epoch)]
+        assert of_work[-1] == verdict_key(key, epoch, "oracle", 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_case_without_an_answer_is_said_to_be_done_at_once(tmp_path: Path, kind: str):
+    diary = Diary()
+    run(Riddles(cases("a", "b"), answer=raising(failure(kind))), tmp_path, observer=diary)
+    assert sorted(diary.done) == [("a", 1), ("b", 1)]
+
+
+class Broken(Observer):
+    """Fails at the first event."""
+
+    def ended(self, event: Event, last: bool) -> None:
+        raise BrokenPipeError
+
+
+def test_a_run_that_fails_leaves_nothing_in_flight_behind(tmp_path: Path):
+    async def answer(case: Case) -> Guess:
+        if case.key != "a":
+            await asyncio.Event().wait()
+        await until(lambda: benchmark.in_flight == 3)
+        return await guess(case)
+
+    async def failing() -> None:
+        with pytest.raises(BrokenPipeError):
+            await run_async(benchmark, tmp_path, observer=Broken())
+        assert benchmark.in_flight == 0
+
+    benchmark = Riddles(cases("a", "b", "c"), answer)
+    asyncio.run(failing())
+    assert stages(tmp_path) == [("a", "response")]

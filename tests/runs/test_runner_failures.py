@@ -1,13 +1,12 @@
 """What fails is an unscored row with its reason, is tried again where that may help, and stops nothing else."""
 
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from toy import Guess, Marking, Riddles, cases, failure, outcomes, run
+from toy import Guess, Marking, Riddles, case, cases, failure, marked, outcomes, run
 from toy_stages import KINDS, raising, stages
 
-from dspy_proact.runs import Case, Failure, GradeRecord, Scored
+from dspy_proact.runs import CONTROL, Case, Failure, GradeRecord, Scored
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,24 +36,6 @@ def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path,
     assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("stage", ["answer", "grade"])
-def test_a_failure_is_not_tried_again_by_the_run_that_saw_it(tmp_path: Path, stage: str, kind: str):
-    benchmark = Riddles(cases("a"), **{stage: raising(failure(kind))})
-    runner = run(benchmark, tmp_path, retry_content=True)
-    assert set(Counter(benchmark.begun).values()) == {1}
-    assert runner.ledger.open_work(cases("a"), epochs=1) == []
-
-
-def test_a_missing_answer_of_the_providers_is_tried_again(tmp_path: Path):
-    run(Riddles(cases("a", "b"), answer=raising(failure("provider"))), tmp_path)
-    again = Riddles(cases("a", "b"))
-    runner = run(again, tmp_path)
-    assert again.begun == [("response", "a"), ("verdict", "a")]
-    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
-    assert outcomes(tmp_path)["a", 1, "response"] == {"words": "guess at a"}
-
-
 def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(tmp_path: Path):
     run(Riddles(cases("a", "b"), grade=raising(failure("provider"))), tmp_path)
     again = Riddles(cases("a", "b"))
@@ -76,13 +57,6 @@ def test_an_unexpected_exception_becomes_an_unscored_row_and_the_run_goes_on(tmp
     run(Riddles(cases("a", "b"), **{stage: raising(ZeroDivisionError("of the benchmark"))}), tmp_path, concurrency=1)
     row = outcomes(tmp_path)["a", 1, {"answer": "response", "grade": "verdict"}[stage]]
     assert row == Failure(kind="provider", reason="unexpected", detail="ZeroDivisionError: of the benchmark")
-    assert ("b", "verdict") in stages(tmp_path)
-
-
-@pytest.mark.parametrize("stage", ["answer", "grade"])
-@pytest.mark.parametrize("error", [ValueError("half a pair: \ud83d"), failure("provider", "half a pair: \ud83d")])
-def test_an_exception_whose_text_is_no_unicode_becomes_a_row_too(tmp_path: Path, stage: str, error: Exception):
-    run(Riddles(cases("a", "b"), **{stage: raising(error)}), tmp_path, concurrency=1)
     assert ("b", "verdict") in stages(tmp_path)
 
 
@@ -118,3 +92,13 @@ def test_a_grading_that_json_cannot_hold_becomes_an_unscored_row(tmp_path: Path)
     run(Riddles(cases("a", "b"), grade=grade), tmp_path, concurrency=1)
     assert isinstance(outcomes(tmp_path)["a", 1, "verdict"], Failure)
     assert isinstance(outcomes(tmp_path)["b", 1, "verdict"], GradeRecord)
+
+
+@pytest.mark.parametrize(("stratum", "label"), [("RHYME", "CHATTY"), (CONTROL, "SOLVED")])
+def test_a_label_that_a_case_cannot_have_becomes_an_unscored_row(tmp_path: Path, stratum: str, label: str):
+    async def grade(case: Case, answer: Guess) -> Scored[Marking]:
+        return marked(label)
+
+    run(Riddles([case("a", stratum=stratum)], grade=grade), tmp_path, controls="ff")
+    said = f"ValueError: the label {label!r} is none of riddles"
+    assert outcomes(tmp_path)["a", 1, "verdict"] == Failure(kind="provider", reason="unexpected", detail=said)

@@ -69,21 +69,6 @@ def test_a_halt_while_grading_keeps_the_response(tmp_path: Path):
     assert stages(tmp_path) == [("a", "response")]
 
 
-def test_a_switch_that_was_pulled_before_lets_nothing_start(tmp_path: Path):
-    switch, benchmark = Switch(), Riddles(cases("a"))
-    switch.pull(Interrupted("enough"))
-    with pytest.raises(Interrupted):
-        run(benchmark, tmp_path, switch=switch)
-    assert benchmark.begun == []
-
-
-def test_only_the_first_pull_of_a_switch_counts(tmp_path: Path):
-    switch, halt = Switch(), SetupFault("first")
-    switch.pull(halt)
-    switch.pull(Interrupted("second"))
-    assert switch.halt is halt
-
-
 def test_a_cancellation_drops_what_is_in_flight_and_keeps_the_rest_readable(tmp_path: Path):
     async def answer(case: Case) -> Guess:
         if case.key != "a":

@@ -93,12 +93,6 @@ def test_strata_are_balanced_to_within_one_as_long_as_every_group_has_a_choice(
     assert max(counts) - min(counts) <= 1
 
 
-def test_as_many_cases_as_groups_take_one_of_each():
-    taken = select_cases(crossed(groups=9, each=2), limit=9)
-    assert Counter(case.group for case in taken) == {f"g{number}": 1 for number in range(9)}
-    assert Counter(case.stratum for case in taken) == {"RHYME": 3, "NUMBER": 3, "PUN": 3}  # 9 cases, 3 strata
-
-
 def test_the_order_is_seeded_and_not_that_of_the_keys():
     first = [keys(select_cases([case(f"{number:02}") for number in range(size)], 1)) for size in range(2, 40)]
     assert len({key for (key,) in first}) > 1
@@ -112,9 +106,3 @@ def test_the_order_is_seeded_and_not_that_of_the_keys():
 def test_strata_filter_and_keep_the_order(strata: list[str], expected: str):
     cases = [case("a"), case("b", stratum="NUMBER"), case("c"), case("d", stratum="PUN")]
     assert "".join(keys(select_cases(cases, strata=strata))) == expected
-
-
-@given(cases=benchmarks(), limit=st.integers(0, 30), strata=st.sets(st.sampled_from(KINDS), min_size=1))
-def test_a_limit_counts_only_cases_of_the_strata(cases: list[Case], limit: int, strata: set[str]):
-    wanted = [case for case in cases if case.stratum in strata]
-    assert select_cases(cases, limit, strata) == select_cases(wanted, limit)

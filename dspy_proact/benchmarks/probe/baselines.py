@@ -1,12 +1,6 @@
-"""What bounds the score of an agent: blind rules from below, oracles from above.
+"""Rules that name evidence without understanding, and do nothing else: they make no call.
 
-A rule names evidence without understanding, does nothing else and makes no call. A search that does not beat the rules
-has found nothing, and a corpus on which a rule does well leaks its answers. An oracle gives a part of the answer away,
-so that it shows where points are lost:
-
-    oracle        the agent sees                                   full score
-    evidence      only the right items                             search
-    bottleneck    these, and a note that describes the bottleneck  search, identification
+A search that does not beat them has found nothing, and a corpus on which a rule does well leaks its answers.
 """
 
 import hashlib
@@ -16,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranked
-from dspy_proact.benchmarks.probe.settings import BaselineName, OracleName
-from dspy_proact.benchmarks.probe.task import Document, Gold, Item, ProbeView, Solution, TaskView
+from dspy_proact.benchmarks.probe.settings import BaselineName
+from dspy_proact.benchmarks.probe.task import Item, Solution, TaskView
 from dspy_proact.programs import Direct
 
 _URGENT = re.compile(
@@ -102,26 +96,3 @@ _RULES: Mapping[str, Callable[[TaskView, int], Sequence[Item]]] = {
     "bm25": _nearest,
     "everything": lambda task, _: task.items,
 }
-
-
-def shown(oracle: OracleName, view: ProbeView) -> TaskView:
-    """What an agent sees of a task under an oracle."""
-    task = view.task
-    if oracle == "none":
-        return task
-    items = tuple(item for item in task.items if item.id in view.gold.evidence)
-    if oracle == "bottleneck":
-        note = Document(id="known-matter", title="What is the matter, as is known", content=view.gold.description)
-        items = (note, *items)
-    return task.model_copy(update={"items": items})
-
-
-def with_given(oracle: OracleName, solution: Solution, gold: Gold) -> Solution:
-    """The answer with what the oracle gave away in place of what the agent made of it."""
-    if oracle == "none":
-        return solution
-    given: dict[str, Any] = {"evidence": gold.evidence, "touched": gold.evidence}
-    if oracle == "bottleneck":
-        given["bottleneck"] = gold.description
-    faults = tuple(fault for fault in solution.faults if fault not in given)
-    return solution.model_copy(update={**given, "faults": faults})

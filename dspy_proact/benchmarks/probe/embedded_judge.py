@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
+from dspy_proact.models import Role
 from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
@@ -32,6 +33,11 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     enough = _enough(system)
     verdict = _of_parameters(shown, enough) if "would_resolve" in names else _of_description(shown, enough)
     return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
+
+
+JUDGE = Role("judge", "--judge", "verdict", answer)
+REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
+"""Tests what another judge has tuned."""
 
 
 def _enough(system: str) -> float:

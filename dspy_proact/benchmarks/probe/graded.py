@@ -7,7 +7,6 @@ four qualities, and nothing about people.
 import hashlib
 import json
 import time
-from pathlib import Path
 from typing import Any, Literal
 
 from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
@@ -82,15 +81,6 @@ def responses_of_graded() -> Responses:
             for key, answer in answers.items()
         ),
         embedded=False,
+        benchmark="probe",
         settings=ProbeSettings().model_dump(mode="json"),
     )
-
-
-def answers_learned_from(program: Path, responses: Responses) -> int:
-    """How many of the answers are of tasks that compiled judges learned from; raises as `load_judges` does."""
-    # Imported here, so that reports read the grades without DSPy.
-    from dspy_proact.benchmarks.probe.compiled import load_judges, mark_of
-
-    learned_from = load_judges(program)[1].card.learned_from
-    views = (case.view for case in responses.case_set.cases)
-    return sum(isinstance(view, ProbeView) and mark_of(view) in learned_from for view in views)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
+from dspy_proact.benchmarks.probe.settings import OracleName
 from dspy_proact.files.part import Text
 from dspy_proact.types import Frozen
 
@@ -199,3 +200,30 @@ class Solution(Frozen):
     turns or calls ran out). A malformed answer is kept and scores what its readable parts earn."""
     truncated: bool = False
     """Whether any of its answers was cut at the token limit."""
+
+
+def shown(oracle: OracleName, view: ProbeView) -> TaskView:
+    """What an agent sees under an oracle, which gives a part of the answer away to show where points are lost.
+
+    `evidence`: only the right items, so that the search scores full. `bottleneck`: also a note that describes the
+    bottleneck, so that the identification does, too.
+    """
+    task = view.task
+    if oracle == "none":
+        return task
+    items = tuple(item for item in task.items if item.id in view.gold.evidence)
+    if oracle == "bottleneck":
+        note = Document(id="known-matter", title="What is the matter, as is known", content=view.gold.description)
+        items = (note, *items)
+    return task.model_copy(update={"items": items})
+
+
+def with_given(oracle: OracleName, solution: Solution, gold: Gold) -> Solution:
+    """The answer with what the oracle gave away in place of what the agent made of it."""
+    if oracle == "none":
+        return solution
+    given: dict[str, Any] = {"evidence": gold.evidence, "touched": gold.evidence}
+    if oracle == "bottleneck":
+        given["bottleneck"] = gold.description
+    faults = tuple(fault for fault in solution.faults if fault not in given)
+    return solution.model_copy(update={**given, "faults": faults})

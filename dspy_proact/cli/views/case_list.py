@@ -181,8 +181,8 @@ def print_cases(
     left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
     click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{each}{left}."), width))
     if reworded:
-        told = "the other run asks something else under this key; it is not to be compared"
-        click.echo(textwrap.fill(f"[{_REWORDED}]: {told}.", width))
+        note = f"[{_REWORDED}]: the other run asks something else under this key; it is not to be compared."
+        click.echo(textwrap.fill(note, width))
 
 
 def _lines(

@@ -20,7 +20,7 @@ from dspy_proact.benchmarks.probe.compile.judges_task import (
 from dspy_proact.benchmarks.probe.compile.people import people_of, suited, tuned_at_most
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import JUDGE
+from dspy_proact.benchmarks.probe.embedded_judge import JUDGE
 from dspy_proact.benchmarks.probe.graded import (
     GradedDescription,
     sample_graded_descriptions,

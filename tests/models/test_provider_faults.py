@@ -1,0 +1,143 @@
+"""What a failed attempt means, by the error of the client."""
+
+import pytest
+from dspy import lm15
+
+from dspy_proact.errors import ContentError, ProviderError, SetupFault
+from dspy_proact.models.faults import Caller, understand
+
+SENT = ("temperature", "top_p", "max_tokens")
+
+
+def fault(error, *, flag="--judge", secrets=()):
+    keys = ("VENDOR_KEY", "OTHER_KEY")
+    return understand(error, Caller("judge", flag, "vendor/m", key_variables=keys, sent=SENT, secrets=secrets))
+
+
+# Error, word, and whether an answer that was lost on the way may have been billed.
+HEALING = {
+    "429": (lm15.RateLimitError("slow down", status=429), "rate_limit", False),
+    "408": (lm15.TimeoutError("late", status=408), "timeout", False),
+    "504": (lm15.TimeoutError("late", status=504), "timeout", False),
+    "time-out of the gate": (TimeoutError(), "timeout", True),
+    "time-out of the socket": (lm15.TransportError("read timed out waiting for headers"), "timeout", True),
+    "connection lost": (lm15.TransportError("reset by peer"), "network", True),
+    "connection refused": (ConnectionRefusedError(111, "refused"), "network", False),
+    "no route": (OSError(113, "no route to host"), "network", True),
+    "500": (lm15.ServerError("oops", status=500), "server", False),
+    "502": (lm15.ServerError("bad gateway", status=502), "server", False),
+    "529": (lm15.ServerError("overloaded", status=529), "server", False),
+    "a lock of the client": (lm15.LockTimeoutError("busy"), "server", False),
+    "broken body": (ValueError("Expecting value: line 1 column 1"), "server", True),
+    "body of another shape": (TypeError("'NoneType' object is not subscriptable"), "server", True),
+    "unreadable answer": (lm15.ProviderError("the reply is not JSON"), "server", True),
+    # How litellm words a lost connection, and an error of the server.
+    "litellm: disconnected": (lm15.ServerError("Server disconnected without sending a response."), "network", True),
+    "litellm: refused": (lm15.ServerError("OpenAIException - Connection error.", status=500), "network", True),
+    "litellm: reset": (lm15.ServerError("Connection reset by peer", status=500), "network", True),
+    "litellm: cannot connect": (lm15.ServerError("Cannot connect to host 127.0.0.1:1"), "network", True),
+}
+
+
+@pytest.mark.parametrize(("error", "word", "billed"), HEALING.values(), ids=HEALING)
+def test_a_failure_that_may_heal_is_tried_again_and_is_then_the_providers_fault(error, word, billed):
+    understood = fault(error)
+    assert (understood.word, understood.retry, understood.may_be_billed) == (word, True, billed)
+    assert isinstance(understood.error, ProviderError)
+    assert understood.error.reason == word
+    message = getattr(error, "message", None) or str(error) or type(error).__name__
+    assert message.partition("\n")[0] in understood.error.detail
+
+
+@pytest.mark.parametrize("error", [lm15.RateLimitError, lm15.ServerError])
+def test_the_wait_that_the_provider_asks_for_is_passed_on(error):
+    assert fault(error("wait", status=429, retry_after=7)).retry_after == 7.0
+    assert fault(error("wait", status=429)).retry_after is None
+    assert fault(TimeoutError()).retry_after is None
+
+
+FINAL = {
+    "401": (lm15.AuthError("bad key", status=401), "(HTTP 401). Check VENDOR_KEY or OTHER_KEY."),
+    "403": (lm15.AuthError("not yours", status=403), "HTTP 403"),
+    "403 by status alone": (lm15.InvalidRequestError("not yours", status=403), "HTTP 403"),
+    "no key": (lm15.NotConfiguredError("no key"), "no HTTP status"),
+    "402": (lm15.BillingError("pay", status=402), "HTTP 402"),
+    "quota used up": (lm15.BillingError("quota", status=429), "HTTP 429"),
+    "404": (lm15.InvalidRequestError("where?", status=404), "HTTP 404"),
+    "unknown model": (lm15.UnsupportedModelError("no such model"), "no HTTP status"),
+    "unknown model, as a 400": (lm15.UnsupportedModelError("no such model", status=400), "HTTP 400"),
+}
+
+
+@pytest.mark.parametrize(("error", "part"), FINAL.values(), ids=FINAL)
+def test_a_failure_of_every_call_ends_the_run(error, part):
+    understood = fault(error)
+    assert (understood.word, understood.retry, understood.may_be_billed) == ("setup", False, False)
+    assert isinstance(understood.error, SetupFault)
+    assert str(understood.error).startswith("--judge vendor/m: ")
+    assert part in str(understood.error)
+    assert error.message.partition("\n")[0] in str(understood.error)
+    assert "To fix" not in str(understood.error)  # DSPy's advice
+
+
+NAMING = {
+    "temperature": ("Unsupported value: 'temperature' does not support 0.7", "temperature"),
+    "top_p": ("Unsupported value: 'top_p' does not support 0.7", "top_p"),
+    "in JSON": ('{"error": {"param": "temperature"}}', "temperature"),
+    "in back quotes": ("`temperature` is deprecated for this model", "temperature"),
+    "on a line of its own": ("Validation failed:\ntemperature: extra input", "temperature"),
+    "after a long preamble": (f"{'Bad request. ' * 30}temperature is not allowed", "temperature"),
+    "the limit, by another name": ("max_completion_tokens is too large: 32768", "max_tokens"),
+    "the limit, by a third name": ("max_output_tokens is too large: 32768", "max_tokens"),
+}
+
+
+@pytest.mark.parametrize("flag", ["--model", "--judge"])
+@pytest.mark.parametrize(("message", "name"), NAMING.values(), ids=NAMING)
+def test_a_400_that_names_a_parameter_ends_the_run_and_says_how_to_omit_it(message, name, flag):
+    for error in (lm15.InvalidRequestError(message, status=422), lm15.UnsupportedFeatureError(message)):
+        understood = fault(error, flag=flag)
+        assert isinstance(understood.error, SetupFault)
+        assert f"{flag}-param {name}=none" in str(understood.error)
+
+
+REFUSED = {
+    "nothing said": (lm15.InvalidRequestError("", status=400), "refused"),
+    "something said": (lm15.InvalidRequestError("invalid request", status=400), "refused"),
+    "a parameter that was not sent": (lm15.InvalidRequestError("top_k is not allowed", status=400), "refused"),
+    "a word that holds a parameter's name": (lm15.InvalidRequestError("temperatures vary", status=400), "refused"),
+    "too long": (lm15.ContextLengthError("maximum context length is 8192 tokens", status=400), "too_long"),
+    "too long, naming a parameter": (lm15.ContextLengthError("reduce max_tokens", status=400), "too_long"),
+    "too large": (lm15.InvalidRequestError("payload too large", status=413), "refused"),
+    "filtered": (lm15.InvalidRequestError("no", status=400, provider_code="content_filter"), "filtered"),
+    "filtered, by its words": (lm15.InvalidRequestError("blocked by our safety system", status=400), "filtered"),
+    "against the policy": (
+        lm15.InvalidRequestError("no", status=400, provider_code="content_policy_violation"),
+        "filtered",
+    ),
+    "moderated": (lm15.InvalidRequestError("Input failed moderation", status=400), "filtered"),
+    "the client cannot say it": (lm15.UnsupportedFeatureError("images are not supported"), "refused"),
+}
+
+
+@pytest.mark.parametrize(("error", "word"), REFUSED.values(), ids=REFUSED)
+def test_any_other_400_is_the_contents_fault_and_is_not_tried_again(error, word):
+    understood = fault(error)
+    assert (understood.word, understood.retry, understood.may_be_billed) == (word, False, False)
+    assert isinstance(understood.error, ContentError)
+    assert understood.error.reason == word
+
+
+def test_a_long_message_is_cut():
+    detail = fault(lm15.ServerError("x" * 10_000, status=500)).error.detail
+    assert len(detail) < 400
+    assert detail.endswith("...'")
+
+
+@pytest.mark.parametrize(
+    "error", [lm15.ServerError("sk-canary failed", status=500), lm15.AuthError("who is sk-canary?", status=401)]
+)
+def test_a_secret_that_the_provider_repeats_is_hidden(error):
+    message = str(fault(error, secrets=("sk-canary",)).error)
+    assert "canary" not in message
+    assert "[key]" in message
