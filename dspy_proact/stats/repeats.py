@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, standard_error
-from dspy_proact.stats.figure import Figure
-from dspy_proact.stats.table import checked_scores, numbered, tabulate
+from dspy_proact.stats.cluster import Scores, checked_scores, standard_error, tabulate
+from dspy_proact.stats.estimate import ROUNDING, Figure
+from dspy_proact.stats.tally import numbered
 
 NOISE = 0.1
 """Share of a variance that noise may have before more repeats are worth their price."""
@@ -47,7 +47,7 @@ class Repeats:
 
 
 def repeats(
-    scores: Sequence[float] | NDArray[np.float64],
+    scores: Scores,
     cases: Sequence[Hashable],
     responses: Sequence[Hashable],
     groups: Sequence[Hashable],
@@ -77,15 +77,8 @@ def repeats(
     by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))
     case, within, response, judge = _components(checked, by_case, by_response)
     effect = _design_effect(_means(checked, by_case), list(group_of.values()))
-    return Repeats(
-        case,
-        within,
-        response,
-        judge,
-        effect,
-        epochs_worth=_repeats_worth(within, effect, case),
-        judge_epochs_worth=_repeats_worth(judge, effect, case, response),
-    )
+    epochs, verdicts = _repeats_worth(within, effect, case), _repeats_worth(judge, effect, case, response)
+    return Repeats(case, within, response, judge, effect, epochs, verdicts)
 
 
 def _means(scores: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -148,18 +141,17 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
         return Figure(None, "cases do not differ")
-    return Figure(max(1.0, (standard_error(table.influence, table.shares) / alone) ** 2))
+    return Figure(max(1.0, (standard_error(table) / alone) ** 2))
 
 
 def _repeats_worth(
     noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] = NONE
 ) -> Figure[int]:
     """Smallest K at which noise / K is at most 0.1 (effect * case + other + noise / K), the variance of a mean."""
-    figures = (noise, case, effect, other)
-    for figure in figures:
+    for figure in (noise, case, effect, other):
         if figure.value is None:
             return Figure(None, figure.reason)
-    within, between, factor, rest = (figure.value or 0.0 for figure in figures)
+    within, between, factor, rest = (figure.value or 0.0 for figure in (noise, case, effect, other))
     left = factor * between + rest
     if within and not left:
         return Figure(None, "cases do not differ")

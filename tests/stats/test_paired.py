@@ -1,3 +1,5 @@
+"""Differences of two runs: by hand, by flips of whole groups, and by their laws; swaps, Holm and discordant cases."""
+
 import math
 from collections.abc import Sequence
 from itertools import product
@@ -9,15 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scores import Effects, Thresholds, simulate_pair
 
-from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats import (
+    Discordant,
+    Estimate,
+    Paired,
+    discordant,
+    holm,
+    macro_paired_difference,
+    paired_difference,
+    whole_points,
+)
+from dspy_proact.stats.paired import swap_p
 
 law = settings(deadline=None, max_examples=25)
+STRATA = ["E", "C", "R"]
 grades = st.sampled_from([0.0, 0.5, 1.0])
-# One row is (a, b, scenario, phase). With more than 13 scenarios the flips are random.
-Rows = list[tuple[float, float, int, Phase]]
-rows = st.lists(st.tuples(grades, grades, st.integers(0, 19), st.sampled_from(Phase)), min_size=1, max_size=80)
-few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(Phase)), min_size=2, max_size=15)
+# One row is (a, b, scenario, stratum). With more than 13 scenarios the flips are random.
+Rows = list[tuple[float, float, int, str]]
+rows = st.lists(st.tuples(grades, grades, st.integers(0, 19), st.sampled_from(STRATA)), min_size=1, max_size=80)
+few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(STRATA)), min_size=2, max_size=15)
+chances = st.lists(st.none() | st.floats(0, 1), max_size=8)
 
 
 def both(table: Sequence[tuple[float, float, object, object]], order: Sequence[object]) -> tuple[Paired, Paired]:
@@ -156,8 +169,8 @@ def test_no_pairs_leave_no_value():
 
 
 def test_a_stratum_without_pairs_leaves_no_value_and_is_named():
-    macro = macro_paired_difference([1, 0], [0, 1], ["A", "B"], [Phase.CRITICAL] * 2, list(Phase))
-    reason = "no pairs in EMERGENT, RECOVERY"
+    macro = macro_paired_difference([1, 0], [0, 1], ["A", "B"], ["C"] * 2, STRATA)
+    reason = "no pairs in E, R"
     assert macro == Paired(2, 2, Estimate(None, reason=reason), None, reason, None, None)
 
 
@@ -280,7 +293,7 @@ def test_p_is_the_share_of_the_flips_by_definition(table: Rows):
 def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random):
     shuffled = [(a, b, ("group", -group), stratum) for a, b, group, stratum in table]
     random.shuffle(shuffled)
-    for before, after in zip(both(table, list(Phase)), both(shuffled, list(Phase)), strict=True):
+    for before, after in zip(both(table, STRATA), both(shuffled, STRATA), strict=True):
         assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
         assert said(after) == said(before)
 
@@ -289,7 +302,7 @@ def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random
 @given(rows)
 def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
     exchanged = [(b, a, group, stratum) for a, b, group, stratum in table]
-    for one, other in zip(both(table, list(Phase)), both(exchanged, list(Phase)), strict=True):
+    for one, other in zip(both(table, STRATA), both(exchanged, STRATA), strict=True):
         value, low, high = (None if number is None else -number for number in numbers(one)[:3])
         assert numbers(other) == pytest.approx([value, high, low, one.detectable], abs=1e-12)
         assert said(other) == said(one)
@@ -298,7 +311,7 @@ def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
 @law
 @given(rows)
 def test_a_run_does_not_differ_from_itself(table: Rows):
-    for paired in both([(a, a, group, stratum) for a, _, group, stratum in table], list(Phase)):
+    for paired in both([(a, a, group, stratum) for a, _, group, stratum in table], STRATA):
         alone = paired.groups == 1 or paired.difference.value is None
         assert paired.p == (None if alone else 1)
         assert paired.difference.value in {0, None}
@@ -308,7 +321,7 @@ def test_a_run_does_not_differ_from_itself(table: Rows):
 @law
 @given(rows)
 def test_every_pair_twice_in_its_scenario_changes_nothing(table: Rows):
-    for once, twice in zip(both(table, list(Phase)), both(table * 2, list(Phase)), strict=True):
+    for once, twice in zip(both(table, STRATA), both(table * 2, STRATA), strict=True):
         assert numbers(twice) == pytest.approx(numbers(once), abs=1e-12)
         assert said(twice)[1:] == said(once)[1:]
 
@@ -317,7 +330,7 @@ def test_every_pair_twice_in_its_scenario_changes_nothing(table: Rows):
 @given(rows, st.sampled_from([0.5, 0.3, 1 / 3]), st.floats(0, 0.5))
 def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Rows, scale: float, shift: float):
     moved = [(scale * a + shift, scale * b + shift, group, stratum) for a, b, group, stratum in table]
-    for one, other in zip(both(table, list(Phase)), both(moved, list(Phase)), strict=True):
+    for one, other in zip(both(table, STRATA), both(moved, STRATA), strict=True):
         assert other.p == one.p
         for place in (0, 3):
             before, after = numbers(one)[place], numbers(other)[place]
@@ -326,24 +339,99 @@ def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Ro
 
 @law
 @given(rows)
-def test_one_stratum_is_the_plain_difference(table: Rows):
-    plain, macro = both([(a, b, group, "X") for a, b, group, _ in table], ["X"])
-    assert macro == plain
-
-
-@law
-@given(rows, st.integers(0, 3))
-def test_seeds_change_p_by_chance_only(table: Rows, seed: int):
-    a, b, groups, _ = zip(*table, strict=True)
-    one, other = paired_difference(a, b, groups), paired_difference(a, b, groups, seed=seed)
-    assert numbers(other) == numbers(one)
-    assert other.p == (None if one.p is None else pytest.approx(one.p, abs=0.04))
-
-
-@law
-@given(rows)
 def test_bounds_enclose_the_difference_inside_its_range(table: Rows):
-    for paired in both(table, list(Phase)):
+    for paired in both(table, STRATA):
         inside = [n for n in (paired.difference.low, paired.difference.value, paired.difference.high) if n is not None]
         assert [-1, *inside, 1] == sorted([-1, *inside, 1])
         assert paired.p is None or 0 < paired.p <= 1
+
+
+# Swaps of any statistic.
+
+
+def p(table: Sequence[tuple[int, int, int]], seed: int = 0) -> float:
+    before, after, groups = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    return swap_p(before, after, groups.tolist(), lambda sums: sums, seed)
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        # Shifts 1, 1, 1: only all alike come to 3: 2 of 8.
+        ([(0, 1, 0), (0, 1, 1), (0, 1, 2)], 2 / 8),
+        # Shifts 2, 1, -1: 2 - 1 + 1 = 2 or farther: with the 2 up, sums 4, 2, 2, 0: 3; and the mirrors: 6 of 8.
+        ([(0, 2, 0), (0, 1, 1), (1, 0, 2)], 6 / 8),
+        # A scenario moves as a whole, and one that cancels does not move: 2 of 2.
+        ([(0, 1, 0), (0, 1, 0), (0, 1, 1), (1, 0, 1)], 1),
+        # Nothing moves: one swap, which is the data.
+        ([(1, 1, 0), (2, 2, 1)], 1),
+    ],
+)
+def test_swaps_of_few_scenarios_by_hand(table: list[tuple[int, int, int]], expected: float):
+    assert p(table) == expected
+
+
+def test_random_swaps_agree_with_all_of_them():
+    shifts = [2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1]
+    sums = np.array(list(product((1, -1), repeat=14))) @ np.array(shifts)
+    exact = float(np.mean(np.abs(sums) >= abs(sum(shifts))))
+    table = [(max(0, -shift), max(0, shift), place) for place, shift in enumerate(shifts)]
+    assert p(table) == pytest.approx(exact, abs=4 * (exact / 9999) ** 0.5)
+    assert p(table, seed=1) != p(table)
+
+
+# Several tests.
+
+
+def test_four_tests_by_hand():
+    # The worked example of Holm's procedure: .005 * 4, .01 * 3, then .03 * 2, and .04 * 1 is raised to it.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+def test_a_test_without_p_counts_as_none():
+    assert holm([0.02, None, 0.04]) == [pytest.approx(0.04), None, pytest.approx(0.04)]
+    assert holm([None, None]) == [None, None]
+    assert holm([]) == []
+
+
+def test_adjusted_values_stay_at_most_one():
+    assert holm([0.6, 0.9]) == [1, 1]
+
+
+@pytest.mark.parametrize("p", [-0.1, 1.1, float("nan")])
+def test_what_is_no_p_value_is_refused(p: float):
+    with pytest.raises(ValueError, match=r"p values must be in \[0, 1\]"):
+        holm([0.5, p])
+
+
+@given(chances)
+def test_adjusting_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: list[float | None]):
+    adjusted = holm(p_values)
+    pairs = [(p, q) for p, q in zip(p_values, adjusted, strict=True) if p is not None and q is not None]
+    assert [q is None for q in adjusted] == [p is None for p in p_values]
+    assert all(p <= q <= min(1, p * len(pairs)) + 1e-12 for p, q in pairs)
+    assert [q for _, q in sorted(pairs)] == sorted(q for _, q in pairs)
+
+
+@given(chances, st.randoms())
+def test_the_order_of_the_tests_does_not_matter(p_values: list[float | None], random):
+    places = list(range(len(p_values)))
+    random.shuffle(places)
+    adjusted = holm(p_values)
+    assert holm([p_values[place] for place in places]) == [adjusted[place] for place in places]
+
+
+# Who passed.
+
+
+def test_pairs_are_counted_by_who_passed():
+    a = [True, True, True, False, False, False]
+    b = [True, True, False, True, False, False]
+    assert discordant(a, b) == Discordant(both=2, only_a=1, only_b=1, neither=2)
+    assert discordant(b, b) == Discordant(both=3, only_a=0, only_b=0, neither=3)
+    assert discordant([], []) == Discordant(0, 0, 0, 0)
+
+
+def test_runs_of_other_triggers_are_refused():
+    with pytest.raises(ValueError, match="same cases: 1 and 2 differ"):
+        discordant([True], [True, False])

@@ -92,9 +92,6 @@ def test_unbalanced_components_are_found_again():
     assert (found.epochs_worth.value, found.judge_epochs_worth.value) == (7, 2)
 
 
-# Silence.
-
-
 def test_no_scores_give_nothing():
     assert set(reasons(of([])).values()) == {"no scores"}
 
@@ -161,9 +158,6 @@ def test_scores_and_keys_must_align():
         repeats([2], [1], [1], ["A"])
 
 
-# Laws.
-
-
 @law
 @given(rows, st.randoms())
 def test_order_of_rows_and_names_change_nothing(table: Rows, random):
@@ -184,13 +178,6 @@ def test_halved_scores_have_a_quarter_of_the_variance_and_call_for_the_same(tabl
     for name, value in figures(before).items():
         quarter = value is not None and name.endswith("variance")
         assert figures(after)[name] == (pytest.approx(value / 4, abs=1e-12) if quarter else pytest.approx(value))
-
-
-@law
-@given(rows)
-def test_mirrored_scores_have_the_same_variances(table: Rows):
-    mirrored = of([(1 - score, case, epoch) for score, case, epoch in table])
-    assert figures(mirrored) == pytest.approx(figures(of(table)), abs=1e-9)
 
 
 @law

@@ -1,3 +1,5 @@
+"""Each person beside the others: standings and the alternative annotator test."""
+
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -6,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, study
 
-from dspy_proact.stats import Advantage, AltTest, Estimate, Figure, alt_test
+from dspy_proact.stats import AltTest, Estimate, Figure, Standing, alt_test, standings
+from dspy_proact.stats.people import Advantage
 
 law = settings(deadline=None, max_examples=25)
 PEOPLE = ["A", "B", "C"]
@@ -97,9 +100,6 @@ def test_the_published_study_is_too_small(stratum: str | None, data: Path):
         assert (len(one.raters), min(part.items for part in one.raters)) == (16, 9)
 
 
-# Silence.
-
-
 @pytest.mark.parametrize("table", [[], [([], FAIL)], [([FAIL], FAIL)] * 40, [SAME] * 4])
 def test_nobody_with_five_shared_items_leaves_no_advantage(table: Rows):
     one = judged(table)
@@ -114,9 +114,6 @@ def test_what_does_not_align_is_refused():
     for epsilon in (-0.1, 1, float("nan")):
         with pytest.raises(ValueError, match="epsilon is in"):
             judged([], epsilon)
-
-
-# Laws.
 
 
 @law
@@ -138,3 +135,60 @@ def test_ties_are_part_of_the_advantage_and_both_are_shares(table: Rows):
     if one.advantage.value is not None:
         mean = sum(part.advantage for part in one.raters) / len(one.raters)
         assert one.advantage.value == pytest.approx(mean)
+
+
+# Standings.
+
+
+def test_one_person_by_hand():
+    # Ann: F, F, P against (F), (F 1/2, P 1/2), (P): observed 3 * 1/2 of 1.5 * 1 + 1.5 * 2: 1 - 1.5 / 4.5 = 2/3.
+    # Against the judge's F, P, P: table FF 1, FP 1, PP 1: 3 * 1 of 1 * 1 + 2 * 2 = 5: 2/5.
+    ann, bob, cleo = standings(
+        [[FAIL, FAIL], [FAIL, FAIL, PASS], [PASS, PASS], [PASS]],
+        [["ann", "bob"], ["ann", "bob", "cleo"], ["ann", "bob"], ["cleo"]],
+        [FAIL, PASS, PASS, FAIL],
+        LABELS,
+        [0, 1, 2, 3],
+    )
+    assert (ann.rater, ann.ratings, ann.shared) == ("ann", 3, 3)
+    assert ann.against_others.value == pytest.approx(2 / 3)
+    assert ann.against_judge.value == pytest.approx(2 / 5)
+    assert (bob.against_others, bob.against_judge) == (ann.against_others, ann.against_judge)
+    # Cleo: P, P against P, F of the judge: as far apart as chance. Of the others she saw two Fs: likewise.
+    assert (cleo.ratings, cleo.shared) == (2, 1)
+    assert cleo.against_others == Estimate(0, reason="rests on one group")
+    assert cleo.against_judge.value == 0
+
+
+def test_a_person_alone_with_equal_gradings_has_no_kappa():
+    one = standings([[PASS]] * 6, [["ann"]] * 6, [PASS] * 6, LABELS, range(6))
+    others = Estimate(None, reason="no item that others rated too")
+    equal = Estimate(None, reason="all gradings equal")
+    assert one == [Standing("ann", 6, 0, others, equal)]
+    assert standings([], [], [], LABELS, []) == []
+    assert standings([[]], [[]], [PASS], LABELS, [0]) == []
+
+
+@law
+@given(rows, st.randoms())
+def test_standings_see_neither_the_order_of_items_nor_the_names_of_people(table: Rows, random):
+    assert stood(random.sample(table, len(table)), "WXYZ") == stood(table, "ABCD")
+
+
+def stood(table: Rows, names: str) -> list[tuple[int, int, int, float, float]]:
+    """What is said of each person, in the order of the names; 9 for a kappa that is missing."""
+    ratings, judge = [row[0] for row in table], [row[1] for row in table]
+    people = [list(names[: len(given)]) for given in ratings]
+    found = standings(ratings, people, judge, LABELS, [0] * len(table))
+    return sorted(
+        (
+            names.index(str(one.rater)),
+            one.ratings,
+            one.shared,
+            *(
+                9 if kappa.value is None else round(kappa.value, 9) + 0
+                for kappa in (one.against_others, one.against_judge)
+            ),
+        )
+        for one in found
+    )  # pyright: ignore[reportReturnType]
