@@ -242,23 +242,19 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
 def corrected_refusals(cases: RatedCases) -> Iterator[str]:
     """Every reason why it cannot be said what people would have given."""
     for stratum in cases.order:
-        yield from _refused(cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else "")
+        own, where = cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else ""
+        rated, total = int(own.rated.sum()), len(own.labels)
+        if rated < FEWEST_RATED:
+            yield f"{rated} of {total} cases rated{where}, and {FEWEST_RATED} are the fewest"
+            continue
+        if own.rated_groups < FEWEST_GROUPS:
+            yield f"rated cases of {own.rated_groups} groups{where}, and {FEWEST_GROUPS} are the fewest"
+        held = Counter(compress(own.labels, own.rated))
+        for label, count in Counter(own.labels).items():
+            if count > THICK * total and held[label] < 2:
+                yield f"{held[label]} of {count} cases with {label} rated{where}, and 2 are the fewest"
     if 1 < cases.rater_count < FEWEST_RATERS:
         yield f"{cases.rater_count} raters are too few to stand for others, {FEWEST_RATERS} the fewest"
-
-
-def _refused(cases: RatedCases, where: str) -> Iterator[str]:
-    """Reasons of one stratum."""
-    rated, groups = int(cases.rated.sum()), cases.rated_groups
-    if rated < FEWEST_RATED:
-        yield f"{rated} of {len(cases.labels)} cases rated{where}, and {FEWEST_RATED} are the fewest"
-        return
-    if groups < FEWEST_GROUPS:
-        yield f"rated cases of {groups} groups{where}, and {FEWEST_GROUPS} are the fewest"
-    held = Counter(compress(cases.labels, cases.rated))
-    for label, count in Counter(cases.labels).items():
-        if count > THICK * len(cases.labels) and held[label] < 2:
-            yield f"{held[label]} of {count} cases with {label} rated{where}, and 2 are the fewest"
 
 
 def _warnings(cases: RatedCases) -> Iterator[str]:

@@ -106,13 +106,7 @@ def rater_variance(
     """What the raters add to the variance of a statistic, by leaving out each of them, and each within each group.
 
     Each jackknife is about its own mean: that an item has a rating fewer can move a statistic by itself, as where it
-    makes a tie, and does so whoever is left out.
-
-    Args:
-        total: Sum of the parts of all items.
-        statistic: The numbers of sums of the parts.
-        changes: What leaving out single ratings does to the sum.
-        groups: Key of the group of each item.
+    makes a tie, and does so whoever is left out. `total` is the sum of the parts of all items.
     """
     raters = np.unique(changes.raters, return_inverse=True)[1]
     count = int(raters.max(initial=-1)) + 1

@@ -66,12 +66,12 @@ class Panel:
         labels: Sequence[Hashable],
         raters: Sequence[Sequence[Hashable]] | None = None,
     ) -> "Panel":
-        """The ratings of items.
+        """The ratings of items: the labels that each was given, which may be none, and who gave them.
 
         Args:
-            ratings: The labels that each item was given, in any order; an item may have none.
+            ratings: One list an item.
             labels: All labels in rising order, each once, whether they occur or not.
-            raters: Who gave them, aligned with `ratings`.
+            raters: Aligned with `ratings`; None where they are not known.
 
         Raises:
             ValueError: `labels` repeats one, a rating is not in `labels`, there is not one rater a rating, or a
@@ -146,10 +146,8 @@ class RaterVariance:
 def with_rater_df(trusting: float, groups: float, raters: int) -> float:
     """Degrees of freedom of a variance of groups and raters: the harmonic mean of the most and the least they may be.
 
-    Args:
-        trusting: Satterthwaite's, at least 1; those of the groups where nothing is known of the raters' share.
-        groups: Those of the groups alone.
-        raters: Number of raters, R, at least 2.
+    `trusting` are Satterthwaite's, or those of the groups where nothing is known of the raters' share; `groups` are
+    those of the groups alone.
     """
     return 2 / (1 / trusting + 1 / min(groups, raters - 1))
 

@@ -47,10 +47,7 @@ class Repeats:
 
 
 def repeats(
-    scores: Scores,
-    cases: Sequence[Hashable],
-    responses: Sequence[Hashable],
-    groups: Sequence[Hashable],
+    scores: Scores, cases: Sequence[Hashable], responses: Sequence[Hashable], groups: Sequence[Hashable]
 ) -> Repeats:
     """Divide the variance of the scores of verdicts over cases, responses and verdicts.
 
@@ -92,11 +89,7 @@ def _components(
     """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one.
 
     They come from the sums of squares between cases, between responses and between verdicts, weighted by verdicts.
-
-    Args:
-        scores: Of verdicts on responses to cases: shape (n,).
-        by_case: The case of each verdict, as a number.
-        by_response: The response of each verdict, likewise.
+    `by_case` and `by_response` number the case and the response of each verdict.
     """
     sizes, response_sizes = np.bincount(by_case), np.bincount(by_response)
     verdicts, responses, cases = len(scores), len(response_sizes), len(sizes)
