@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, Start
+    from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of
     from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
     from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
-    from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.proactbench.jury import open_jury
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
@@ -72,6 +73,7 @@ __all__ = [
     "Assistant",
     "AssistantCompile",
     "AssistantView",
+    "Benchmark",
     "Comparison",
     "Corpus",
     "Corrected",
@@ -82,15 +84,18 @@ __all__ = [
     "Gate",
     "Grade",
     "Halt",
+    "HumanGrade",
     "Judge",
     "JudgeCompile",
     "JudgeView",
     "Limits",
     "ModelSpec",
     "OfferDetector",
+    "Part",
     "Phase",
     "ProactBench",
     "ProactError",
+    "PublishedRow",
     "Ratings",
     "Reading",
     "Recipe",
@@ -100,6 +105,7 @@ __all__ = [
     "Rubric",
     "RunFolder",
     "Scope",
+    "Start",
     "Summary",
     "Trial",
     "Trigger",
@@ -146,7 +152,8 @@ _ROOMS = {
     "benchmarks.proactbench.compile.assistant.assistant_compile": ["AssistantCompile"],
     "benchmarks.proactbench.compile.judge.judge_compile": ["JudgeCompile"],
     "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
-    "benchmarks.proactbench.evaluation": ["Evaluation", "Rejudging"],
+    "benchmarks.benchmark": ["Benchmark", "HumanGrade", "Part", "PublishedRow", "Start"],
+    "benchmarks.evaluation": ["Evaluation", "Rejudging"],
     "benchmarks.proactbench.jury": ["open_jury"],
     "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
     "benchmarks.proactbench.rated": ["responses_of_ratings"],

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.entries import Agreeing, Entry, Graders
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.gate import GATE, GATE_IF_ASKED
 from dspy_proact.cli.options.judging import JUDGING, Judging
 from dspy_proact.cli.options.kinds import choice_option, number_option
@@ -128,14 +127,28 @@ def agree(
 
     Of PROBE the judge, by default the stand-in, grades the 48 answers of the sample that its authors graded.
     """
+    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.report import study
     from dspy_proact.cli.views.labelling import print_labelling
+    from dspy_proact.cli.views.probe_agreement import show_agreement
+    from dspy_proact.cli.views.rejudged_run import rejudged
 
-    entry = chosen.entry(*([labels.run] if labels.run else []))
-    settings = chosen.settings(entry)
-    status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
-    if status is not None:
-        return status
+    declared = chosen.declared(*([labels.run] if labels.run else []))
+    settings = chosen.settings(declared)
+    if (responses := declared.graded_answers()) is not None:
+        if name := min(settings.model_fields_set, default=None):
+            raise UsageError(
+                f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
+                "judges alike, whatever is set. Leave it out"
+            )
+        judges = judges_of(declared, judge, embedded=not judge.name)
+        rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judging.file, gate=gate())
+        ending = rejudged(rejudging, scope, output)
+        if ending is None:
+            return 0
+        for path in ending.begun:
+            show_agreement(declared, path, output.as_json, explain, rejudging.learned_by_judge())
+        return ending.close()
     if labelling.draw_seed is not None and labelling.draw is None:
         raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
     if labelling.flag:
@@ -145,8 +158,7 @@ def agree(
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
     if judge.name:
-        graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
-        return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
+        return _graded_now(labels.load(), judge, judging, gate(), scope, compared.choices, output, explain)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: without --judge no model is asked; leave it out, or name a --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
@@ -156,39 +168,39 @@ def agree(
 
 
 def _graded_now(
-    entry: Entry,
     ratings: "Ratings",
-    graders: Graders,
+    judge: NamedModel,
+    judging: Judging,
+    gate: "Gate",
     scope: "Scope",
     choices: "Choices",
     output: Output,
     explain: bool,
 ) -> int:
     """Have the judge grade the items, and compare; the exit status."""
+    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
     from dspy_proact.benchmarks.proactbench.report import study
+    from dspy_proact.cli.views.program_notes import say_of_programs
     from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
 
-    ending = rejudged(entry.rejudging(responses_of_ratings(ratings), graders), scope, output)
+    rejudging = Rejudging(
+        responses_of_ratings(ratings),
+        judge.specs(EMBEDDED),
+        judge_prompt=judging.prompt,
+        judge_program=judging.file,
+        gate=gate,
+    )
+    say_of_programs(rejudging)
+    ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
-            learned_on = _learned_on(ratings, graders.judging)
+            learned_on = rejudging.learned_by_judge()
             _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
     return ending.close()
-
-
-def _learned_on(ratings: "Ratings", judging: Judging) -> int:
-    """Rated items of conversations that the judge's program was compiled on."""
-    from dspy_proact.benchmarks.proactbench.views import dialogue_mark
-
-    if judging.program is None:
-        return 0
-    learned = judging.program.card.learned_from
-    rated = (item for item in ratings.items if item.view and ratings.by_item[item.key])
-    return sum(dialogue_mark(item.view.conversation) in learned for item in rated if item.view)
 
 
 def _show(found: "Study", as_json: bool, explain: bool) -> None:

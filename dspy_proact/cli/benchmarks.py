@@ -12,12 +12,12 @@ def benchmarks(as_json: bool) -> None:
 
     Other commands take one by its name with --benchmark, and a setting of it with --set NAME=VALUE.
     """
-    from dspy_proact.cli.entries import entries
+    from dspy_proact.benchmarks.registry import benchmarks as known
     from dspy_proact.cli.views.benchmarks_text import benchmarks_text, entry_document
     from dspy_proact.cli.views.next import say_next
 
     if as_json:
-        click.echo(json.dumps({"benchmarks": [entry_document(entry) for entry in entries()]}, indent=2))
+        click.echo(json.dumps({"benchmarks": [entry_document(each) for each in known().values()]}, indent=2))
         return
-    click.echo(benchmarks_text(entries()), nl=False)
-    say_next("eval", "--benchmark", entries()[0].name)
+    click.echo(benchmarks_text(list(known().values())), nl=False)
+    say_next("eval", "--benchmark", next(iter(known())))

@@ -7,6 +7,7 @@ import click
 
 from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
+from dspy_proact.errors import UsageError
 
 
 @click.command(short_help="Put runs beside what was published.")
@@ -29,8 +30,10 @@ def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as
     from dspy_proact.cli.views.summary import summary_of
 
     chosen = Chosen(benchmark)
-    entry = chosen.known(*runs)
-    room = entry.leaderboards()
+    declared = chosen.known(*runs)
+    room = declared.leaderboard_room()
+    if room is None:
+        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
     board = room.leaderboard([summary_of(run) for run in runs])
     if as_json:
         click.echo(json.dumps(room.leaderboard_document(board), indent=2, allow_nan=False))
@@ -41,5 +44,5 @@ def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as
     if runs:
         say_next("report", *chosen.words, runs[0])
     else:
-        own = ["--model", "openai/gpt-4o", *entry.as_published]
-        say_next("eval", *chosen.words, *own, before=entry.published_beside)
+        own = ["--model", "openai/gpt-4o", *declared.as_published]
+        say_next("eval", *chosen.words, *own, before=declared.published_beside)

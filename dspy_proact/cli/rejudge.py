@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.entries import Graders
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.corpus import ANSWERED_CORPUS
 from dspy_proact.cli.options.gate import GATE
 from dspy_proact.cli.options.judging import JUDGING, Judging
@@ -57,13 +56,25 @@ def rejudge(
     The responses are copied into a new run, which names its parent; then the two gradings are compared. A results file
     holds no conversations, so that it needs the --corpus that it answers.
     """
+    from dspy_proact.benchmarks.evaluation import Rejudging
+    from dspy_proact.cli.views.program_notes import say_of_programs
     from dspy_proact.cli.views.rejudged_run import rejudged
     from dspy_proact.cli.views.summary import summary_of
 
-    entry = chosen.entry(run)
-    responses = entry.responses(run, corpus)
-    settings, judges = chosen.settings_of_grading(entry, responses.settings), entry.judges(judge, responses.embedded)
-    ending = rejudged(entry.rejudging(responses, Graders(judges, judging, settings, gate)), scope, output)
+    declared = chosen.declared(run)
+    responses = declared.responses(run, corpus)
+    settings = chosen.settings_of_grading(declared, responses.settings)
+    rejudging = Rejudging(
+        responses,
+        judges_of(declared, judge, responses.embedded),
+        benchmark=declared,
+        settings=settings,
+        judge_prompt=judging.prompt,
+        judge_program=judging.file,
+        gate=gate,
+    )
+    say_of_programs(rejudging)
+    ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
     compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]

@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from operator import eq
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel
 
+from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
@@ -118,8 +117,6 @@ class Particulars:
 
 @cache
 def particulars_of(benchmark: str) -> Particulars:
-    """What a benchmark says of its own in reports: the `PARTICULARS` of its folder, where there is one."""
-    folder = Path(__file__).parents[1] / "benchmarks" / benchmark
-    if not benchmark.isidentifier() or not (folder / "report" / "particulars.py").is_file():
-        return Particulars()
-    return import_module(f"dspy_proact.benchmarks.{benchmark}.report.particulars").PARTICULARS
+    """What the benchmark of a name says in reports; of one that is not known here, what serves any."""
+    declared = benchmarks().get(benchmark)
+    return (declared and declared.particulars()) or Particulars()

@@ -14,9 +14,9 @@ from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits
@@ -302,7 +302,7 @@ def test_the_order_in_which_judges_are_named_says_nothing(server: Server, tmp_pa
 
 @pytest.mark.parametrize("names", [(KIND, KIND), (KIND, STRICT, KIND), ()])
 def test_a_judge_named_twice_or_none_at_all_is_refused(server: Server, tmp_path: Path, names: tuple[str, ...]):
-    with pytest.raises(UsageError, match=r"name each judge once; --judge-epochs N has each of them grade"):
+    with pytest.raises(UsageError, match=r"name each judge once; --votes N has each of them grade"):
         evaluation(server, corpus(tmp_path), names)
 
 

@@ -11,13 +11,12 @@ from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigge
 from results_rows import result_row
 from rows import jsonl
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
 from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.files.line import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
@@ -380,7 +379,7 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, 
 
 @pytest.mark.parametrize("verb", ["report", "compare"])
 def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
-    path = ProbeEvaluation(load_tasks("sample")).run(tmp_path / "run").path
+    path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
     words = [path] if verb == "report" else [path, path, "--ratings", "sample"]
     status, out, err = proact(verb, *words, "--ratings", "sample")
     assert (status, out) == (2, "")

@@ -8,8 +8,8 @@ from results_rows import result_row
 from rows import jsonl, row
 
 from dspy_proact import cli
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 
 
 @pytest.fixture

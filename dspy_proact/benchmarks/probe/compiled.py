@@ -61,6 +61,7 @@ def load_agent(path: str | Path, agent: AgentModule) -> AgentArtefact:
     if artefact.agent != agent.name:
         raise UsageError(f"{path}: a compiled agent {artefact.agent!r}; name it with --set agent={artefact.agent}")
     _load(path, artefact, agent)
+    agent.card, agent.learned_from = artefact.card, artefact.card.learned_from
     return artefact
 
 
@@ -68,7 +69,7 @@ def load_judges(path: str | Path) -> tuple[ProbeJudge, JudgesArtefact]:
     """The judges in a file, and the artefact; raises a `UsageError` likewise."""
     artefact, judge = read_judges(path), ProbeJudge()
     _load(path, artefact, judge)
-    judge.name = f"compiled:{artefact.digest[:12]}"
+    judge.name, judge.card = f"compiled:{artefact.digest[:12]}", artefact.card
     return judge, artefact
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER
+from dspy_proact.models import Role
 from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
 
@@ -119,3 +120,8 @@ def _alike(expected: Any, given: Any, enough: float) -> bool:
     texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
     meant, said = map(content_words, texts)
     return bool(meant) and len(meant & said) / len(meant) >= enough
+
+
+JUDGE = Role("judge", "--judge", "verdict", answer)
+REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
+"""Who tests what another judge has tuned."""

@@ -3,10 +3,8 @@
 import hashlib
 import json
 import time
-from pathlib import Path
 
 from dspy_proact.benchmarks.probe.cases import TaskEntry
-from dspy_proact.benchmarks.probe.compiled import load_judges, mark_of
 from dspy_proact.benchmarks.probe.corpus import (
     GradedDescription,
     GradedParameters,
@@ -41,15 +39,9 @@ def responses_of_graded() -> Responses:
         case_set=CaseSet(cases, record, sha256),
         stages=tuple(_stage(each.key, answer) for each, answer in zip(graded, answers, strict=True)),
         embedded=False,
+        benchmark="probe",
         settings=ProbeSettings().model_dump(mode="json"),
     )
-
-
-def answers_learned_from(program: Path, responses: Responses) -> int:
-    """Of such responses those of tasks that the judges in a file were compiled on; raises as `load_judges` does."""
-    _, artefact = load_judges(program)
-    views = (case.view for case in responses.case_set.cases)
-    return sum(isinstance(view, ProbeView) and mark_of(view) in artefact.card.learned_from for view in views)
 
 
 def _answer(graded: GradedDescription | GradedParameters, view: ProbeView) -> Solution:

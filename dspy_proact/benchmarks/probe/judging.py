@@ -150,6 +150,9 @@ class ParametersJudge(dspy.Module):
 class ProbeJudge(dspy.Module):
     """Both judges of an answer."""
 
+    card: Any = None
+    """What their compile showed; None where they are not compiled."""
+
     def __init__(self) -> None:
         super().__init__()
         self.name = "default"

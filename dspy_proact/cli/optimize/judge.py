@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.entries import JudgeTuning
+from dspy_proact.benchmarks.tuning import JudgeTuning
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.corpus import HUB, default_corpus
 from dspy_proact.cli.options.gate import GATE
@@ -73,13 +73,13 @@ def judge(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
 
-    entry, tuned = chosen.entry(), judge.spec(EMBEDDED)
-    compiling = entry.judge_compile(
+    declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
+    compiling = declared.judge_compile(
         JudgeTuning(
             judge=tuned,
             proposer=proposer.spec(tuned),
-            labels=labels,
-            settings=chosen.settings(entry),
+            labels=labels.load,
+            settings=chosen.settings(declared),
             recipe=recipe,
             votes=votes,
             start=start,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 from dspy_proact.benchmarks.proactbench.examination import Examination
 from dspy_proact.benchmarks.proactbench.jury import open_jury
@@ -12,7 +13,7 @@ from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.cli.views.examination_text import examination_document, print_examination
 from dspy_proact.cli.views.message import say
 from dspy_proact.cli.views.next import Typed, say_next
-from dspy_proact.cli.views.program_notes import say_of_judge
+from dspy_proact.cli.views.program_notes import say_of_card
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, counted
 
@@ -42,12 +43,12 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
         UsageError: More than a judge is named, or it cannot be called as asked.
     """
     _require_alone()
-    program = judging.program
-    jury, cases = open_jury(judge, gate, artefact=program), judge_cases()
-    say_of_judge(program, [judge])
-    if program and program.card.cases:
+    jury, cases = open_jury(judge, gate, start=Start(file=judging.file)), judge_cases()
+    card = jury.program.card
+    say_of_card("--judge-program", card, "judge", [judge.name])
+    if card and card.cases:
         say("--judge-program: was compiled with --guard cases, by these cases, so that this is no test of it.")
-    say(f"Asking for {counted(len(cases) * jury.votes, 'verdict')}.")
+    say(f"Asking for {counted(len(cases) * jury.program.votes, 'verdict')}.")
     examined = Examination(jury, gate).run(cases)
     if examined.begun and as_json:
         if jury.models[0].embedded:

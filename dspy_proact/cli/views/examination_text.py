@@ -32,7 +32,8 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
         jury: One judge.
         whole: Whether conversation, rubric and response of the others are printed too.
     """
-    model, name = jury.models[0], jury.participants[0].identity.name
+    model, program = jury.models[0], jury.program.name
+    name = model.name if program == "default" else f"{model.name} ({program})"
     console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
     show(console, f"{stand_in}{name} {_count(examined)}.")
     rows = [

@@ -8,8 +8,8 @@ import pytest
 from probe_task import CORPUS, DESCRIPTION, GOOD, ITEMS, Tasks, task
 from server import Answer
 
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.probe.benchmark import Probe
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation, ProbeRejudging
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution
 from dspy_proact.benchmarks.probe.view import TaskView
@@ -45,7 +45,7 @@ class Scripted:
 def evaluated(path, *given, corpus=CORPUS, **options):
     """A run of an agent that gives these answers."""
     agent = Scripted([*given]) if given else Scripted()
-    evaluation = ProbeEvaluation(corpus, agent=agent, gate=Gate(concurrency=1), **options)
+    evaluation = Evaluation(corpus, program=agent, gate=Gate(concurrency=1), **options, benchmark="probe")
     evaluation.run(path)
     return summarize(RunFolder(path)), agent
 
@@ -112,7 +112,7 @@ def test_a_setting_that_there_is_not_is_refused(wrong):
 
 def test_tasks_that_were_read_otherwise_than_the_settings_say_are_refused():
     with pytest.raises(UsageError, match="read with sanitize=True and seed=0"):
-        ProbeEvaluation(CORPUS, settings=ProbeSettings(sanitize=False))
+        Evaluation(CORPUS, settings=ProbeSettings(sanitize=False), benchmark="probe")
 
 
 def test_every_setting_says_what_it_is():
@@ -157,14 +157,16 @@ class Overwhelmed(Scripted):
     ("oracle", "scores"), [("none", (0, 0, 0)), ("evidence", (1, 1, 0)), ("bottleneck", (1, 1, 1))]
 )
 def test_an_oracle_lifts_the_stages_after_what_it_gives(oracle, scores, tmp_path):
-    ProbeEvaluation(CORPUS, agent=Overwhelmed(), settings=ProbeSettings(oracle=oracle)).run(tmp_path / "run")
+    Evaluation(CORPUS, program=Overwhelmed(), settings=ProbeSettings(oracle=oracle), benchmark="probe").run(
+        tmp_path / "run"
+    )
     measured = means(summarize(RunFolder(tmp_path / "run")))
     assert (measured["f1"], measured["identification"], measured["task"]) == scores
 
 
 @pytest.mark.parametrize("agent", get_args(AgentName))
 def test_every_agent_is_run_and_graded_by_the_stand_in(agent, tmp_path):
-    evaluation = ProbeEvaluation(CORPUS, settings=ProbeSettings(agent=agent))
+    evaluation = Evaluation(CORPUS, settings=ProbeSettings(agent=agent), benchmark="probe")
     evaluation.run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
     assert [outcome.state for outcome in summary.outcomes] == ["scored"] * 4
@@ -174,7 +176,7 @@ def test_every_agent_is_run_and_graded_by_the_stand_in(agent, tmp_path):
 def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
     settings = ProbeSettings(agent="react", embedder="openai/text-embedding-3-small")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
-        ProbeEvaluation(CORPUS, settings=settings).run(tmp_path / "run")
+        Evaluation(CORPUS, settings=settings, benchmark="probe").run(tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -189,11 +191,11 @@ def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
 )
 def test_an_embedder_that_is_half_named_or_not_asked_is_refused(given, told):
     with pytest.raises(UsageError, match=told):
-        ProbeEvaluation(CORPUS, settings=ProbeSettings(**given))
+        Evaluation(CORPUS, settings=ProbeSettings(**given), benchmark="probe")
 
 
 def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
-    ProbeEvaluation(CORPUS, settings=ProbeSettings(baseline="everything")).run(tmp_path / "run")
+    Evaluation(CORPUS, settings=ProbeSettings(baseline="everything"), benchmark="probe").run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
     assert (summary.model_name, summary.judges, summary.embedded) == ("blind (everything)", (), False)
     assert not [event.calls for event in RunFolder(tmp_path / "run").events() if event.calls]
@@ -206,23 +208,28 @@ def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
     [
         {"model": "openai/gpt-4o"},
         {"judge": "openai/gpt-4o"},
-        {"agent": Scripted()},
+        {"program": "agent.json"},
         {"settings": ProbeSettings(baseline="first", oracle="evidence")},
         {"settings": ProbeSettings(baseline="first", embedder="openai/text-embedding-3-small")},
     ],
 )
 def test_a_baseline_with_what_it_does_not_ask_is_refused(given):
     with pytest.raises(UsageError, match="baseline=first"):
-        ProbeEvaluation(CORPUS, **{"settings": ProbeSettings(baseline="first")} | given)
+        Evaluation(CORPUS, **{"settings": ProbeSettings(baseline="first")} | given, benchmark="probe")
 
 
 def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
-    single = ProbeEvaluation(CORPUS, agent=Scripted()).forecast(tmp_path / "run")
+    single = Evaluation(CORPUS, program=Scripted(), benchmark="probe").forecast(tmp_path / "run")
     assert (single.assistant.calls, single.assistant.prompt_tokens, single.judge.calls) == (4, 500, 8)
     assert single.assistant.completion_tokens == (600, 16_000)  # 4 x 150 to 4 x 4,000
     settings = ProbeSettings(agent="react")
-    assert ProbeEvaluation(CORPUS, settings=settings, agent=Scripted()).forecast(tmp_path / "run").assistant.untold == 4
-    blind = ProbeEvaluation(CORPUS, settings=ProbeSettings(baseline="first")).forecast(tmp_path / "run")
+    assert (
+        Evaluation(CORPUS, settings=settings, program=Scripted(), benchmark="probe")
+        .forecast(tmp_path / "run")
+        .assistant.untold
+        == 4
+    )
+    blind = Evaluation(CORPUS, settings=ProbeSettings(baseline="first"), benchmark="probe").forecast(tmp_path / "run")
     assert blind.calls == 0
 
 
@@ -230,8 +237,8 @@ def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
     facets = task().gold.facets.model_copy(update={"who_blocker": None})
     corpus = Tasks(tuple(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
     evaluated(tmp_path / "run", corpus=corpus)
-    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe)
-    ProbeRejudging(responses, upstream_rule=True).run(tmp_path / "again")
+    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe())
+    Rejudging(responses, settings=ProbeSettings(upstream_rule=True), benchmark="probe").run(tmp_path / "again")
     before, after = (means(summarize(RunFolder(tmp_path / name))) for name in ("run", "again"))
     assert (before["identification"], after["identification"]) == (1, 0)
 
@@ -244,7 +251,7 @@ def test_a_task_is_read_when_it_is_looked_at(tmp_path):
             read.append(key)
             return super().task(key)
 
-    evaluation = ProbeEvaluation(Counting(CORPUS.held), agent=Scripted())
+    evaluation = Evaluation(Counting(CORPUS.held), program=Scripted(), benchmark="probe")
     assert read == []
     evaluation.run(tmp_path / "run", Scope(limit=1))
     assert len(read) == 1

@@ -10,8 +10,8 @@ from embedding import vectors
 from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
 from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
 from dspy_proact.errors import LimitReached, UsageError
@@ -29,12 +29,12 @@ def playing(server: Server) -> Server:
     return server
 
 
-def evaluation(server: Server, agent: str, tasks=None, of_search=None, **limits) -> ProbeEvaluation:
+def evaluation(server: Server, agent: str, tasks=None, of_search=None, **limits) -> Evaluation:
     """An agent and a judge at a server; with limits."""
     model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
     gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
     settings = ProbeSettings(agent=agent, **(of_search or {}))
-    return ProbeEvaluation(tasks or planted(), model, judge, settings=settings, gate=gate)
+    return Evaluation(tasks or planted(), model, judge, settings=settings, gate=gate, benchmark="probe")
 
 
 def stages(path: Path) -> list[tuple[str, str]]:
@@ -97,7 +97,7 @@ def test_a_limit_of_calls_is_kept_and_the_run_goes_on(playing, tmp_path, agent):
 def test_the_ids_of_a_corpus_with_leaks_tell_all_evidence_unless_it_is_sanitized(tmp_path, sanitize, told):
     write_synthetic(tmp_path, 0, 6, SMALL, leaks=True)
     tasks, settings = load_tasks(str(tmp_path), sanitize=sanitize), ProbeSettings(baseline="id", sanitize=sanitize)
-    ProbeEvaluation(tasks, settings=settings).run(tmp_path / "run")
+    Evaluation(tasks, settings=settings, benchmark="probe").run(tmp_path / "run")
     summary = summarize(RunFolder(tmp_path / "run"))
     assert summary.measured(summary.outcomes)["f1"].value == told
 

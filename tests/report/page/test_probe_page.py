@@ -3,8 +3,8 @@
 import pytest
 from browser import visit
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 
@@ -13,7 +13,7 @@ def runs(tmp_path_factory):
     """Two agents of the stand-in on the sample."""
     folder, tasks = tmp_path_factory.mktemp("runs"), load_tasks("sample")
     for agent in ("single", "react"):
-        ProbeEvaluation(tasks, settings=ProbeSettings(agent=agent)).run(folder / agent)
+        Evaluation(tasks, settings=ProbeSettings(agent=agent), benchmark="probe").run(folder / agent)
     return [folder / "single", folder / "react"]
 
 

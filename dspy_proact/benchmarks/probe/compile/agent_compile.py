@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.probe.compile.grader import Grader
 from dspy_proact.benchmarks.probe.compile.people import people_of, suited, tuned_at_most
 from dspy_proact.benchmarks.probe.compile.task import SHOWN, AgentTask, items_of
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_agent, signature_of, states_of
-from dspy_proact.benchmarks.probe.evaluation import JUDGE, REPORT_JUDGE
+from dspy_proact.benchmarks.probe.embedded_judge import JUDGE, REPORT_JUDGE
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.solution import Solution

@@ -25,7 +25,7 @@ from dspy_proact.benchmarks.probe.corpus import (
     sample_graded_descriptions,
     sample_graded_parameters,
 )
-from dspy_proact.benchmarks.probe.evaluation import JUDGE
+from dspy_proact.benchmarks.probe.embedded_judge import JUDGE
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.calls import Price

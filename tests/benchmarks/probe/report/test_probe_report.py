@@ -11,9 +11,9 @@ import pytest
 from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
 from rich.console import Console
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus.grade import IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.corpus.published import DOUBTS, published_failures, published_scores
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.grading import graded
 from dspy_proact.benchmarks.probe.report import (
     failures,
@@ -64,7 +64,7 @@ def run(path, *answers, corpus=CORPUS, **settings):
 
     agent = Given(*answers) if answers else None
     options = {"settings": ProbeSettings(**settings), "gate": Gate(concurrency=1)}
-    ProbeEvaluation(corpus, agent=agent, **options).run(path)
+    Evaluation(corpus, program=agent, **options, benchmark="probe").run(path)
     return path
 
 
