@@ -96,33 +96,11 @@ def test_a_mean_of_any_range_by_hand():
 # Silence and ties.
 
 
-def test_no_scores_leave_no_value():
-    assert cluster_mean([], []) == Estimate(None, reason="no scores")
-
-
-def test_a_silent_stratum_leaves_no_value_and_is_named():
-    silent = macro_mean([1, 0], ["A", "B"], ["C", "C"], STRATA)
-    assert silent == Estimate(None, reason="no scores in E, R")
-    assert macro_mean([], [], [], ["X"]) == Estimate(None, reason="no scores in X")
-
-
-def test_one_scenario_has_no_bounds():
-    assert cluster_mean([1, 0, 0.5], list("AAA")) == Estimate(0.5, reason="one group")
-    assert macro_mean([1, 0], list("AA"), list("XY"), list("XY")) == Estimate(0.5, reason="one group")
-
-
 @pytest.mark.parametrize(("groups", "warning"), [*((few, "too few groups: very wide") for few in (2, 3, 4)), (5, None)])
 def test_bounds_from_two_to_four_scenarios_carry_a_warning(groups: int, warning: str | None):
     estimate = cluster_mean([0.5] + [1] * (groups - 1), list(range(groups)))
     assert None not in numbers(estimate)
     assert estimate.reason == warning
-
-
-def test_a_stratum_within_one_scenario_leaves_no_bounds():
-    estimate = macro_mean([1, 0, 0.5, 0.5, 1, 0.5], list("ABCDEA"), list("XXXXXY"), list("XY"))
-    # X: 3/5, Y: .5.
-    assert numbers(estimate) == [pytest.approx(0.55), None, None]
-    assert estimate.reason == "one group in Y"
 
 
 def test_a_stratum_within_few_scenarios_carries_a_warning():
@@ -147,61 +125,7 @@ def test_all_grades_equal_in_few_scenarios_gives_both_warnings():
     assert estimate.reason == "all grades equal; too few groups: very wide"
 
 
-@pytest.mark.parametrize("scores", [[0.5, 0.5, 0.5, 0.5], [0, 1, 1, 0], [0.1, 0.2, 0.2, 0.1]])
-def test_scenarios_that_do_not_differ_have_no_bounds(scores: list[float]):
-    estimate = cluster_mean(scores, list("AABB"))
-    assert numbers(estimate) == [pytest.approx(sum(scores) / 4), None, None]
-    assert estimate.reason == "groups do not differ"
-
-
-def test_a_mean_of_any_range_is_silent_as_other_means_are():
-    assert part_mean([], []) == Estimate(None, reason="no scores")
-    assert part_mean([7, 9], "AA") == Estimate(8, reason="one group")
-    assert part_mean([7, 7, 7], "ABC") == Estimate(7, reason="groups do not differ")
-    assert part_mean([7e9, 7e9, 7e9], "ABC").reason == "groups do not differ"
-    assert part_mean([7, 9, 11], "ABC").reason == "too few groups: very wide"
-    for values in ([1, math.inf], [1, math.nan], [1]):
-        with pytest.raises(ValueError, match="one finite number and group a case"):
-            part_mean(values, "AB")
-
-
-@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan, math.inf])
-def test_scores_outside_their_range_are_refused(score: float):
-    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
-        cluster_mean([0.5, score], ["A", "B"])
-
-
-@pytest.mark.parametrize(("scores", "groups"), [([1.0], []), ([], ["A"]), ([1.0, 0.0], ["A"])])
-def test_scores_and_clusters_must_align(scores: list[float], groups: list[str]):
-    with pytest.raises(ValueError, match="one group and stratum a score"):
-        cluster_mean(scores, groups)
-
-
-@pytest.mark.parametrize("order", [[], ["X"], ["X", "Y", "Y"]])
-def test_the_order_names_every_stratum_once(order: list[str]):
-    with pytest.raises(ValueError, match="order must name every stratum once"):
-        macro_mean([1, 0], ["A", "B"], ["X", "Y"], order)
-
-
 # Laws.
-
-
-@law
-@given(rows, st.randoms())
-def test_order_of_rows_and_names_of_scenarios_change_nothing(table: list[tuple[float, int, str]], random):
-    shuffled = [(score, ("group", -group), stratum) for score, group, stratum in table]
-    random.shuffle(shuffled)
-    for before, after in zip(both_means(table, STRATA), both_means(shuffled, STRATA), strict=True):
-        assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
-        assert after.reason == before.reason
-
-
-@law
-@given(rows)
-def test_order_and_names_of_strata_change_no_number(table: list[tuple[float, int, str]]):
-    renamed = [(score, group, stratum.lower()) for score, group, stratum in table]
-    before, after = both_means(table, STRATA)[1], both_means(renamed, ["r", "e", "c"])[1]
-    assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
 
 
 @law

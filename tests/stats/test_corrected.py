@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from dataclasses import replace
 from statistics import fmean
 
 import numpy as np
@@ -173,20 +172,6 @@ def test_ratings_of_one_scenario_alone_cannot_be_left_out(small):
     judged = dict(zip(("S1PASS0", "S1FAIL2", "x"), (("S1", "PASS"), ("S1", "FAIL"), ("S2", "FAIL")), strict=True))
     with pytest.raises(ValueError, match="in two groups are needed"):
         correction(study_of(judged, alone))
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"scores": [1.0]}, "one score, group and stratum a label"),
-        ({"raters": ["A"]}, "one case and rater a rating"),
-        ({"of": [12] * 12}, "counted from 0"),
-        ({"ratings": [2.0] * 12}, r"in \[0, 1\]"),
-    ],
-)
-def test_what_does_not_fit_together_is_refused(small, change, said):
-    with pytest.raises(ValueError, match=said):
-        replace(small, **change)
 
 
 # What is said.

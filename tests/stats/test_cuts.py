@@ -121,23 +121,6 @@ def test_one_fold_gains_nothing():
     assert (one.kept, one.cuts, one.gain.value) == (False, (0.5, 1.5), 0)
 
 
-def test_what_does_not_fit_is_refused():
-    for mean in (-0.1, 2.1, float("nan")):
-        with pytest.raises(ValueError, match="mean levels are in"):
-            fit_cuts([mean], hard([0]))
-    for soft in ([[0.5, 0.5, 0.5]], [[1.5, -0.5, 0]], [[float("nan")] * 3], [[1, 0]], [1, 0, 0]):
-        with pytest.raises(ValueError, match="a soft label"):
-            fit_cuts([1], soft)
-    with pytest.raises(ValueError, match="rise"):
-        apply_cuts([1], (1.5, 0.5))
-    with pytest.raises(ValueError, match="one mean level"):
-        fit_cuts([1], [])
-    with pytest.raises(ValueError, match="one group and fold"):
-        keep_cuts([1], hard([0]), [0], [])
-    with pytest.raises(ValueError, match="a group is in one fold"):
-        keep_cuts([0, 1], hard([0, 1]), ["a", "a"], [0, 1])
-
-
 @law
 @given(rows, st.randoms())
 def test_the_search_is_exhaustive_and_sees_neither_order_nor_doubling(table: Rows, random):

@@ -253,23 +253,6 @@ def test_a_phase_of_equal_labels_is_named():
     assert one.strata[2].reason == "no claim: all items graded alike"
 
 
-@pytest.mark.parametrize(
-    ("before", "strata", "groups", "order"),
-    [
-        ([0], "EE", [0, 1], "E"),
-        ([0, 0], "E", [0, 1], "E"),
-        ([0, 0], "EE", [0], "E"),
-        ([0, 0], "EC", [0, 1], "E"),
-        ([0, 3], "EE", [0, 1], "E"),
-    ],
-)
-def test_what_does_not_align_is_refused(before: list[int], strata: str, groups: list[int], order: str):
-    with pytest.raises(ValueError, match=r"an item: \[|a level is 0, 1 or 2|order must name"):
-        improvement(before, [0, 1], panel_of([[1, 0, 0], [0, 0, 1]]), strata, groups, order=order)
-    with pytest.raises(ValueError, match="at least one of each item"):
-        improvement([0], [1], panel_of([[0, 0, 0]]), "E", [0], order="E")
-
-
 # Laws.
 
 
@@ -310,29 +293,6 @@ def test_of_one_stratum_it_is_the_kappa_of_people_s_shares_unless_labels_are_equ
         judge, groups = [row[0] for row in table], [row[4] for row in table]
         plain = Judged.of(panel_of([row[2] for row in table]), judge, [0, 1, 2], groups).kappa("quadratic")
         assert numbers(within) == pytest.approx(numbers(plain), abs=1e-9)
-
-
-@law
-@given(rows)
-def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
-    one = compare(table)
-    other = compare([(after, before, *rest) for before, after, *rest in table])  # pyright: ignore[reportArgumentType]
-    for part, turned in zip((one.overall, *one.strata), (other.overall, *other.strata), strict=True):
-        value, low, high = (None if number is None else -number for number in numbers(part.difference))
-        assert numbers(turned.difference) == pytest.approx([value, high, low], abs=1e-9)
-        assert (turned.p, turned.adjusted) == (part.p, part.adjusted)
-        assert (turned.before, turned.after) == (part.after, part.before)
-        assert not (part.shown and turned.shown)
-
-
-@law
-@given(rows, st.randoms())
-def test_neither_the_order_of_items_nor_the_names_of_scenarios_matter(table: list[Row], random):
-    shuffled = [(*row[:4], f"group {row[4]}") for row in random.sample(table, len(table))]
-    one, other = compare(table), compare(shuffled)  # pyright: ignore[reportArgumentType]
-    for part, again in zip((one.overall, *one.strata), (other.overall, *other.strata), strict=True):
-        assert numbers(again.difference) == pytest.approx(numbers(part.difference), abs=1e-9)
-        assert (again.p, again.adjusted, again.shown, again.reason) == (part.p, part.adjusted, part.shown, part.reason)
 
 
 # Unread verdicts.

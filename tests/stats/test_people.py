@@ -100,22 +100,6 @@ def test_the_published_study_is_too_small(stratum: str | None, data: Path):
         assert (len(one.raters), min(part.items for part in one.raters)) == (16, 9)
 
 
-@pytest.mark.parametrize("table", [[], [([], FAIL)], [([FAIL], FAIL)] * 40, [SAME] * 4])
-def test_nobody_with_five_shared_items_leaves_no_advantage(table: Rows):
-    one = judged(table)
-    silent = Estimate(None, reason="no rater with 5 items that others rated too")
-    assert (one.advantage, one.ties, one.raters, one.passed) == (silent, silent, (), None)
-    assert one.winning_rate.value is None
-
-
-def test_what_does_not_align_is_refused():
-    with pytest.raises(ValueError, match="lengths differ"):
-        alt_test([[FAIL]], [["A"]], [], LABELS, [0], epsilon=0.1)
-    for epsilon in (-0.1, 1, float("nan")):
-        with pytest.raises(ValueError, match="epsilon is in"):
-            judged([], epsilon)
-
-
 @law
 @given(rows, st.integers(1, 4), st.sampled_from([0.1, 0.2]))
 def test_names_of_people_and_the_order_of_items_do_not_matter(table: Rows, times: int, epsilon: float):

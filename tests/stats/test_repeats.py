@@ -142,35 +142,6 @@ def test_without_noise_one_repeat_is_enough():
     assert (found.epochs_worth, found.judge_epochs_worth) == (Figure(1), Figure(1))
 
 
-def test_a_trigger_in_two_scenarios_is_refused():
-    with pytest.raises(ValueError, match="a case is in one group"):
-        repeats([1, 0], [1, 1], [1, 2], ["A", "B"])
-
-
-def test_scores_and_keys_must_align():
-    with pytest.raises(ValueError, match="one case and response a score"):
-        repeats([1, 0], [1, 2], [1], ["A", "B"])
-    with pytest.raises(ValueError, match="one case and response a score"):
-        repeats([1, 0], [1], [1, 2], ["A", "B"])
-    with pytest.raises(ValueError, match="one group and stratum a score"):
-        repeats([1, 0], [1, 2], [1, 2], ["A"])
-    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
-        repeats([2], [1], [1], ["A"])
-
-
-@law
-@given(rows, st.randoms())
-def test_order_of_rows_and_names_change_nothing(table: Rows, random):
-    shuffled = random.sample(table, len(table))
-    scores, cases, epochs = zip(*shuffled, strict=True) if shuffled else ((), (), ())
-    names = [f"case {case}" for case in cases]
-    responses = [f"{name} in epoch {-epoch}" for name, epoch in zip(names, epochs, strict=True)]
-    after = repeats(scores, names, responses, [f"group {case // 2}" for case in cases])
-    before = of(table)
-    assert figures(after) == pytest.approx(figures(before), abs=1e-9)
-    assert reasons(after) == reasons(before)
-
-
 @law
 @given(rows)
 def test_halved_scores_have_a_quarter_of_the_variance_and_call_for_the_same(table: Rows):
