@@ -70,17 +70,6 @@ def test_lengths_by_hand():
     assert one.ratio.high == pytest.approx(4 / 3 + 12.706 * (5 / 18) ** 0.5, abs=1e-3)
 
 
-def test_a_jackknife_of_lengths_leaves_whole_scenarios_out():
-    before, after, groups = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
-    whole = length_change(before, after, groups)
-    # Every scenario doubles, whatever its turns do.
-    assert numbers(whole.ratio) == [2, None, None]
-    assert whole.ratio.reason == "the same whichever group is left out"
-    single = length_change(before, after, range(20))
-    assert single.ratio.low is not None
-    assert single.ratio.low < 2
-
-
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -161,8 +150,3 @@ def test_a_rise_must_hold_with_the_unread_at_their_worst():
     assert lost.low98 == few.low98
     assert (lost.shown, lost.unread) == (False, 60)
     assert lost.reason == "the 98 % interval does not lie above 0 with the 60 unread at their worst"
-
-
-def test_where_all_is_read_nothing_stands_beside():
-    one = change(rising([2, 4] * 5))
-    assert (one.unread, one.low98_unread, one.least, one.most) == (0, one.low98, one.difference, one.difference)

@@ -269,10 +269,6 @@ def test_all_strata_together_are_refused_where_one_of_them_is():
     assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 5), stratum="R"))).corrected.reason is not None
 
 
-def test_no_case_that_is_scored_is_no_score():
-    assert corrected_mean(cases((0, 0, 0), judged=(0, 0, 0))).corrected.reason == "no scores"
-
-
 def test_raters_who_differ_in_leniency_widen_the_interval():
     apart = simulate_rated(np.random.default_rng(1), [RatedWorld(0.33, 0.5, leniency=2.0)], RatedStudy(25, 100, 6, 4))
     spread = correction(apart).spread

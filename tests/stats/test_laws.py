@@ -54,6 +54,9 @@ ONE: dict[str, Callable[[Table], Any]] = {
     "lengths": lambda t: stats.length_change(t.first, t.second, t.groups),
     "classification": lambda t: [stats.classification_estimate(t.told(t.first), t.groups, one) for one in CLASSES],
     "repeats": lambda t: stats.repeats(t.a, t.groups, t.second, t.groups),
+    "standings": lambda t: sorted(
+        stats.standings(t.ratings, t.raters, t.first, LEVELS, t.groups), key=lambda one: str(one.rater)
+    ),
     "alt-test": lambda t: stats.alt_test(t.ratings, t.raters, t.first, LEVELS, t.groups, epsilon=0.1).advantage,
 }
 """Of one judge, or of a judge and people."""

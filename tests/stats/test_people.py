@@ -101,16 +101,6 @@ def test_the_published_study_is_too_small(stratum: str | None, data: Path):
 
 
 @law
-@given(rows, st.integers(1, 4), st.sampled_from([0.1, 0.2]))
-def test_names_of_people_and_the_order_of_items_do_not_matter(table: Rows, times: int, epsilon: float):
-    table = [*table] * times
-    one, other = judged(table, epsilon), judged(table[::-1], epsilon)
-    assert other.winning_rate == one.winning_rate
-    assert other.advantage.value == pytest.approx(one.advantage.value)
-    assert sorted(map(repr, other.raters)) == sorted(map(repr, one.raters))
-
-
-@law
 @given(rows)
 def test_ties_are_part_of_the_advantage_and_both_are_shares(table: Rows):
     one = judged(table)
@@ -151,28 +141,3 @@ def test_a_person_alone_with_equal_gradings_has_no_kappa():
     assert one == [Standing("ann", 6, 0, others, equal)]
     assert standings([], [], [], LABELS, []) == []
     assert standings([[]], [[]], [PASS], LABELS, [0]) == []
-
-
-@law
-@given(rows, st.randoms())
-def test_standings_see_neither_the_order_of_items_nor_the_names_of_people(table: Rows, random):
-    assert stood(random.sample(table, len(table)), "WXYZ") == stood(table, "ABCD")
-
-
-def stood(table: Rows, names: str) -> list[tuple[int, int, int, float, float]]:
-    """What is said of each person, in the order of the names; 9 for a kappa that is missing."""
-    ratings, judge = [row[0] for row in table], [row[1] for row in table]
-    people = [list(names[: len(given)]) for given in ratings]
-    found = standings(ratings, people, judge, LABELS, [0] * len(table))
-    return sorted(
-        (
-            names.index(str(one.rater)),
-            one.ratings,
-            one.shared,
-            *(
-                9 if kappa.value is None else round(kappa.value, 9) + 0
-                for kappa in (one.against_others, one.against_judge)
-            ),
-        )
-        for one in found
-    )  # pyright: ignore[reportReturnType]

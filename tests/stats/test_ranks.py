@@ -39,12 +39,6 @@ def test_a_model_without_spread_is_tested_with_the_spread_of_both():
     assert rank_ranges([Counted.of_scores(1, 0, 0), Counted.of_scores(54, 0, 146)]) == [(1, 2), (1, 2)]
 
 
-def test_few_models_have_few_ranks():
-    assert rank_ranges([]) == []
-    assert rank_ranges([HIGH]) == [(1, 1)]
-    assert rank_ranges([HIGH, HIGH]) == [(1, 2), (1, 2)]
-
-
 def test_ties_share_the_better_rank():
     assert competition_ranks([0.3, 0.9, 0.5, 0.5]) == [4, 1, 2, 2]
     assert competition_ranks([]) == []

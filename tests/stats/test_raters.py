@@ -78,10 +78,6 @@ def test_recall_is_of_the_items_that_people_gave_the_label():
     assert one.recall(1) == Estimate(0, reason="one group")
 
 
-def test_a_label_that_nobody_gave_has_no_recall():
-    assert told([(0, 2, 1)]).recall(2) == Estimate(None, reason="no scores")
-
-
 @law
 @given(rows)
 def test_recalls_weighted_by_what_people_gave_are_exact_agreement(table: list[Row]):
@@ -187,14 +183,6 @@ def test_parts_and_what_each_rating_changes_in_them_by_hand():
     # Without Ann's F the first item is all +, without Bob's + all F; without Bob's P the second has none.
     assert changes.parts.tolist() == [[-0.5, 0, 0.5], [0.5, 0, -0.5], [0, -1, 0]]
     assert (changes.items.tolist(), changes.raters.tolist()) == ([0, 0, 1], [0, 1, 1])
-
-
-def test_parts_know_of_which_item_they_are():
-    weights = np.array([[1.0], [10.0], [100.0]])
-    parts, changes = PANEL.parts(lambda counts, at: counts * weights[at])
-    assert parts.sum() == 1 + 1 + 10
-    assert changes is not None
-    assert changes.parts.sum(axis=1).tolist() == [-1, -1, -10]
 
 
 def test_some_items_keep_their_ratings():

@@ -145,6 +145,8 @@ NOBODY = "no rater with 5 items that others rated too"
         (lambda: stats.paired_difference([0] * 9, [0] * 9, range(9)).difference, 0, "no pair differs"),
         (lambda: stats.macro_paired_difference([1], [0], "A", "X", "WXY").difference, None, "no pairs in W, Y"),
         (lambda: stats.classification_estimate([], "", "f1"), None, "no items"),
+        (lambda: stats.corrected_mean(RatedCases([], [], [], [], [], [], [])).corrected, None, "no scores"),
+        (lambda: stats.human_reference([[0, 2]], [2], L, [0]).difference, 1, "rests on one group"),
         (lambda: stats.classification_estimate([[(1, 1)], [(0, 0)]], "AA", "f1"), 1, "rests on one group"),
     ],
 )
