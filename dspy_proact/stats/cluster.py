@@ -234,7 +234,7 @@ def _bounded(
     """A table's mean with its bounds; a standard error below `least` is none."""
     spread = spread_of(table)
     if spread.error < least:
-        return Estimate(mean, reason="groups do not differ")
+        return Estimate(mean, reason="no variance between groups")
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(mean, reason=ONE_RATER)

@@ -114,7 +114,7 @@ def human_reference(
     apart = jackknife(tables, keys, gain(of_table))
     difference, (low98, high98) = apart.estimate(BOTH), apart.claim_bounds(BOTH)
     if len(keys) < SHARE_ITEMS:
-        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: lower end too high")
+        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: the interval's lower end is optimistic")
     return HumanReference(
         items=len(keys),
         ratings=int(panel.counts.sum()),

@@ -335,7 +335,7 @@ def _settled(
     if shown and adjusted and (p is None or p > LEVEL):
         shown, reason = False, f"{NOT_SHOWN} once the strata are read together"
     if shown and unread and not (worst or 0) > 0:
-        shown, reason = False, f"{NOT_SHOWN}: not with the {unread} unread at their worst"
+        shown, reason = False, f"{NOT_SHOWN}: not when the {unread} unreadable verdicts count against it"
     return replace(
         one,
         adjusted=p if adjusted else one.p,

@@ -72,11 +72,11 @@ class Jackknife:
             return cls(value, None, undefined)
         count = len(left_out)
         if count < 2 or any(map(math.isnan, left_out)):
-            return cls(value, None, "rests on one group")
+            return cls(value, None, "depends on one group")
         df = degrees_of_freedom(np.bincount(place) / len(place))
         spread = Spread((count - 1) / count * sum((other - value) ** 2 for other in left_out), df)
         if spread.error < ROUNDING:
-            return cls(value, None, "the same whichever group is left out")
+            return cls(value, None, "no variance between groups")
         few = VERY_WIDE if count < ENOUGH_GROUPS else None
         if changes is None:
             return cls(value, spread, few)

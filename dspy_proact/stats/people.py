@@ -151,8 +151,8 @@ def alt_test(
     tested = {number: duel for number, duel in duels.items() if duel.shape[1] >= ENOUGH_ITEMS}
     won = dict(zip(tested, _wins([*tested.values()], epsilon), strict=True)) if len(tested) >= TESTED_RATERS else {}
     refusal = (
-        f"not enough ratings for the alt-test: {f'only {len(tested)}' if tested else 'no'} raters with {ENOUGH_ITEMS} "
-        f"items that others rated too, of at least {TESTED_RATERS}"
+        f"not enough ratings for the alt-test: {len(tested) or 'no'} raters with {ENOUGH_ITEMS} items that others "
+        f"rated too (at least {TESTED_RATERS} needed)"
     )
     rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
     advantage = ties = Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")

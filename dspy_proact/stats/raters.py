@@ -21,7 +21,7 @@ from dspy_proact.stats.tally import added_up, numbered, tally
 
 ENOUGH_RATERS = 4
 """With fewer raters their variance rests on too few of them: an interval then speaks of these raters alone."""
-ONE_RATER = "rests on one rater"
+ONE_RATER = "depends on one rater"
 """Why there are no bounds where without one rater there is no estimate."""
 
 PartsOf = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
@@ -124,7 +124,7 @@ class RaterVariance:
         """Of whom alone an interval speaks; None where it speaks of raters like them."""
         if self.raters >= ENOUGH_RATERS:
             return None
-        return "of this rater alone" if self.raters == 1 else f"of these {self.raters} raters alone"
+        return "for this rater only" if self.raters == 1 else f"for these {self.raters} raters only"
 
     def widened(self, spread: Spread) -> Spread | None:
         """The spread with the raters' variance, from four raters on; None where that is missing.

@@ -133,7 +133,7 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
         return Figure(None, table.lonely)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
-        return Figure(None, "cases do not differ")
+        return Figure(None, "no variance between cases")
     return Figure(max(1.0, (standard_error(table) / alone) ** 2))
 
 
@@ -147,7 +147,7 @@ def _repeats_worth(
     within, between, factor, rest = (figure.value or 0.0 for figure in (noise, case, effect, other))
     left = factor * between + rest
     if within and not left:
-        return Figure(None, "cases do not differ")
+        return Figure(None, "no variance between cases")
     # At least 9 times their ratio. Less a hair, so that rounding does not ask for one repeat more.
     ratio = within / left if within else 0.0
     return Figure(max(1, math.ceil(ratio * (1 - NOISE) / NOISE - 1e-9)))

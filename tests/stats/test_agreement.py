@@ -177,7 +177,7 @@ def test_groups_of_ac_are_left_out_by_hand():
     # Without PF both agree in full, so that it rests on that one.
     one = ac_estimate(["P", "P", "F"], ["P", "F", "F"], ["F", "P"], [0, 1, 2], "none")
     assert one.value == pytest.approx(1 / 3)
-    assert (one.low, one.reason) == (None, "rests on one group")
+    assert (one.low, one.reason) == (None, "depends on one group")
     # The same thirty times over: left-outs differ by about a thirtieth as much, from 90 items.
     many = ac_estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], range(90), "none")
     # Without a PP (or FF): agreement 59/89; shares 89/178 and 89/178 less a pair: 88/178, 90/178: chance .499937.

@@ -105,7 +105,7 @@ def test_what_rests_on_one_turn_has_no_interval():
     assert (one.difference.value, one.difference.low, one.low98, one.p) == (1, None, None, None)
     assert numbers(length_change([2], [4], ["S"]).ratio) == [2, None, None]
     ratio = length_change([0, 5], [3, 5], ["S0", "S1"]).ratio
-    assert ratio == Estimate(8 / 5, reason="rests on one group")
+    assert ratio == Estimate(8 / 5, reason="depends on one group")
 
 
 def test_nothing_said_before_leaves_no_ratio():
@@ -149,4 +149,4 @@ def test_a_rise_must_hold_with_the_unread_at_their_worst():
     lost = change([*read, *((None, None, group % 12) for group in range(60))])
     assert lost.low98 == few.low98
     assert (lost.shown, lost.unread) == (False, 60)
-    assert lost.reason == "the 98 % interval does not lie above 0 with the 60 unread at their worst"
+    assert lost.reason == "the 98 % interval does not lie above 0 when the 60 unreadable scores count against it"

@@ -102,7 +102,7 @@ def test_the_gain_is_out_of_fold():
     # Fold A: FAIL at 1, fold B: PARTIAL at 1, six each in a scenario of its own. Fitted to B the start stands, and so
     # A gains nothing; fitted to A (only the start's cuts exist: one value) it stands too.
     alone = keep_cuts([1] * 12, hard([0] * 6 + [1] * 6), range(12), "A" * 6 + "B" * 6)
-    assert alone.gain == Estimate(0, reason="the same whichever group is left out")
+    assert alone.gain == Estimate(0, reason="no variance between groups")
     # Both folds: 6 FAILs at 1, 6 PARTIALs at 1.25. Fitted to either: 1.125, which gains 1/2 at each FAIL of the other.
     mean_levels, people = ([1.0] * 3 + [1.25] * 3) * 4, ([0] * 3 + [1] * 3) * 4
     gain = keep_cuts(mean_levels, hard(people), range(24), "A" * 12 + "B" * 12)

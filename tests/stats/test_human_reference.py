@@ -53,7 +53,10 @@ def test_three_items_by_hand():
     assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
     assert one.one_human.low == -1
     assert numbers(one.best_attainable)[1:] == [0, 1]
-    assert one.difference.reason == "too few groups: very wide; fewer than 30 items: lower end too high"
+    assert (
+        one.difference.reason
+        == "too few groups: very wide; fewer than 30 items: the interval's lower end is optimistic"
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,13 +124,15 @@ def test_the_best_judge_has_the_interval_that_peoples_kappa_lets_it_reach():
     assert None not in ends
 
 
-@pytest.mark.parametrize(("items", "reason"), [(29, "fewer than 30 items: lower end too high"), (30, None)])
+@pytest.mark.parametrize(
+    ("items", "reason"), [(29, "fewer than 30 items: the interval's lower end is optimistic"), (30, None)]
+)
 def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
     one = reference(varied(items))
     assert one.difference.reason == reason
 
 
-@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "of these 3 raters alone")])
+@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "for these 3 raters only")])
 def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
     ratings = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "FAIL"]] * 10
     people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]

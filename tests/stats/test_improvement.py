@@ -95,12 +95,12 @@ def test_bounds_keep_the_weights_of_all_labels():
 
 
 def test_what_rests_on_one_item_or_is_the_same_without_any_has_no_bounds():
-    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="rests on one group")
+    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="depends on one group")
     constant = agreement([1, 1, 1], THREE, "XXX", range(3))
-    assert constant == Estimate(0, reason="the same whichever group is left out")
+    assert constant == Estimate(0, reason="no variance between groups")
     # Y, whose labels are alike, does not count.
     assert agreement([0, 2, 0], [THREE[0], [0, 0, 1], THREE[0]], "XXY", range(3)) == Estimate(
-        1, reason="rests on one group"
+        1, reason="depends on one group"
     )
 
 
@@ -151,7 +151,7 @@ def test_few_labels_or_scenarios_carry_no_claim(labels: int, groups: int, reason
 def test_the_same_levels_show_nothing():
     one = compare(study(72, 12, 5, 5))
     for part in (one.overall, *one.strata):
-        assert part.difference == Estimate(0, reason="the same whichever group is left out")
+        assert part.difference == Estimate(0, reason="no variance between groups")
         assert (part.p, part.adjusted, part.low98, part.high98, part.shown) == (1, 1, None, None, False)
     assert one.overall.reason == "no improvement shown: both grade alike"
 
@@ -163,7 +163,7 @@ def test_a_difference_without_an_interval_shows_nothing():
     # R alone improves, from a kappa of 0 to 1, with a third of the labels.
     assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
     assert not one.shown
-    assert one.reason == "no improvement shown: the difference has no interval (the same whichever group is left out)"
+    assert one.reason == "no improvement shown: the difference has no interval (no variance between groups)"
 
 
 def test_random_swaps_do_not_see_the_order_of_items():
@@ -327,7 +327,10 @@ def test_a_gain_that_does_not_bear_the_unread_is_not_claimed_and_says_which_stra
     assert one.low98 is not None
     assert (one.shown, one.unread) == (False, lost)
     assert one.note == "without C: all items graded alike"
-    assert partly_read(range(1, 72, 7)).reason == "no improvement shown: not with the 11 unread at their worst"
+    assert (
+        partly_read(range(1, 72, 7)).reason
+        == "no improvement shown: not when the 11 unreadable verdicts count against it"
+    )
 
 
 @pytest.mark.parametrize("unread", [0.0, 0.2])

@@ -146,7 +146,7 @@ def test_the_bias_beside_four_raters_by_hand():
     assert one.reason == "too few groups: very wide"
 
 
-@pytest.mark.parametrize(("raters", "told"), [(1, "of this rater alone"), (3, "of these 3 raters alone")])
+@pytest.mark.parametrize(("raters", "told"), [(1, "for this rater only"), (3, "for these 3 raters only")])
 def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, told: str):
     study = drawn(raters)
     these, others = judged(study, TIES, known=False), judged(study, TIES)
@@ -159,7 +159,7 @@ def test_what_no_other_rater_bears_out_has_no_bounds():
     # Rater 4 alone says 2, which the judge does at two of these items.
     ratings, raters = [[0, 0, 0]] * 9 + [[2]] * 3, [[1, 2, 3]] * 9 + [[4]] * 3
     one = Judged.of(Panel.of(ratings, LABELS, raters), [0] * 10 + [2, 2], LABELS, range(12), TIES)
-    assert one.recall(2) == Estimate(2 / 3, reason="rests on one rater")
+    assert one.recall(2) == Estimate(2 / 3, reason="depends on one rater")
 
 
 @pytest.mark.parametrize(("items", "told"), [(29, "fewer than 30 items: very wide"), (30, None)])

@@ -126,11 +126,11 @@ def test_triggers_that_do_not_differ_call_for_no_number_of_epochs():
     # Each trigger 1 and 0: means alike, so that between them nothing is left after noise.
     found = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1)])
     assert found.case_variance == Figure(0)
-    assert found.design_effect == found.epochs_worth == Figure(None, "cases do not differ")
+    assert found.design_effect == found.epochs_worth == Figure(None, "no variance between cases")
     # A design effect alone does not help: responses differ by more than triggers do.
     noisy = of([(1, 0, 0), (0, 0, 1), (0, 2, 0), (1, 2, 1), (0.5, 4, 0), (0, 4, 1)])
     assert noisy.design_effect.value is not None
-    assert noisy.epochs_worth == Figure(None, "cases do not differ")
+    assert noisy.epochs_worth == Figure(None, "no variance between cases")
 
 
 def test_without_noise_one_repeat_is_enough():
