@@ -28,6 +28,7 @@ from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, count
 from dspy_proact.report.ranking import require_each_once
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.runs import Manifest
 from dspy_proact.stats import Estimate
 from dspy_proact.types import Frozen
 
@@ -129,26 +130,23 @@ class Failures:
     by_recall: tuple[RecallBin, ...]
     """Whether finding more goes with identifying more; of all verdicts, where the paper has failures only."""
 
-    def of(self, mode: str) -> int:
-        """The failures among which a mode is counted."""
-        return self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
-
     def share(self, mode: str) -> float | None:
         """Of the failures of its kind, in [0, 1]; None where there are none."""
-        return self.modes[mode] / self.of(mode) if self.of(mode) else None
+        return self.modes[mode] / self._of(mode) if self._of(mode) else None
+
+    def told(self, mode: str) -> str:
+        """The share in percent, with the counts."""
+        return f"{share(self.share(mode), 0)} ({self.modes[mode]}/{self._of(mode)})"
+
+    def _of(self, mode: str) -> int:
+        return self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
 
 
 @dataclass(frozen=True)
 class OwnEntry:
     """A run."""
 
-    name: str
-    """The model with its program, for people."""
-    path: str
-    tasks: int
-    people: int
-    embedded: bool
-    """Whether a stand-in that measures nothing took part."""
+    run: Summary
     scores: Mapping[str, Estimate] = field(hash=False)
     """By measure, with intervals clustered by person."""
     failures: Failures
@@ -239,28 +237,17 @@ def leaderboard(runs: Sequence[Summary] = ()) -> Leaderboard:
         UsageError: One path is given twice, or what is there is not of PROBE.
     """
     require_each_once(run.path for run in runs)
-    return Leaderboard(published_scores(), tuple(map(_entry, runs)))
+    entries: list[OwnEntry] = []
+    for run in runs:
+        if run.benchmark != PROBE or run.manifest is None:
+            raise UsageError(f"{run.path}: of {run.benchmark!r}; this leaderboard is of PROBE")
+        measured = run.measured(run.outcomes)
+        scores = {name: measured[name] for name in COLUMNS}
+        entries.append(OwnEntry(run, scores, failures(run), tuple(_differences(run, run.manifest))))
+    return Leaderboard(published_scores(), tuple(entries))
 
 
-def _entry(summary: Summary) -> OwnEntry:
-    if summary.benchmark != PROBE or summary.manifest is None:
-        raise UsageError(f"{summary.path}: of {summary.benchmark!r}; this leaderboard is of PROBE")
-    measured = summary.measured(summary.outcomes)
-    return OwnEntry(
-        name=summary.model_name,
-        path=summary.path,
-        tasks=summary.case_count,
-        people=summary.group_count,
-        embedded=summary.embedded,
-        scores={name: measured[name] for name in COLUMNS},
-        failures=failures(summary),
-        differences=tuple(_differences(summary)),
-    )
-
-
-def _differences(summary: Summary) -> Iterator[str]:
-    manifest = summary.manifest
-    assert manifest is not None, "the caller requires one"
+def _differences(summary: Summary, manifest: Manifest) -> Iterator[str]:
     settings = manifest.identity.settings
     if summary.embedded:
         yield STAND_IN
@@ -294,38 +281,42 @@ def leaderboard_headline(board: Leaderboard) -> str:
         chance = "no spread was published, so no difference can be told from chance"
         return f"{best} published models, {share(most, 0)} %; {chance}."
     lines: list[str] = []
-    for run in board.runs:
-        task = run.scores["task"]
+    for own in board.runs:
+        task = own.scores["task"]
         score = "no task score" if task.value is None else f"a task score of {share(task.value)} % ({bounds(task)})"
-        lines.append(f"{run.name} has {score} on {counted(run.tasks, 'task')}")
-    one = len(board.runs) == 1
-    lines.append(f"{'it stands' if one else 'they stand'} beside the published rows and not among them")
-    begin = MEASURES_NOTHING if any(run.embedded for run in board.runs) else ""
-    return f"{begin}{'; '.join(lines)}."
+        lines.append(f"{own.run.model_name} has {score} on {counted(own.run.case_count, 'task')}")
+    stand = "it stands" if len(board.runs) == 1 else "they stand"
+    begin = MEASURES_NOTHING if any(own.run.embedded for own in board.runs) else ""
+    return f"{begin}{'; '.join(lines)}; {stand} beside the published rows and not among them."
 
 
 def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
     """The document of `leaderboard --benchmark probe --json`. A value that cannot be given is null."""
     published = [
-        {
-            **row.model_dump(include={"kind", "name", "entries", *COLUMNS}),
-            "overall": row.overall,
-            "doubts": [DOUBTS[word] for word in row.doubts],
-        }
+        row.model_dump(include={"kind", "name", "entries", *COLUMNS})
+        | {"overall": row.overall, "doubts": [DOUBTS[word] for word in row.doubts]}
         for row in board.published
     ]
     runs = [
         {
-            **{name: getattr(run, name) for name in ("name", "path", "embedded", "tasks", "people")},
-            **{name: estimate.for_json() for name, estimate in run.scores.items()},
-            "failures": {**document(run.failures), "shares": {mode: run.failures.share(mode) for mode in MODES}},
-            "differences": list(run.differences),
+            "name": own.run.model_name,
+            "path": own.run.path,
+            "embedded": own.run.embedded,
+            "tasks": own.run.case_count,
+            "people": own.run.group_count,
+            **{name: estimate.for_json() for name, estimate in own.scores.items()},
+            "failures": {**document(own.failures), "shares": {mode: own.failures.share(mode) for mode in MODES}},
+            "differences": list(own.differences),
         }
-        for run in board.runs
+        for own in board.runs
     ]
     models = [{"model": model, **shares} for model, shares in published_failures().items()]
-    headline = leaderboard_headline(board)
-    return {"headline": headline, "published": published, "published_failures": models, "runs": runs}
+    return {
+        "headline": leaderboard_headline(board),
+        "published": published,
+        "published_failures": models,
+        "runs": runs,
+    }
 
 
 def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
@@ -336,40 +327,37 @@ def print_leaderboard(board: Leaderboard, console: Console, explain: bool = Fals
         console: Where it is printed.
         explain: Whether failure modes, notes on the numbers, and what speaks against rows follow.
     """
-    headings = [*COLUMNS.values()]
-    scored = [name for name in COLUMNS if name != "end_to_end"]
-    sections = [
-        [
-            [name_of(row, board), *(share(getattr(row, name), 0) for name in scored)]
-            for row in board.published
-            if row.kind == kind
-        ]
-        for kind in KINDS
-    ]
-    show(console, leaderboard_headline(board), table(("published", *headings[:-1]), *sections))
-    named = {f"[{number}] {run.name}": run for number, run in enumerate(board.runs, start=1)}
+    *headings, _ = COLUMNS.values()
+    rows = {kind: list[list[str]]() for kind in KINDS}
+    for row in board.published:
+        scores = (row.precision, row.recall, row.f1, row.identification, row.task, row.overall)
+        rows[row.kind].append([name_of(row, board), *(share(score, 0) for score in scores)])
+    show(console, leaderboard_headline(board), table(("published", *headings), *rows.values()))
+    named = [(f"[{number}]", own) for number, own in enumerate(board.runs, start=1)]
     if board.runs:
-        rows = [[name, *(percent(run.scores[measure]) for measure in COLUMNS)] for name, run in named.items()]
-        show(console, table(("run", *headings), rows))
-    for number, run in enumerate(board.runs, start=1):
-        people = counted(run.people, "person", "people")
-        show(console, f"[{number}] {run.path}: {counted(run.tasks, 'task')} of {people}")
-        show(console, *(f"    otherwise: {difference}" for difference in run.differences))
-        reasons = ((heading, run.scores[name].reason) for name, heading in COLUMNS.items())
+        own_rows = [
+            [f"{number} {own.run.model_name}", *(percent(own.scores[name]) for name in COLUMNS)]
+            for number, own in named
+        ]
+        show(console, table(("run", *COLUMNS.values()), own_rows))
+    for number, own in named:
+        people = counted(own.run.group_count, "person", "people")
+        reasons = ((heading, own.scores[name].reason) for name, heading in COLUMNS.items())
+        show(console, f"{number} {own.run.path}: {counted(own.run.case_count, 'task')} of {people}")
+        show(console, *(f"    otherwise: {difference}" for difference in own.differences))
         show(console, *(f"    {line}" for line in each_reason(reasons)))
     show(console, *legend(board))
     if explain:
-        published = [
-            [model, *(share(shares[mode], 0) for mode in _PUBLISHED_MODES)]
-            for model, shares in published_failures().items()
+        shares = [
+            [model, *(share(modes[mode], 0) for mode in _PUBLISHED_MODES)]
+            for model, modes in published_failures().items()
         ]
-        own = [[name, *(_share_of(run.failures, mode) for mode in _PUBLISHED_MODES)] for name, run in named.items()]
-        show(console, table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own))
+        own_shares = [
+            [f"{number} {own.run.model_name}", *(own.failures.told(mode) for mode in _PUBLISHED_MODES)]
+            for number, own in named
+        ]
+        show(console, table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), shares, own_shares))
         show(console, *_notes(board))
-
-
-def _share_of(found: Failures, mode: str) -> str:
-    return f"{share(found.share(mode), 0)} ({found.modes[mode]}/{found.of(mode)})"
 
 
 def _notes(board: Leaderboard) -> Iterator[str]:
