@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class Benchmark(Generic[Answer, Detail]):
     """What reports give beside scores, in their order."""
     answer_type: type[Answer]
     """As what answers are read from disk: a frozen pydantic model."""
+    view: type[BaseModel] | None = None
+    """As what the views of its cases are read from disk, where those of all strata are alike."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
@@ -127,7 +129,8 @@ class Benchmark(Generic[Answer, Detail]):
     @property
     def best(self) -> str:
         """The best published score and its source, a sentence; empty without one."""
-        return ""
+        first = next(iter(self.published()), None)
+        return f"{100 * first.scores['score']:.1f} of 100 ({first.name})" if first and "score" in first.scores else ""
 
     # Cases
 
@@ -146,7 +149,9 @@ class Benchmark(Generic[Answer, Detail]):
 
     def view_type(self, stratum: str) -> type[BaseModel]:
         """As what the views of a stratum's cases are read from disk."""
-        raise UsageError(f"{self.name}: `view_type` is not declared, so that its answers cannot be judged again")
+        if self.view is None:
+            raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
+        return self.view
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The strata that reports of these cases give: all of them unless it is said otherwise."""
@@ -208,11 +213,20 @@ class Benchmark(Generic[Answer, Detail]):
 
     def answer_of(self, prediction: Any) -> Answer:
         """An answer, from a prediction of the program under test."""
-        given = prediction.toDict()
-        return self.answer_type(**{name: given[name] for name in self.answer_type.model_fields if name in given})
+        given, wanted = prediction.toDict(), self.answer_type.model_fields
+        if missing := [name for name, field in wanted.items() if field.is_required() and name not in given]:
+            raise TypeError(f"the program gives {', '.join(given)}, and {self.answer_type.__name__} needs {missing[0]}")
+        try:
+            return self.answer_type.model_validate({name: given[name] for name in wanted if name in given})
+        except ValidationError as error:
+            raise ContentError("unreadable", error.errors()[0]["msg"]) from error
 
-    async def grade(self, case: Case, answer: Answer, ask: "Ask | None") -> Scored[Detail]:
-        """Grade an answer by a judge, or without one where `ask` is None; raises a `StageError` without a grade."""
+    async def grade(self, case: Case, answer: Answer, ask: "Ask") -> Scored[Detail]:
+        """Grade an answer by asking a judge, or without one, where `ask` has no program and is read for its settings.
+
+        Raises:
+            StageError: There is no grade.
+        """
         raise NotImplementedError(f"{self.name}: `grade` is not declared")
 
     def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:

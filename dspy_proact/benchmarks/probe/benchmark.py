@@ -205,7 +205,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
         return load_judges(start.file)[0] if start.file is not None else ProbeJudge()
 
-    def stand_in(self, role: str) -> StandIn:
+    def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
         from dspy_proact.benchmarks.probe.agents import AGENT
         from dspy_proact.benchmarks.probe.embedded_judge import answer
@@ -223,16 +223,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
 
-    async def grade(self, case: Case, answer: Solution, ask: "Ask | None") -> Scored[ProbeGrade]:
+    async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = _view(case), _of_probe(ask.settings if ask else ProbeSettings())
+        view, settings = _view(case), _of_probe(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold)
         identified = resolved = None
-        if ask is not None:
-            judge = ask.program
+        judge = ask.program
+        if judge is not None:
             identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
             resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
-        assert ask or not (described or filled), "what is described or filled in is graded by judges"
+        assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
