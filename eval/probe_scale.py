@@ -16,11 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from support.probe_tasks import Size, write_synthetic
+
 from dspy_proact import Gate, ModelSpec, RunFolder
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
-from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
+from dspy_proact.benchmarks.probe.scoring import FacetGrades
 from dspy_proact.runs import Event, Observer
 
 NAME, WIDTH = "openai/gpt-4o", 8

@@ -6,7 +6,7 @@ from server import Answer, Sent
 
 from dspy_proact.benchmarks.probe import embedded_judge
 from dspy_proact.benchmarks.probe.agents import AGENT
-from dspy_proact.benchmarks.probe.corpus import Task
+from dspy_proact.benchmarks.probe.task import Task
 from dspy_proact.programs.embedded import proposer
 
 SECRET = "quokka"

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.benchmarks.probe.corpus import (
+from dspy_proact.benchmarks.probe.scoring import FacetGrades
+from dspy_proact.benchmarks.probe.task import (
     Action,
     Document,
     Email,
@@ -11,13 +12,12 @@ from dspy_proact.benchmarks.probe.corpus import (
     Facets,
     Gold,
     Organisation,
+    ProbeView,
     Relationship,
+    Solution,
     Task,
     World,
 )
-from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
 
 FACETS = Facets(
     who_blocked="Mira Solberg, archive",

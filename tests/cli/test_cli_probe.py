@@ -249,7 +249,7 @@ def test_a_task_that_is_left_out_is_said_counted_and_in_no_score(proact):
     strange = right(checklist={"required_steps": steps(correct_parameters={"whom": "Bo"})})
     folder = in_folder(Path("tasks"), {**files(), **files(outputs=strange, key="strange")})
     status, out, err = proact("eval", "--benchmark", "probe", "--corpus", folder, "--out", "run")
-    assert (status, "1 of 2 tasks is left out, such as " in " ".join(err.split())) == (0, True)
+    assert (status, "1 of 2 rows is left out: the right parameters" in " ".join(err.split())) == (0, True)
     told = "1 of 2 samples left out: the right parameters are not those of the right action."
     assert told in " ".join(out.split())
     assert json.loads(proact("report", "run", "--json")[1])["run"]["corpus"]["left_out"]

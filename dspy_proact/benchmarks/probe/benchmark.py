@@ -7,28 +7,26 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.grading import (
+from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     PARTIAL,
     SOLVED,
+    ProbeGrade,
     graded,
     is_described,
     is_filled,
     label_of,
     parts_of,
 )
-from dspy_proact.benchmarks.probe.oracles import shown, with_given
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import PARTS, Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, shown, with_given
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.probe.agents import Agent
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
-    from dspy_proact.benchmarks.probe.solution import Agent
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder, Gate
@@ -99,7 +97,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     @property
     def best(self) -> str:
         """Of the published models, by task execution."""
-        from dspy_proact.benchmarks.probe.corpus.published import published_scores
+        from dspy_proact.benchmarks.probe.report.leaderboard import published_scores
 
         most = max(row.task for row in published_scores())
         first = [row.name for row in published_scores() if row.task == most]
@@ -111,8 +109,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Raises:
             UsageError: The tasks were read by other settings.
         """
-        from dspy_proact.benchmarks.probe.cases import case_set_of
-        from dspy_proact.benchmarks.probe.corpus import load_tasks
+        from dspy_proact.benchmarks.probe.corpus import case_set_of, load_tasks
 
         wanted = _of_probe(settings)
         if isinstance(corpus, str):

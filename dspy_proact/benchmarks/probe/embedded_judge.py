@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
 from dspy_proact.models import Role
 from dspy_proact.programs.embedded.asked import fields_of, outputs_of, unfenced, value_of
 from dspy_proact.programs.embedded.words import content_words
@@ -33,6 +33,11 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     enough = _enough(system)
     verdict = _of_parameters(shown, enough) if "would_resolve" in names else _of_description(shown, enough)
     return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
+
+
+JUDGE = Role("judge", "--judge", "verdict", answer)
+REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
+"""Tests what another judge has tuned."""
 
 
 def _enough(system: str) -> float:
@@ -120,8 +125,3 @@ def _alike(expected: Any, given: Any, enough: float) -> bool:
     texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
     meant, said = map(content_words, texts)
     return bool(meant) and len(meant & said) / len(meant) >= enough
-
-
-JUDGE = Role("judge", "--judge", "verdict", answer)
-REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
-"""Who tests what another judge has tuned."""

@@ -29,7 +29,7 @@ from server import Answer, error
 
 from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
 from dspy_proact.benchmarks.probe.settings import Bounds
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import ContentError, LimitReached, ProviderError
 from dspy_proact.models import Limits
 from dspy_proact.programs.asking import Answer as Said

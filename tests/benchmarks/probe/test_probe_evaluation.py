@@ -11,8 +11,7 @@ from server import Answer
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import TaskView
+from dspy_proact.benchmarks.probe.task import Solution, TaskView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import ContentError, RunError, UsageError
 from dspy_proact.models import Gate, ModelSpec

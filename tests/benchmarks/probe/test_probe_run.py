@@ -9,11 +9,11 @@ from child import Child, command_line
 from embedding import vectors
 from probe_player import SECRET, planted, played, token
 from server import Answer, Sent, Server
+from support.probe_tasks import Size, write_synthetic
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
-from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
 from dspy_proact.errors import LimitReached, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.report import summarize

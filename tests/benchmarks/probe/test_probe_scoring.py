@@ -3,18 +3,21 @@
 import pytest
 from probe_task import GOOD, PARAMETERS, facet_grades, view
 
-from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, IdentificationVerdict, ParametersVerdict
-from dspy_proact.benchmarks.probe.grading import graded, label_of, parts_of
 from dspy_proact.benchmarks.probe.scoring import (
+    ESSENTIAL,
+    FURTHER,
+    IdentificationVerdict,
+    ParametersVerdict,
+    graded,
     identification_score,
-    is_solved,
-    judgment_score,
+    label_of,
     overall_score,
+    parts_of,
     search_scores,
     task_score,
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import PARTS, Solution
+from dspy_proact.benchmarks.probe.task import PARTS, Solution
 
 RIGHT = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct")
 
@@ -75,7 +78,6 @@ def test_facets_that_a_judge_left_out_are_missing():
     ("word", "score"), [("CORRECT", 1), ("PARTIALLY_CORRECT", 0.5), ("INCORRECT", 0), ("correct", 0), ("", 0)]
 )
 def test_a_word_of_a_judge_is_worth_what_it_says_and_any_other_nothing(word, score):
-    assert judgment_score(word) == score
     assert task_score("send", "send", word) == score
 
 
@@ -86,13 +88,9 @@ def test_the_action_is_the_right_one_letter_by_letter():
 
 
 def test_overall_is_the_papers_weighted_mean():
-    assert overall_score(0.65, 0.42, 0.40) == pytest.approx(0.49016)  # .2171 + .13986 + .1332
-    assert overall_score(1, 1, 1) == 1
-
-
-def test_solved_is_some_of_the_evidence_and_all_of_the_rest():
-    assert is_solved(0.1, 1, 1)
-    assert not any((is_solved(0, 1, 1), is_solved(1, 0.5, 1), is_solved(1, 1, 0.5)))
+    stages = {"f1": 0.65, "identification": 0.42, "task": 0.40}
+    assert overall_score(stages) == pytest.approx(0.49016)  # .2171 + .13986 + .1332
+    assert overall_score(dict.fromkeys(stages, 1)) == 1
 
 
 def test_a_grade_says_what_was_missed_and_what_was_made_up():
@@ -109,6 +107,9 @@ def test_labels_are_strict_end_to_end():
     assert (label_of(whole), whole.overall) == ("SOLVED", 1)
     half = graded(view(), GOOD, settings, identified(when_deadline="missing"), resolved())
     assert (label_of(half), half.identification) == ("PARTIAL", 0.5)
+    unsupported = GOOD.model_copy(update={"evidence": ("ghost",)})
+    assert not graded(view(), unsupported, settings, identified(where_system="n/a"), resolved()).solved
+    assert not graded(view(), GOOD, settings, identified(where_system="n/a"), resolved("PARTIALLY_CORRECT")).solved
     assert label_of(graded(view(), Solution(), settings, None, None)) == "FAILED"
 
 

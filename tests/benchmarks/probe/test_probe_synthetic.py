@@ -6,9 +6,9 @@ from pathlib import Path
 
 import litellm
 import pytest
+from support.probe_tasks import EVIDENCE, Size, synthetic_tasks, write_synthetic
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.synthetic import EVIDENCE, Size, synthetic_tasks, write_synthetic
 
 SMALL = Size(items=10, words=30, actions=4)
 

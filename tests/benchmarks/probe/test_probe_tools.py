@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import ITEMS, MAIL, MEETING, NOTICE
 
+from dspy_proact.benchmarks.probe.agents.tools import Database, Record, Toolbox, WordRanking, ranked
 from dspy_proact.benchmarks.probe.settings import Bounds
-from dspy_proact.benchmarks.probe.tools import Database, Record, Toolbox, WordRanking, ranked
 
 RECORDS = [Record.of(item) for item in ITEMS]
 
@@ -44,7 +44,7 @@ def test_items_without_a_word_can_be_searched(text):
 
 def test_of_equal_items_the_first_comes_first():
     twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
-    scores = WordRanking([Record.of(each) for each in twins]).scores_now("soup")
+    scores = WordRanking([Record.of(each) for each in twins]).scores("soup")
     assert ranked(scores) == list(range(20))
 
 

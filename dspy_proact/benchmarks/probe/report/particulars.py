@@ -4,8 +4,18 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, ProbeGrade
-from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
+from dspy_proact.benchmarks.probe.report.leaderboard import (
+    COLUMNS,
+    KINDS,
+    MODES,
+    doubts,
+    leaderboard,
+    leaderboard_document,
+    legend,
+    modes_of,
+    name_of,
+)
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Column, Particulars, View
 from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
@@ -58,10 +68,6 @@ def grounds(verdict: GivenVerdict) -> Grounds:
 
 def ranking(summaries: "Sequence[Summary]") -> Ranking:
     """The published rows with runs beside them."""
-    from dspy_proact.benchmarks.probe.report import leaderboard, leaderboard_document
-    from dspy_proact.benchmarks.probe.report.leaderboard import COLUMNS
-    from dspy_proact.benchmarks.probe.report.leaderboard_text import HEADINGS, doubts, legend, name_of
-
     board = leaderboard(summaries)
     kinds = [
         tuple(
@@ -69,10 +75,10 @@ def ranking(summaries: "Sequence[Summary]") -> Ranking:
             for number, row in enumerate(board.published)
             if row.kind == kind
         )
-        for kind in ("model", "agent", "person")
+        for kind in KINDS
     ]
     own = (RankingRow(run.name, ("runs", number), True, run.differences) for number, run in enumerate(board.runs))
-    columns = (RankingColumn(title, (name,)) for title, name in zip(HEADINGS, COLUMNS, strict=True))
+    columns = (RankingColumn(title, (name,)) for name, title in COLUMNS.items())
     return Ranking(
         leaderboard_document(board),
         caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",

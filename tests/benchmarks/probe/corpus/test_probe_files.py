@@ -23,10 +23,11 @@ from probe_files import (
     steps,
     world,
 )
+from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.probe.corpus import Document, Email, Event, load_tasks, members
-from dspy_proact.benchmarks.probe.corpus.members import LARGEST
-from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
+from dspy_proact.benchmarks.probe import corpus as probe_corpus
+from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks
+from dspy_proact.benchmarks.probe.task import Document, Email, Event
 from dspy_proact.errors import CorpusError
 
 
@@ -322,7 +323,7 @@ def test_nothing_there_is_told(tmp_path: Path):
     assert "there is no such file" in str(refusal(tmp_path / "gone.zip"))
     assert "there is no file of a task in it" in str(refusal(in_folder(tmp_path, {"notes.json": "{}"})))
     (tmp_path / "tasks.json").write_text("{}")
-    assert "no whole zip: File is not a zip file; give a folder of" in str(refusal(tmp_path / "tasks.json"))
+    assert "not a complete zip: File is not a zip file; give a folder of" in str(refusal(tmp_path / "tasks.json"))
 
 
 def test_what_is_neither_file_nor_folder_is_told():
@@ -352,7 +353,7 @@ def test_a_truncated_zip_is_told(tmp_path: Path, size: int):
     path.write_bytes(path.read_bytes()[:size])
     told = refusal(path)
     assert told.source == str(path)
-    assert "no whole zip" in str(told)
+    assert "not a complete zip" in str(told)
 
 
 def test_a_damaged_member_is_told(tmp_path: Path):
@@ -400,7 +401,7 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
 def test_an_archive_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, problem: str
 ):
-    monkeypatch.setattr(members, limit, most)
+    monkeypatch.setattr(probe_corpus, limit, most)
     assert problem in str(refusal(zipped(tmp_path, {})))
 
 

@@ -9,17 +9,13 @@ from statistics import mean
 import bm25s
 import pytest
 
-from dspy_proact.benchmarks.probe.corpus import (
-    Item,
-    Task,
-    load_tasks,
-    sample_distractors,
-    sample_evidence,
-    sample_graded_descriptions,
-    sample_graded_parameters,
-)
-from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER
+from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
+from dspy_proact.benchmarks.probe.graded import sample_graded_descriptions, sample_graded_parameters
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER
+from dspy_proact.benchmarks.probe.task import Item, Task
+from dspy_proact.files.data_file import csv_rows
 
+DISTRACTORS, EVIDENCE_NOTES = (list(csv_rows(DATA / "sample" / f"{name}.csv")) for name in ("distractors", "evidence"))
 FILES = load_tasks("sample", sanitize=False)
 TASKS = tuple(FILES)
 CLEAN = tuple(load_tasks("sample"))
@@ -61,8 +57,8 @@ def test_it_has_three_people_with_two_tasks_each():
 
 def test_each_person_has_fifteen_other_items_in_both_tasks():
     notes = defaultdict(list)
-    for each in sample_distractors():
-        notes[each.person].append(each.item)
+    for each in DISTRACTORS:
+        notes[each["person"]].append(each["item"])
     for task in TASKS:
         others = {item.id for item in task.items} - set(task.gold.evidence)
         assert others == set(notes[task.person])
@@ -77,9 +73,9 @@ def test_every_kind_of_item_is_evidence_four_times_or_more():
 
 def test_each_strategy_occurs_once_a_person():
     people = defaultdict(list)
-    for each in sample_distractors():
-        people[each.strategy].append(each.person)
-        assert len(each.why.split()) >= 2
+    for each in DISTRACTORS:
+        people[each["strategy"]].append(each["person"])
+        assert len(each["why"].split()) >= 2
     assert people.keys() >= NAMED_STRATEGIES
     assert all(sorted(people[name]) == sorted(FILES.persons) for name in NAMED_STRATEGIES)
 
@@ -112,17 +108,17 @@ def test_every_right_value_can_be_read_in_the_item_that_supports_it():
 
 def test_no_item_tells_all_essential_facets_and_all_items_together_do():
     told = defaultdict(set)
-    for note in sample_evidence():
-        assert note.item in next(task for task in TASKS if task.key == note.task).gold.evidence
-        told[note.task].update(note.facets)
+    for note in EVIDENCE_NOTES:
+        assert note["item"] in next(task for task in TASKS if task.key == note["task"]).gold.evidence
+        told[note["task"]].update(note["facets"].split())
         assert not told.keys() - {task.key for task in TASKS}
     for task in TASKS:
         assert task.gold.facets
         apply = {name for name, value in task.gold.facets.model_dump().items() if value is not None}
         assert told[task.key] == apply
-        for note in sample_evidence():
-            if note.task == task.key:
-                assert not set(note.facets) >= apply & set(ESSENTIAL), note.item
+        for note in EVIDENCE_NOTES:
+            if note["task"] == task.key:
+                assert not set(note["facets"].split()) >= apply & set(ESSENTIAL), note["item"]
 
 
 def test_one_bottleneck_has_nobody_in_the_way():

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from probe_files import KEY, document, email, event, files, given, in_folder, right, steps
+from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.probe.corpus import Task, load_tasks, sanitized
-from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
+from dspy_proact.benchmarks.probe.corpus import load_tasks, sanitized
+from dspy_proact.benchmarks.probe.task import Task
 
 SMALL = Size(items=12, words=20, actions=3)
 PREFIXES = {"email": "email", "event": "calendar", "document": "document"}

@@ -12,19 +12,19 @@ from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.corpus.grade import IdentificationVerdict, ParametersVerdict
-from dspy_proact.benchmarks.probe.corpus.published import DOUBTS, published_failures, published_scores
-from dspy_proact.benchmarks.probe.grading import graded
-from dspy_proact.benchmarks.probe.report import (
+from dspy_proact.benchmarks.probe.report.leaderboard import (
+    DOUBTS,
     failures,
-    failures_document,
     leaderboard,
     leaderboard_document,
     modes_of,
     print_leaderboard,
+    published_failures,
+    published_scores,
 )
+from dspy_proact.benchmarks.probe.scoring import IdentificationVerdict, ParametersVerdict, graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import UsageError
 from dspy_proact.report import Reading, compare, export_csv, summarize
 from dspy_proact.runs import RunFolder
@@ -164,7 +164,7 @@ def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
         ("between", 0, 0),
         ("from .75", 3, 2),
     ]
-    assert failures_document(found)["modes"]["wrong_action"] == 1
+    assert found.modes["wrong_action"] == 1
 
 
 def test_without_failures_there_is_no_share(tmp_path):
@@ -182,7 +182,7 @@ def test_the_published_rows_are_those_of_the_tables():
     assert sum(row.entries * row.f1 for row in people) / 26 == pytest.approx(rows["average"].f1, abs=5e-4)
     assert sum(row.f1 for row in people) / 3 == pytest.approx(0.3080, abs=5e-5)
     assert {word for row in rows.values() for word in row.doubts} == set(DOUBTS)
-    assert published_failures()[3].shares["deadline"] == 0.453
+    assert published_failures()["GPT-5"]["deadline"] == 0.453
 
 
 def _with_p(rows):
