@@ -6,12 +6,12 @@ from typing import Any, Literal
 
 import click
 from contest import Contest, Rules
-from dspy_proact.cli.entries import Agreeing, Answering, AssistantTuning, Entry, Graders
 
 from dspy_proact import ASSISTANT, JUDGE, open_model
 from dspy_proact.benchmarks.execution import Execution
 from dspy_proact.benchmarks.participant import Participant
 from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.cli.entries import Agreeing, Answering, AssistantTuning, Entry, Graders
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import Settings
 

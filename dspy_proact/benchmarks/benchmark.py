@@ -7,7 +7,7 @@ reports of its runs load neither DSPy nor litellm.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -380,6 +380,10 @@ class Benchmark(Generic[Answer, Detail]):
     def begun_with(self, artefact: Any, start: Path | None) -> Any:
         """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
         raise UsageError(f"{self.name}: it has no program with several questions")
+
+    def agreement_room(self) -> Any:
+        """Where the agreement of judges with graded answers is counted."""
+        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""

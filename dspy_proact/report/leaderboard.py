@@ -1,4 +1,4 @@
-"""Published rows and runs in one table: a run is ranked among them where it was measured as they were, else beside them.
+"""Published rows and runs in one table: a run is ranked where it was measured as the rows were, else it stands below.
 
 A published row is known by its counts or by its means alone, so that it has no interval. Where counts by label were
 published, a row has a range of ranks, from tests on counts that assume how alike the cases of a group are; where means
@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Counts, PublishedRow, pooled
+from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
 from dspy_proact.report.summary import Summary
@@ -95,12 +96,17 @@ class Leaderboard:
         return tuple(entry for entry in self.entries if not entry.published)
 
 
-def leaderboard(declared: Benchmark[Any, Any], runs: Sequence[Summary] = ()) -> Leaderboard:
+def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | str | None = None) -> Leaderboard:
     """Put the published rows of a benchmark in order, and runs or results files with them.
+
+    Args:
+        runs: Of the benchmark, each once.
+        benchmark: By its name, its file, or itself; that of the runs, or the first one, where None.
 
     Raises:
         UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
     """
+    declared = benchmark_named(benchmark or next((run.benchmark for run in runs), None))
     rows = declared.published()
     if not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
@@ -311,8 +317,9 @@ def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
     """What the table has no room for."""
     score, nouns = entry.scores[board.headline_column], board.declared.nouns
     reason = f" ({score.reason})" if score.reason else ""
-    extent = f"{counted(entry.cases or 0, nouns.case, nouns.cases)} of {counted(entry.groups or 0, nouns.group, nouns.groups)}"
-    yield f"[{number}] {entry.name}, {entry.path}: {extent}, {board.columns[board.headline_column]} {percent(score)}{reason}"
+    cases, groups = counted(entry.cases or 0, nouns.case, nouns.cases), (nouns.group, nouns.groups)
+    extent, title = f"{cases} of {counted(entry.groups or 0, *groups)}", board.columns[board.headline_column]
+    yield f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}"
     yield from (f"    not ranked: {difference}" for difference in entry.differences)
     others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != board.headline_column}
     yield from (f"    {line}" for line in each_reason(others.items()))
@@ -324,8 +331,8 @@ def _legend(board: Leaderboard) -> Iterator[str]:
         dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
         nouns = board.declared.nouns
         yield (
-            f"strict: over all that were tried, the unscored counting 0; of the published models' {nouns.cases} {dropped} "
-            "were dropped without a trace. range: the ranks that the tests leave open."
+            f"strict: over all that were tried, the unscored counting 0; of the published models' {nouns.cases} "
+            f"{dropped} were dropped without a trace. range: the ranks that the tests leave open."
         )
     yield from board.declared.leaderboard_notes
 
@@ -416,7 +423,10 @@ def ranking(board: Leaderboard) -> Ranking:
     with_ranges = any(entry.rank_range for entry in board.entries)
     leading = [RankingColumn("rank", ("rank",), "count")]
     if with_ranges:
-        leading += [RankingColumn("range", ("rank_range",), "range"), RankingColumn("strict rank", ("strict_rank",), "count")]
+        leading += [
+            RankingColumn("range", ("rank_range",), "range"),
+            RankingColumn("strict rank", ("strict_rank",), "count"),
+        ]
     blocks: dict[str, list[RankingRow]] = {}
     for number, entry in enumerate(board.entries):
         row = RankingRow(entry.name, ("rows", number), not entry.published, (*entry.differences, *entry.notes))
@@ -427,7 +437,7 @@ def ranking(board: Leaderboard) -> Ranking:
         caption="Ranks, and scores in %",
         columns=(*leading, *scores),
         blocks=tuple(map(tuple, blocks.values())),
-        stands=any(entry.rank is not None for entry in board.runs),
+        stands=any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in board.runs),
         notes=tuple(_legend(board)),
         leading=len(leading),
     )

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from contest import COUNT, contestant
 from contest_entry import ContestEntry, RatedContestEntry
-from dspy_proact.cli.entries import known
 from proact_run import run_of, trigger
 from server import Answer, Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks.proactbench.report import leaderboard
+from dspy_proact.cli.entries import known
 from dspy_proact.runs import RunFolder
 
 SETTINGS = {"longest": 3, "style": "plain", "fair": True, "hint": None, "bonus": 0.5, "barred": []}

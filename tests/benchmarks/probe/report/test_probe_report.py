@@ -8,10 +8,6 @@ from dataclasses import replace
 from io import StringIO
 
 import pytest
-from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
-from rich.console import Console
-
-from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.report.leaderboard import (
     DOUBTS,
     failures,
@@ -22,6 +18,10 @@ from dspy_proact.benchmarks.probe.report.leaderboard import (
     published_failures,
     published_scores,
 )
+from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, facet_grades, task, view
+from rich.console import Console
+
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.scoring import IdentificationVerdict, ParametersVerdict, graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
