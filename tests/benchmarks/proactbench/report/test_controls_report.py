@@ -413,7 +413,7 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     assert f"{RULE}.\n" in text
     assert (
         "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65 [0.54, 0.75] "
-        "(author ratings, of these 3 raters alone, no human study).\n"
+        "(author ratings, for these 3 raters only, no human study).\n"
     ) in text
 
 

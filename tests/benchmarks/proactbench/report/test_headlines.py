@@ -63,7 +63,7 @@ def test_of_fewer_than_30_items_no_difference_is_claimed():
 
 
 def test_three_raters_speak_of_no_others():
-    assert "of these 3 raters alone" in study_headline(study(of(BETTER)))
+    assert "for these 3 raters only" in study_headline(study(of(BETTER)))
 
 
 def test_in_few_scenarios_no_difference_is_claimed():
