@@ -112,9 +112,6 @@ class Contest(Benchmark[Attempt, Remark]):
     def program(self, settings, start, companions=()):
         return Guesser()
 
-    def published(self):
-        return [PublishedRow("nobody", {"score": 0.9})]
-
     async def grade(self, case, answer, ask):
         words, trick = len(answer.guess.split()), number_of(case.key) in TRICKS
         right = (await ask(guess=answer.guess)).right if ask.program else "echo" in answer.guess
@@ -134,6 +131,9 @@ class Refereed(Contest):
 
     def judge(self, settings, start):
         return dspy.Predict("guess -> right: bool")
+
+    def published(self):
+        return [PublishedRow("nobody", {"score": 0.9})]
 
 
 def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> Evaluation:

@@ -7,9 +7,12 @@ reports of its runs load neither DSPy nor litellm.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -67,14 +70,94 @@ class HumanGrade:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """How many cases earned each of three labels, of how many that were tried.
+
+    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
+    tried, unscored counting 0. All are in [0, 1], higher is better.
+
+    Raises:
+        ValueError: A count is negative, or more cases are graded than were tried.
+    """
+
+    total: int
+    """Cases that were tried."""
+    full: int
+    """Those with the best label, the full score."""
+    partial: int
+    """Those with the middle one, half the score."""
+    fail: int
+    """Those with the worst, which scores 0."""
+
+    def __post_init__(self):
+        if min(self.full, self.partial, self.fail, self.unscored) < 0:
+            raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
+
+    def __add__(self, other: Self) -> "Counts":
+        return Counts(
+            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
+        )
+
+    @property
+    def labels(self) -> tuple[int, int, int]:
+        """Counts of the labels, from best to worst."""
+        return self.full, self.partial, self.fail
+
+    @property
+    def scored(self) -> int:
+        """Cases with a label."""
+        return self.full + self.partial + self.fail
+
+    @property
+    def unscored(self) -> int:
+        """Cases that were tried and have no grade."""
+        return self.total - self.scored
+
+    @property
+    def weighted(self) -> float | None:
+        """Lenient mean score; None when nothing was scored."""
+        return _share(self.full + 0.5 * self.partial, self.scored)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Lenient share of the best label; None when nothing was scored."""
+        return _share(self.full, self.scored)
+
+    @property
+    def strict_weighted(self) -> float | None:
+        """Strict mean score; None when nothing was tried."""
+        return _share(self.full + 0.5 * self.partial, self.total)
+
+    @property
+    def strict_pass_rate(self) -> float | None:
+        """Strict share of the best label; None when nothing was tried."""
+        return _share(self.full, self.total)
+
+
+def pooled(counts: Iterable[Counts]) -> Counts:
+    """The counts of all together; zeros when there are none."""
+    return reduce(add, counts, Counts(0, 0, 0, 0))
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True)
 class PublishedRow:
     """Scores that were published."""
 
     name: str
-    scores: Mapping[str, float]
-    """Shares in [0, 1], by the name of a measure or a stratum; `score` is the headline."""
+    scores: Mapping[str, float | None]
+    """Shares in [0, 1], by the name of a measure or a stratum, or `score`, the mean score, and `strict`."""
     kind: str = "model"
-    note: str = ""
+    """What it is of; the rows of the first one's kind are ranked."""
+    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts])
+    """By stratum; empty where means alone were published. With counts there are ranges of ranks."""
+    cases: int | None = None
+    """How many cases it was measured on; None where that is not known."""
+    notes: Sequence[str] = ()
+    """What speaks against it, in sentences without their end."""
 
 
 class Benchmark(Generic[Answer, Detail]):
@@ -130,7 +213,8 @@ class Benchmark(Generic[Answer, Detail]):
     def best(self) -> str:
         """The best published score and its source, a sentence; empty without one."""
         first = next(iter(self.published()), None)
-        return f"{100 * first.scores['score']:.1f} of 100 ({first.name})" if first and "score" in first.scores else ""
+        score = first and first.scores.get("score")
+        return f"{100 * score:.1f} of 100 ({first.name})" if first and score is not None else ""
 
     # Cases
 
@@ -260,9 +344,24 @@ class Benchmark(Generic[Answer, Detail]):
         """Scores that were published, the best first."""
         return ()
 
-    def differences(self, manifest: Any) -> Sequence[str]:
-        """What a run was made otherwise than the published rows: it is ranked among them where there is nothing."""
+    def differences(self, run: Any) -> Sequence[str]:
+        """What a run, a `report.Summary`, was measured otherwise than the published rows; ranked where nothing was."""
         return ("no condition is declared under which a run is ranked",)
+
+    leaderboard_columns: Mapping[str, str] = MappingProxyType({})
+    """Heading of each score of the leaderboard, by its name; those of the first published row where none are given."""
+    leaderboard_headline: str = "score"
+    """Name of the score that ranks."""
+    leaderboard_notes: Sequence[str] = ()
+    """What the table is to be read with, in sentences."""
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
+        """Further sentences and tables of the leaderboard, on demand."""
+        return ()
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Further keys of `leaderboard --json`."""
+        return {}
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Answers that exist, to be judged again: those of the folder of a run.
@@ -297,9 +396,9 @@ class Benchmark(Generic[Answer, Detail]):
         """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
         raise UsageError(f"{self.name}: it has no program with several questions")
 
-    def leaderboard_room(self) -> Any | None:
-        """Where its published scores are put in order; None where there are none."""
-        return None
+    def agreement_room(self) -> Any:
+        """Where the agreement of judges with graded answers is counted."""
+        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""

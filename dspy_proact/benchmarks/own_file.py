@@ -25,7 +25,7 @@ _PACKAGE = __name__.partition(".")[0]
 _BEFORE_CALLS = (
     *("read", "view_type", "strata_of", "mark", "program", "judge", "stand_in", "companions", "settled", "unasked"),
     *("require", "answer_calls", "grade_calls", "control_prompt", "human_grades", "published", "differences"),
-    *("responses", "particulars"),
+    *("leaderboard_details", "leaderboard_document", "responses", "particulars"),
 )
 """Methods that verbs call before the first call to a model, so that a fault in one is a `UsageError`."""
 
@@ -195,7 +195,7 @@ def _faults_of_rows(declared: Declared, rows: Sequence[Any]) -> Iterator[str]:
         for name, value in row.scores.items():
             if name not in known:
                 yield f"{name!r} of {row.name!r} is none of {', '.join(known)}"
-            elif not 0 <= value <= 1:
+            elif value is not None and not 0 <= value <= 1:
                 yield f"{name} of {row.name!r} is {value!r}; scores are shares from 0 to 1"
 
 

@@ -1,10 +1,10 @@
 """What one benchmark says in reports beside what is said of all; each that has something to say has a room for it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import eq
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -12,12 +12,8 @@ from dspy_proact.benchmarks.registry import find_benchmark
 from dspy_proact.report.controls import Controls
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.ranking import Ranking
 from dspy_proact.report.section import Grounds, Section
 from dspy_proact.runs import GivenVerdict, Outcome
-
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
 
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""
@@ -70,10 +66,6 @@ def _unknown(_: str) -> None:
     return None
 
 
-def _ranking(_: "Sequence[Summary]") -> None:
-    return None
-
-
 def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
     return json.dumps(verdict.detail, sort_keys=True, ensure_ascii=False) if verdict else None
 
@@ -117,8 +109,6 @@ class Particulars:
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""
-    ranking: Callable[["Sequence[Summary]"], Ranking | None] = _ranking
-    """Runs and published results; None where there are none."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
 

@@ -15,7 +15,7 @@ from server import Server
 
 from dspy_proact import cli
 from dspy_proact.benchmarks import registry
-from dspy_proact.benchmarks.proactbench.report import leaderboard
+from dspy_proact.report import leaderboard
 from dspy_proact.runs import RunFolder
 
 SETTINGS = Rules().model_dump(mode="json")
@@ -70,7 +70,7 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
         "size": "10 riddles in 5 places",
         "licence": "none",
         "data": "made by the tests",
-        "best_published": "90.0 of 100 (nobody)",
+        "best_published": "",
         "judge": None,
     }
     assert {each["name"]: each["default"] for each in theirs["settings"]} == SETTINGS
@@ -98,11 +98,13 @@ def test_the_list_is_read_on_a_terminal(proact):
     assert proact(*next_of(told), "--dry-run")[0] == 0
 
 
-def test_the_best_published_score_is_the_leaderboards_first(proact):
-    best = json.loads(proact("benchmarks", "--json")[1])["benchmarks"][0]["best_published"]
+def test_the_best_published_score_is_the_leaderboards_first(proact, monkeypatch):
+    register(monkeypatch, "contest:Refereed")
+    ours, _, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
-    assert best.startswith(f"{100 * first.scores.weighted.value:.1f} % ")
-    assert f": {first.model} (" in best
+    assert ours["best_published"].startswith(f"{100 * first.scores['score'].value:.1f} % ")
+    assert f": {first.name} (" in ours["best_published"]
+    assert theirs["best_published"] == "90.0 of 100 (nobody)"
 
 
 # What is chosen
