@@ -11,21 +11,20 @@ from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, identified, resolved, sc
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.report.leaderboard import (
-    DOUBTS,
-    failures,
-    leaderboard,
-    leaderboard_document,
-    modes_of,
-    print_leaderboard,
-    published_failures,
-    published_scores,
-)
+from dspy_proact.benchmarks.probe.report.failures import DOUBTS, failures, modes_of, published_failures, published_rows
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.errors import UsageError
-from dspy_proact.report import Reading, compare, export_csv, summarize
+from dspy_proact.report import (
+    Reading,
+    compare,
+    export_csv,
+    leaderboard,
+    leaderboard_document,
+    print_leaderboard,
+    summarize,
+)
 from dspy_proact.runs import RunFolder
 
 WRONG = Solution(
@@ -131,29 +130,32 @@ def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
 
 
 def test_the_published_rows_are_those_of_the_tables():
-    rows = {row.name: row for row in published_scores()}
-    best = rows["GPT-5"]
-    assert (best.precision, best.recall, best.f1, best.identification, best.task) == (0.73, 0.59, 0.65, 0.42, 0.40)
+    rows = {row.name: row for row in published_rows()}
+    best = {name: rows["GPT-5"].scores[name] for name in ("precision", "recall", "f1", "identification", "task")}
+    assert [*best.values()] == [0.73, 0.59, 0.65, 0.42, 0.40]
+    assert rows["GPT-5"].scores["overall"] == pytest.approx(0.49016)
     assert [row.kind for row in rows.values()] == ["model"] * 9 + ["agent"] * 3 + ["person"] * 4
-    searched = [row for row in rows.values() if row.precision and row.recall]
-    assert all(row.f1 <= 2 * row.precision * row.recall / (row.precision + row.recall) + 0.005 for row in searched)
+    for scores in (row.scores for row in rows.values() if row.scores["precision"] is not None):
+        harmonic = 2 * scores["precision"] * scores["recall"] / (scores["precision"] + scores["recall"])
+        assert scores["f1"] <= harmonic + 0.005
     people = [row for row in rows.values() if row.kind == "person"][:3]
-    assert sum(row.entries * row.f1 for row in people) / 26 == pytest.approx(rows["average"].f1, abs=5e-4)
-    assert sum(row.f1 for row in people) / 3 == pytest.approx(0.3080, abs=5e-5)
-    assert {word for row in rows.values() for word in row.doubts} == set(DOUBTS)
+    average = rows["average"].scores["f1"]
+    assert sum(row.cases * row.scores["f1"] for row in people) / 26 == pytest.approx(average, abs=5e-4)
+    assert sum(row.scores["f1"] for row in people) / 3 == pytest.approx(0.3080, abs=5e-5)
+    assert {note for row in rows.values() for note in row.notes} == set(DOUBTS.values())
     assert published_failures()["GPT-5"]["deadline"] == 0.453
 
 
 def test_runs_stand_beside_the_published_rows_with_intervals_by_person_and_what_differs(tmp_path):
     summary = summary_of(tmp_path, GOOD, WRONG, GOOD, GOOD)
     document = leaderboard_document(leaderboard([summary]))
-    (own,) = document["runs"]
-    assert (own["tasks"], own["people"], own["task"]["value"]) == (4, 3, 0.75)
-    assert own["task"]["low"] < 0.75 < own["task"]["high"]
-    assert own["failures"]["shares"]["wrong_action"] == 1
+    own = document["rows"][-1]
+    task_score = own["scores"]["task"]
+    assert (own["cases"], own["groups"], task_score["value"], own["rank"]) == (4, 3, 0.75, None)
+    assert task_score["low"] < 0.75 < task_score["high"]
+    assert document["failures"][summary.path]["shares"]["wrong_action"] == 1
     differences = " ".join(own["differences"])
     assert all(word in differences for word in ("stand-in", "sanitized", "our rule", "'made'", "names no judge"))
-    assert document["published"][0]["overall"] == pytest.approx(0.49016)
     json.dumps(document, allow_nan=False)
     with pytest.raises(UsageError, match="given twice"):
         leaderboard([summary, summary])
@@ -171,8 +173,9 @@ def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
     board = leaderboard([summary_of(tmp_path, GOOD, WRONG), summarize(RunFolder(tmp_path / "blind"))])
     print_leaderboard(board, Console(file=text, width=120), explain=True)
     printed = text.getvalue()
-    assert re.search(r"^GPT-5 +73 59 65 +42 +40 +49$", printed, re.MULTILINE)
-    expected = ("[2] blind (everything)", "a blind baseline, which only searches", "DeepSeek-R1 a)", "49 for GPT-5")
+    assert re.search(r"^ *1 GPT-5 +73.0 59.0 65.0 +42.0 +40.0 +49.0 +-$", printed, re.MULTILINE)
+    assert re.search(r"DeepSeek-R1, .*: identification at or near 0", " ".join(printed.split()))
+    expected = ("blind (everything) [2]", "a blind baseline, which only searches", "49 for GPT-5")
     assert all(part in printed for part in expected)
     assert "(3/3)" in printed  # of three wrong resolutions all by the action
 

@@ -2,28 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dspy_proact.benchmarks.probe.report.leaderboard import (
-    COLUMNS,
-    KINDS,
-    MODES,
-    doubts,
-    leaderboard,
-    leaderboard_document,
-    legend,
-    modes_of,
-    name_of,
-)
+from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
 from dspy_proact.report.section import Grounds, Section
 from dspy_proact.runs import GivenVerdict, Outcome
-
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
 
 _CONTENT = {"email": ("subject", "body"), "event": ("title", "description"), "document": ("title", "content")}
 """By kind, the fields that hold title and text."""
@@ -116,24 +102,6 @@ def _listed(named: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, str]]:
     return ((name, ", ".join(values)) for name, values in named.items() if values)
 
 
-def ranking(summaries: "Sequence[Summary]") -> Ranking:
-    """The published rows with runs beside them."""
-    board = leaderboard(summaries)
-    blocks: dict[str, list[RankingRow]] = {kind: [] for kind in KINDS}
-    for number, row in enumerate(board.published):
-        blocks[row.kind].append(RankingRow(name_of(row, board), ("published", number), own=False))
-    runs = enumerate(board.runs)
-    own = tuple(RankingRow(each.run.model_name, ("runs", number), True, each.differences) for number, each in runs)
-    return Ranking(
-        leaderboard_document(board),
-        caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",
-        columns=tuple(RankingColumn(title, (name,)) for name, title in COLUMNS.items()),
-        blocks=(*map(tuple, blocks.values()), own),
-        stands=any(not each.run.embedded for each in board.runs),
-        notes=(*legend(board), *doubts(board)),
-    )
-
-
 def _of_grade(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
     def value(_: Outcome, verdict: GivenVerdict | None) -> str | None:
         return of(ProbeGrade.model_validate(verdict.detail)) if verdict else None
@@ -169,5 +137,4 @@ PARTICULARS = Particulars(
     answer=answer,
     sections=sections,
     grounds=grounds,
-    ranking=ranking,
 )
