@@ -7,13 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, Start
+    from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of
     from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
     from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
-    from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.proactbench.jury import open_jury
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
@@ -22,9 +23,7 @@ if TYPE_CHECKING:
         export_results,
         items_of,
         labelling_plan,
-        leaderboard,
         peoples_ratings,
-        print_leaderboard,
         print_study,
         study,
         summarize_results,
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.errors import Halt, ProactError
+    from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import load_assistant, load_judge, read_artefact, read_judge
@@ -56,14 +55,16 @@ if TYPE_CHECKING:
         compare_corrected,
         export_csv,
         export_parquet,
+        leaderboard,
         print_comparison,
         print_corrected,
+        print_leaderboard,
         print_reading,
         print_summary,
         summarize,
         summary_document,
     )
-    from dspy_proact.runs import RunFolder, Scope
+    from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
     from dspy_proact.stats import Estimate
 
 __all__ = [
@@ -72,7 +73,11 @@ __all__ = [
     "Assistant",
     "AssistantCompile",
     "AssistantView",
+    "Benchmark",
+    "Case",
+    "CaseSet",
     "Comparison",
+    "ContentError",
     "Corpus",
     "Corrected",
     "Dialogue",
@@ -82,15 +87,20 @@ __all__ = [
     "Gate",
     "Grade",
     "Halt",
+    "HumanGrade",
     "Judge",
     "JudgeCompile",
     "JudgeView",
     "Limits",
+    "Measure",
     "ModelSpec",
+    "Nouns",
     "OfferDetector",
+    "Part",
     "Phase",
     "ProactBench",
     "ProactError",
+    "PublishedRow",
     "Ratings",
     "Reading",
     "Recipe",
@@ -100,6 +110,9 @@ __all__ = [
     "Rubric",
     "RunFolder",
     "Scope",
+    "Scored",
+    "Settings",
+    "Start",
     "Summary",
     "Trial",
     "Trigger",
@@ -140,13 +153,14 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "benchmarks.benchmark": ["Benchmark", "HumanGrade", "Part", "PublishedRow", "Start"],
+    "benchmarks.evaluation": ["Evaluation", "Rejudging"],
     "benchmarks.execution": ["Execution"],
     "benchmarks.proactbench.benchmark": ["ProactBench"],
     "benchmarks.proactbench.cases": ["cases_of"],
     "benchmarks.proactbench.compile.assistant.assistant_compile": ["AssistantCompile"],
     "benchmarks.proactbench.compile.judge.judge_compile": ["JudgeCompile"],
     "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
-    "benchmarks.proactbench.evaluation": ["Evaluation", "Rejudging"],
     "benchmarks.proactbench.jury": ["open_jury"],
     "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
     "benchmarks.proactbench.rated": ["responses_of_ratings"],
@@ -155,9 +169,7 @@ _ROOMS = {
         "export_results",
         "items_of",
         "labelling_plan",
-        "leaderboard",
         "peoples_ratings",
-        "print_leaderboard",
         "print_study",
         "study",
         "summarize_results",
@@ -167,7 +179,7 @@ _ROOMS = {
     "benchmarks.proactbench.types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "benchmarks.proactbench.views": ["AssistantView", "JudgeView"],
     "benchmarks.responses": ["Responses"],
-    "errors": ["Halt", "ProactError"],
+    "errors": ["ContentError", "Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
     "programs": ["Recipe"],
     "programs.artefact": ["load_assistant", "load_judge", "read_artefact", "read_judge"],
@@ -180,14 +192,16 @@ _ROOMS = {
         "compare_corrected",
         "export_csv",
         "export_parquet",
+        "leaderboard",
         "print_comparison",
         "print_corrected",
+        "print_leaderboard",
         "print_reading",
         "print_summary",
         "summarize",
         "summary_document",
     ],
-    "runs": ["RunFolder", "Scope"],
+    "runs": ["Case", "CaseSet", "Measure", "Nouns", "RunFolder", "Scope", "Scored", "Settings"],
     "stats": ["Estimate"],
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -60,7 +60,7 @@ class FailedCall:
 
 
 class CallObserver:
-    """Is told of attempts that fail; this one keeps it to itself. It may be told by several threads."""
+    """Notified of attempts that fail, from any thread; this one ignores them."""
 
     def failed(self, call: FailedCall) -> None:
         """An attempt failed."""

@@ -18,7 +18,7 @@ from itertools import product
 
 import numpy as np
 from support.bands import Band, Banded, share_error
-from support.compiles import SimulatedJudges, simulate_compile
+from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
 
 from dspy_proact import stats
 
@@ -46,9 +46,8 @@ def shown(numbered: tuple[int, Cell], compiles: int) -> float:
     for number in range(compiles):
         rng = np.random.default_rng((SEED, place, number))
         drawn = simulate_compile(rng, cell.items, cell.scenarios, cell.judges, cell.unread)
-        told = (drawn.before, drawn.after, drawn.soft, drawn.strata, drawn.groups)
-        panel = None if drawn.panel.raters is None else drawn.panel
-        claims += stats.improvement_shown(*told, order=sorted({*drawn.strata}), panel=panel)
+        read = (drawn.before, drawn.after, drawn.panel, drawn.strata, drawn.groups)
+        claims += improvement_shown(*read, order=sorted({*drawn.strata}))
     return claims / compiles
 
 

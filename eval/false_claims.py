@@ -32,8 +32,9 @@ from dspy_proact.benchmarks.proactbench.synthetic import (
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import compiled_judge
-from dspy_proact.stats import apply_cuts, improvement, within_strata_kappa
+from dspy_proact.stats import Improvement, Panel, apply_cuts, improvement
 
+LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
 START = CutJudge(Judge(ask_quote_again=False))
 FRESH, FRESH_SEED = 50, 1_000_000  # new items for each seed's compiled judge, 5,000 in all
 CALLS = 2_930  # that a study's two compiles took at commit e58b75b (mean of 4): no race, nothing reused
@@ -63,18 +64,22 @@ def studied(seed: int, trials: int, count: int) -> Study:
         taught = JudgeCompile(ratings, recipe=demos, gate=one).run(f"{out}/taught")
         searched = JudgeCompile(permuted, recipe=search, gate=one).run(f"{out}/searched")
     items = labelled(ratings)
-    columns = zip(*((item.soft, item.phase, item.scenario) for item in items), strict=True)
-    constant = improvement(graded(START, items), [1] * count, *columns, order=list(Phase)).overall.shown
+    constant = compared(graded(START, items), [1] * count, items).shown
     new = labelled(synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH)))
     program = CutJudge(compiled_judge(taught.artefact, ask_quote_again=False), taught.artefact.cuts)
     shown, calls = (taught.artefact.card.shown, searched.artefact.card.shown, constant), taught.paid + searched.paid
     return Study(shown, rater_kappa(ratings), calls, new, graded(START, new), graded(program, new))
 
 
+def compared(before: Sequence[int], after: Sequence[int], items: Sequence[Labelled]) -> Improvement:
+    panel = Panel.of([[rating.grade for rating in item.ratings] for item in items], LEVELS)
+    phases, scenarios = [item.phase for item in items], [item.scenario for item in items]
+    return improvement(before, after, panel, phases, scenarios, order=list(Phase)).overall
+
+
 def true_gain(studies: Sequence[Study]) -> float:
-    soft, phases = zip(*((item.soft, item.phase) for each in studies for item in each.fresh), strict=True)
     before, after = ([level for each in studies for level in getattr(each, name)] for name in ("before", "after"))
-    return (within_strata_kappa(after, soft, phases) or 0.0) - (within_strata_kappa(before, soft, phases) or 0.0)
+    return compared(before, after, [item for each in studies for item in each.fresh]).difference.value or 0.0
 
 
 def main() -> None:

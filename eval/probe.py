@@ -14,10 +14,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
+from dspy_proact import (
+    Halt,
+    ModelSpec,
+    ProactError,
+    RunFolder,
+    leaderboard,
+    print_leaderboard,
+    print_summary,
+    summarize,
+)
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
-from dspy_proact.benchmarks.probe.report import leaderboard, print_leaderboard
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 CORPUS = "probe"
@@ -43,7 +51,7 @@ def main() -> None:
     try:
         tasks = load_tasks(asked.corpus, sanitize=SETTINGS.sanitize, seed=SETTINGS.seed)
         model, judge = ModelSpec(name=asked.model, params=settings), ModelSpec(name=asked.judge, params=judged)
-        finished = ProbeEvaluation(tasks, model, judge, settings=SETTINGS).run(asked.out)
+        finished = Evaluation(tasks, model, judge, settings=SETTINGS, benchmark="probe").run(asked.out)
     except (ProactError, Halt) as end:
         parser.exit(2, f"{end}\n")
     summary = summarize(RunFolder(finished.path))

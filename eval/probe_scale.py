@@ -16,11 +16,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from support.probe_tasks import Size, write_synthetic
+
 from dspy_proact import Gate, ModelSpec, RunFolder
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
-from dspy_proact.benchmarks.probe.synthetic import Size, write_synthetic
+from dspy_proact.benchmarks.probe.scoring import FacetGrades
 from dspy_proact.runs import Event, Observer
 
 NAME, WIDTH = "openai/gpt-4o", 8
@@ -71,7 +72,7 @@ def measure(folder: Path, port: str, tasks: int) -> None:
     told(f"{len(corpus)} tasks of {len(corpus.persons)} people read", tasks, began)
     at = f"http://127.0.0.1:{port}"
     agent, judge = (ModelSpec(name=NAME, api_base=f"{at}/{role}/v1") for role in ("assistant", "judge"))
-    evaluation = ProbeEvaluation(corpus, agent, judge, gate=Gate(concurrency=WIDTH, retries=0))
+    evaluation = Evaluation(corpus, agent, judge, gate=Gate(concurrency=WIDTH, retries=0), benchmark="probe")
     began = time.perf_counter()
     forecast = evaluation.forecast(folder / "run")
     tokens, usd = forecast.assistant.prompt_tokens / tasks, (forecast.assistant.usd or (0, 0))[1]

@@ -41,8 +41,7 @@ def told(
     yield from [("AC2", one.ac("quadratic")), ("exact", one.exact()), ("recall", one.recall(2))]
     yield from [("judge - people", one.bias([0, 0.5, 1])), ("soft", soft.kappa("quadratic"))]
     if card:
-        shares, alone = stats.soft_labels(ratings, LABELS), [0] * len(ratings)
-        gain = stats.improvement(worse, judge, shares, alone, groups, order=[0], panel=panel).overall
+        gain = stats.improvement(worse, judge, panel, [0] * len(ratings), groups, order=[0]).overall
         yield from [("card: after", gain.after), ("card: gain", gain.difference)]
 
 

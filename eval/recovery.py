@@ -44,7 +44,7 @@ def main() -> None:
         programs = {"bare": Assistant(), **prompts, "compiled": compiled_assistant(artefact)}
         runs: dict[str, Summary] = {}
         for name, assistant in programs.items():
-            evaluation = Evaluation(corpus, asked.model, asked.judge, assistant=assistant)
+            evaluation = Evaluation(corpus, asked.model, asked.judge, program=assistant)
             finished = evaluation.run(asked.out / name, Scope(limit=asked.limit, controls=True))
             runs[name] = summarize(RunFolder(finished.path))
     except (ProactError, Halt) as end:

@@ -1,6 +1,7 @@
 """Asking a model that a server plays through a gate, on every route and in both ways."""
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import dspy
@@ -11,12 +12,17 @@ from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assist
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, ProactError
 from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.programs.streaming import streamed
 
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),
     [("hosted_vllm/any", "auto"), ("hosted_vllm/any", "litellm"), ("openai/any", "auto"), ("openai/any", "litellm")],
 )
 WAYS = pytest.mark.parametrize("way", ["async", "sync"])
+STREAMS = pytest.mark.parametrize("way", ["stream", "sync stream"])
+EVERY_WAY = pytest.mark.parametrize("way", ["async", "sync", "stream", "sync stream"])
+QUIET = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
+"""For litellm's own warning at every chunk of a stream."""
 USAGE = {
     "prompt_tokens": 100,
     "completion_tokens": 37,
@@ -27,6 +33,9 @@ USAGE = {
 """As a provider counts: cached tokens are among those of the prompt, reasoning among those of the completion."""
 
 
+ASKED = {"history": [], "user_message": "hi"}
+
+
 @dataclass
 class Outcome:
     """What came of one question, and the calls that it took."""
@@ -34,6 +43,8 @@ class Outcome:
     text: str | None
     error: BaseException | None
     calls: list[Call]
+    pieces: Sequence[str] = ()
+    """Of a stream."""
 
     @property
     def words(self):
@@ -70,13 +81,38 @@ def predicted(model, program, way="async", **inputs):
         return program(**inputs)
 
 
-def ask(model, way="async"):
-    """Ask once."""
+def ask(model, way="async", most=None):
+    """Ask once; read at most so many pieces of a stream."""
     with collect_calls() as calls:
+        if "stream" in way:
+            pieces, error = asyncio.run(awaited(model, read(way, most)))
+            return Outcome(None if error and not pieces else "".join(pieces), error, calls, pieces)
         try:
-            return Outcome(predicted(model, Assistant(), way, history=[], user_message="hi").response, None, calls)
+            return Outcome(predicted(model, Assistant(), way, **ASKED).response, None, calls)
         except (ProactError, Halt) as raised:
             return Outcome(None, raised, calls)
+
+
+async def read(way="stream", most=None):
+    """The pieces of a stream, and how it failed."""
+    pieces, failure = [], None
+    stream = streamed(Assistant(), **ASKED) if way == "stream" else of_the_synchronous_engine()
+    try:
+        async for piece in stream:
+            pieces.append(piece)
+            if len(pieces) == most:
+                break
+    except (ProactError, Halt) as raised:
+        failure = raised
+    await stream.aclose()
+    return pieces, failure
+
+
+async def of_the_synchronous_engine():
+    """The pieces of what DSPy makes of a synchronous program."""
+    async for value in dspy.streamify(Assistant())(**ASKED):
+        if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
+            yield text
 
 
 def heard(server, script, ask):

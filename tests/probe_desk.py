@@ -6,7 +6,7 @@ import json
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
-from dspy_proact.benchmarks.probe.corpus import (
+from dspy_proact.benchmarks.probe.task import (
     Action,
     Document,
     Email,
@@ -14,11 +14,11 @@ from dspy_proact.benchmarks.probe.corpus import (
     Facets,
     Gold,
     Organisation,
+    ProbeView,
     Relationship,
     Task,
     World,
 )
-from dspy_proact.benchmarks.probe.view import ProbeView
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.asked import fields_of

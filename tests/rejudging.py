@@ -7,9 +7,9 @@ from rows import jsonl, record, row
 from server import Answer, Sent, healthy, verdict
 from specs import spec, specs
 
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.models import Gate
 from dspy_proact.runs import Event, RunFolder, Scope
@@ -36,7 +36,7 @@ def parent(folder: Path, server, name: str = "parent", of: Corpus | None = None,
 
 def rejudge(folder: Path, server, of: RunFolder | Responses, name: str = "child", **given: Any) -> RunFolder:
     """The responses judged by another judge; arguments of `run`, of `Rejudging`, its judge and its gate together."""
-    responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench)
+    responses = of if isinstance(of, Responses) else Responses.of_run(of, ProactBench())
     asked = {key: given.pop(key) for key in ("limit", "strata", "judge_epochs", "retry_unscored") if key in given}
     said = {key: given.pop(key) for key in ("params",) if key in given}
     judges = specs(given.pop("judge", "hosted_vllm/second"), server.judge, **said)

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "files": NOUNS | {"kept"},
     "runs": NOUNS | {"stats", "kept"},
     "models": NOUNS | {"stats", "kept"},
-    "report": NOUNS | {"stats", "kept", "runs", "files"},
+    "report": NOUNS | {"stats", "kept", "runs", "files", "benchmarks"},
     "programs": NOUNS | {"stats", "kept", "models"},
     "benchmarks": NOUNS | {"stats", "kept", "runs", "files", "models", "programs"},
     "compile": NOUNS | {"stats", "kept", "runs", "files", "models", "programs", "benchmarks"},

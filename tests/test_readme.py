@@ -13,7 +13,7 @@ from script import ROOT, ended
 from tuning import artefact
 
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl, sample_path
-from dspy_proact.cli.entries import entries
+from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.runs import RunFolder
 
@@ -133,12 +133,12 @@ def test_the_tree_is_true():
 
 
 def test_the_table_of_benchmarks_is_the_list():
-    for entry in entries():
-        cells = (f"`{entry.name}`", entry.measures, entry.size, entry.licence, entry.best)
+    for entry in benchmarks().values():
+        cells = (f"`{entry.name}`", entry.about, entry.size, entry.licence, entry.best)
         assert f"| {' | '.join(cells)} |\n" in README
     assert README.count("\n| `--benchmark`") == 1
     table = README.partition("| `--benchmark`")[2].partition("\n\n")[0]
-    assert len(table.splitlines()) == 2 + len(entries())
+    assert len(table.splitlines()) == 2 + len(benchmarks())
 
 
 def test_links_lead_somewhere():

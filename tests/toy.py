@@ -12,7 +12,6 @@ from typing import Any, Literal
 from dspy_proact.calls import Call, Price
 from dspy_proact.errors import ContentError, ProviderError
 from dspy_proact.runs import (
-    Benchmark,
     Case,
     CaseSet,
     CorpusRecord,
@@ -82,7 +81,7 @@ def marked(label: str, remark: str = "") -> Scored[Marking]:
     return Scored(SCORES[label], label, Marking(remark=remark))
 
 
-class Riddles(Benchmark[Guess, Marking]):
+class Riddles:
     """The benchmark; `answer` and `grade` do what a test scripts.
 
     Attributes:

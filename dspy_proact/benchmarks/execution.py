@@ -1,22 +1,20 @@
 """A benchmark and who takes part in it, done into a folder: checked before the first call, resumed by the same."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
 
+from dspy_proact.benchmarks.bound import Bound
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
-from dspy_proact.benchmarks.participant import Participant
+from dspy_proact.benchmarks.participant import Participant, run_name
 from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.benchmarks.run_name import run_name
 from dspy_proact.errors import Halt, ProviderDown, UsageError
 from dspy_proact.kept import now, versions
 from dspy_proact.models import Cost, Gate, Limits
 from dspy_proact.runs import (
     CONTROL,
     MOST_EPOCHS,
-    Benchmark,
     Case,
     Event,
     ExpectedCall,
@@ -63,7 +61,7 @@ class Execution:
 
     def __init__(
         self,
-        benchmark: Benchmark[Any, Any],
+        benchmark: Bound,
         answering: Participant | Responses,
         judges: Sequence[Participant],
         gate: Gate,
@@ -88,8 +86,21 @@ class Execution:
     def default_folder(self) -> Path:
         """`runs/<model>--<judge>--<8 hex of the identity>`."""
         identity = self.manifest.identity
-        named = run_name(identity.assistant.model, self._benchmark.judges)
+        named = run_name(identity.assistant.model, list(self._benchmark.judges))
         return Path("runs", f"{named}--{identity.digest()[:8]}")
+
+    def compiled(self) -> Iterator[tuple[str, str, Sequence[Participant]]]:
+        """The option, the role and the participants of each compiled program that takes part."""
+        if self._assistant and self._assistant.program_card:
+            yield "--program", "assistant", [self._assistant]
+        if self._judges and self._judges[0].program_card:
+            yield "--judge-program", "judge", self._judges
+
+    def learned_by_judge(self) -> int:
+        """Cases that the judge's program was compiled on; 0 where it is not compiled."""
+        card = self._judges[0].program_card if self._judges else None
+        declared, cases = self._benchmark.declared, self._benchmark.case_set.cases
+        return sum(declared.mark(case.view) in card.learned_from for case in cases) if card else 0
 
     def check(self, out: str | Path | None = None, scope: Scope = Scope()) -> None:
         """Raise a `UsageError` where `run` could not begin; nothing is written."""
@@ -158,7 +169,7 @@ class Execution:
             RoleCalls.together([RoleCalls.of(self._assistant.model, answers)] if self._assistant else []),
             RoleCalls.together(judges),
             self._gate.concurrency,
-            self._benchmark.assumption,
+            self._benchmark.declared.assumption,
         )
 
     @property
@@ -191,8 +202,8 @@ class Execution:
             strata=tuple(benchmark.strata),
             labels=tuple(benchmark.labels),
             control_labels=tuple(benchmark.control_labels),
-            nouns=benchmark.nouns,
-            measures=tuple(benchmark.measures),
+            nouns=benchmark.declared.nouns,
+            measures=tuple(benchmark.declared.measures),
             system_prompt=answering.system_prompt,
             learned_on=answering.learned_on,
             cards={role: card for role, card in cards if card},
@@ -222,7 +233,7 @@ class Execution:
             asked = f"{begun.judge_epochs} verdicts on each response"
             raise UsageError(f"the judge's program asks for {asked}; leave --votes out")
         epochs = begun.epochs if scope.epochs is None else scope.epochs
-        controls = self._benchmark.control_prompt if scope.controls else None
+        controls = self._benchmark.declared.control_prompt() if scope.controls else None
         return begun.model_copy(update={"epochs": epochs, "judge_epochs": judge_epochs, "controls": controls})
 
     def _selected(self, scope: Scope) -> list[Case]:
@@ -241,8 +252,8 @@ class Execution:
         return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
 
     def _controls(self, limit: int | None) -> list[Case]:
-        nouns = self._benchmark.nouns
-        if self._benchmark.control_prompt is None:
+        nouns = self._benchmark.declared.nouns
+        if self._benchmark.declared.control_prompt() is None:
             raise UsageError(f"--controls: {self._benchmark.name} has no {nouns.controls}; leave it out")
         chosen = select_cases([case for case in self._benchmark.case_set.cases if case.stratum == CONTROL], limit)
         if self._copied and not chosen:
@@ -275,7 +286,7 @@ class Execution:
             return Completed(out, runner.stages, ledger.unscored(cases, asked.epochs))
 
     def _ledger(self, events: Iterable[Event], scope: Scope) -> Ledger:
-        grading = Grading(self._benchmark.judges, self._asked(scope).judge_epochs)
+        grading = Grading(list(self._benchmark.judges), self._asked(scope).judge_epochs)
         return Ledger(events, grading, scope.retry_unscored, copied=self._copied is not None)
 
     def _to_copy(self, events: Iterable[Event], keys: Collection[str] | None = None) -> list[Event]:

@@ -1,5 +1,11 @@
-from collections.abc import Mapping
+"""Who takes part in a run: a model in its role, and the program that speaks through it."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from dspy_proact.calls import Price
 from dspy_proact.models import Model, decoding
@@ -19,14 +25,19 @@ class Participant:
     """What the model is told beside the case; None for nothing."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
-    card: str | None = None
-    """What the card of a compiled program tells."""
+    program_card: Any = None
+    """The card of a compiled program; None for another."""
     cuts: Mapping[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
     """Of a compiled judge, as `RoleIdentity` has them."""
     votes: int = 1
     """Verdicts that a judge's program asks of its model on each response."""
     further_prices: Mapping[str, Price] = field(default_factory=dict[str, Price])
     """Of other models that the program calls, by role."""
+
+    @property
+    def card(self) -> str | None:
+        """What the card of a compiled program says, in two sentences."""
+        return self.program_card and self.program_card.told
 
     @property
     def identity(self) -> RoleIdentity:
@@ -58,3 +69,43 @@ class Participant:
         return tuple(
             sorted(name for name in preset.keys() | sent.keys() if preset.get(name, ...) != sent.get(name, ...))
         )
+
+
+@dataclass(frozen=True)
+class Rule(Participant):
+    """A rule in place of a model: what it does measures itself, and no parameter of it is anybody's."""
+
+    @property
+    def overridden(self) -> tuple[str, ...]:
+        """None."""
+        return ()
+
+
+def program_name(program: Any) -> str:
+    """What a program is called in runs: its own name, else that of its class; `default` for a plain one of DSPy."""
+    kind = type(program)
+    return getattr(program, "name", None) or (
+        "default" if kind.__module__.startswith("dspy.") else kind.__name__.lower()
+    )
+
+
+def fingerprint_of(program: Any) -> str:
+    """sha256 of what a program says to its model: its own `fingerprint`, else of instructions, fields and demos."""
+    if hasattr(program, "fingerprint"):
+        return program.fingerprint()
+    said = [[name, predictor.dump_state()] for name, predictor in program.named_predictors()]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+_LONGEST_NAME = 100
+"""Characters of the name of a model, or of a jury, in a folder's name."""
+
+
+def run_name(model: str, judges: Sequence[str]) -> str:
+    """`<model>--<judges>`, several judges with a plus between them: the beginning of a run's folder's name."""
+    return "--".join(filter(None, [folder_name(model), "+".join(map(folder_name, judges))[:_LONGEST_NAME]]))
+
+
+def folder_name(model: str) -> str:
+    """A model's name as a part of a folder's name, short enough for any disk."""
+    return (re.sub(r"[^A-Za-z0-9._-]+", "_", model).strip(".") or "_")[:_LONGEST_NAME]

@@ -5,9 +5,10 @@ from typing import Any, Self
 
 from pydantic import ValidationError
 
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
-from dspy_proact.runs import Benchmark, Case, CaseRecord, CaseSet, Event, RoleIdentity, RunFolder, latest
+from dspy_proact.runs import Case, CaseRecord, CaseSet, Event, RoleIdentity, RunFolder, latest
 
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
@@ -27,6 +28,8 @@ class Responses:
     """The response of each case and epoch, or why there is none; calls are left behind, for they are paid."""
     embedded: bool
     """Whether they are the stand-in's."""
+    benchmark: str | None = None
+    """Name of the benchmark; None for the default one."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     """Of the benchmark, as JSON."""
     epochs: int = 1
@@ -41,7 +44,7 @@ class Responses:
     price: Price = _COPIED
 
     @classmethod
-    def of_run(cls, folder: RunFolder, benchmark: type[Benchmark[Any, Any]]) -> Self:
+    def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any]) -> Self:
         """Those of a run.
 
         Raises:
@@ -67,6 +70,7 @@ class Responses:
             case_set=CaseSet(cases, manifest.corpus, identity.corpus),
             stages=stages,
             embedded=identity.assistant.model == "embedded",
+            benchmark=identity.benchmark,
             settings=identity.settings,
             epochs=manifest.epochs,
             overridden=manifest.overrides.get("assistant", ()),
@@ -76,7 +80,7 @@ class Responses:
         )
 
 
-def _case(benchmark: type[Benchmark[Any, Any]], record: CaseRecord, folder: RunFolder) -> Case:
+def _case(benchmark: Benchmark[Any, Any], record: CaseRecord, folder: RunFolder) -> Case:
     """A case as it was kept; raises `RunError` where what is to be seen of it is damaged."""
     try:
         view = benchmark.view_type(record.stratum).model_validate(record.view)

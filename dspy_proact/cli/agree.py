@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.entries import Agreeing, Entry, Graders
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
@@ -135,19 +134,32 @@ def agree(
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
+    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.report import study
+    from dspy_proact.cli.views.probe_agreement import show_agreement
+    from dspy_proact.cli.views.runs import rejudged
 
-    entry = chosen.entry(*([labels.run] if labels.run else []))
-    settings = chosen.settings(entry)
-    status = entry.agree(Agreeing(judge, judging, settings, scope, gate, output, explain))
-    if status is not None:
-        return status
+    declared = chosen.declared(*([labels.run] if labels.run else []))
+    settings = chosen.settings(declared)
+    if (responses := declared.graded_answers()) is not None:
+        if name := min(settings.model_fields_set, default=None):
+            raise UsageError(
+                f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
+                "judges alike, whatever is set. Leave it out"
+            )
+        judges = judges_of(declared, judge, embedded=not judge.name)
+        rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judging.file, gate=gate())
+        ending = rejudged(rejudging, scope, output)
+        if ending is None:
+            return 0
+        for path in ending.begun:
+            show_agreement(declared, path, output.as_json, explain, rejudging.learned_by_judge())
+        return ending.close()
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     if judge.name:
-        graders = Graders(judge.specs(EMBEDDED), judging, settings, gate())
-        return _graded_now(entry, labels.load(), graders, scope, compared.choices, output, explain)
+        return _graded_now(labels.load(), judge, judging, gate(), scope, compared.choices, output, explain)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
@@ -157,39 +169,38 @@ def agree(
 
 
 def _graded_now(
-    entry: Entry,
     ratings: "Ratings",
-    graders: Graders,
+    judge: NamedModel,
+    judging: Judging,
+    gate: "Gate",
     scope: "Scope",
     choices: "Choices",
     output: Output,
     explain: bool,
 ) -> int:
     """Have the judge grade the items, and compare; the exit status."""
+    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
     from dspy_proact.benchmarks.proactbench.report import study
-    from dspy_proact.cli.views.runs import rejudged
+    from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
 
-    ending = rejudged(entry.rejudging(responses_of_ratings(ratings), graders), scope, output)
+    rejudging = Rejudging(
+        responses_of_ratings(ratings),
+        judge.specs(EMBEDDED),
+        judge_prompt=judging.prompt,
+        judge_program=judging.file,
+        gate=gate,
+    )
+    say_of_programs(rejudging)
+    ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
-            learned_on = _learned_on(ratings, graders.judging)
+            learned_on = rejudging.learned_by_judge()
             _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
     return ending.close()
-
-
-def _learned_on(ratings: "Ratings", judging: Judging) -> int:
-    """Rated items of conversations that the judge's program was compiled on."""
-    from dspy_proact.benchmarks.proactbench.views import dialogue_mark
-
-    if judging.program is None:
-        return 0
-    learned = judging.program.card.learned_from
-    rated = (item for item in ratings.items if item.view and ratings.by_item[item.key])
-    return sum(dialogue_mark(item.view.conversation) in learned for item in rated if item.view)
 
 
 def _show(found: "Study", as_json: bool, explain: bool) -> None:

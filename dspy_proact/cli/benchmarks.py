@@ -10,7 +10,7 @@ from dspy_proact.cli.options.kinds import json_option
 from dspy_proact.cli.options.verb import Heading, Section, verb
 
 if TYPE_CHECKING:
-    from dspy_proact.cli.entries import Entry
+    from dspy_proact.benchmarks.benchmark import Benchmark
 
 
 @verb(
@@ -27,50 +27,50 @@ def benchmarks(as_json: bool) -> None:
     """
     from rich.console import Console
 
-    from dspy_proact.cli.entries import entries
+    from dspy_proact.benchmarks.registry import benchmarks as known
     from dspy_proact.cli.views.message import say_next
     from dspy_proact.plain_text import printable
 
     if as_json:
-        click.echo(json.dumps({"benchmarks": [_document(entry) for entry in entries()]}, indent=2))
+        click.echo(json.dumps({"benchmarks": [_document(each) for each in known().values()]}, indent=2))
         return
     width = Console().width
     formatter = click.HelpFormatter(width=width, max_width=width)
-    for entry in entries():
+    for entry in known().values():
         with formatter.section(entry.name):
             formatter.write_dl([(name, printable(text)) for name, text in _rows(entry)])
     click.echo(formatter.getvalue().lstrip("\n"), nl=False)
-    say_next("eval", "--benchmark", entries()[0].name)
+    say_next("eval", "--benchmark", next(iter(known())))
 
 
-def _document(entry: "Entry") -> dict[str, Any]:
+def _document(entry: "Benchmark[Any, Any]") -> dict[str, Any]:
     from dspy_proact.cli.options.settings import settings_of
 
     return {
         "name": entry.name,
-        "measures": entry.measures,
+        "measures": entry.about,
         "size": entry.size,
         "licence": entry.licence,
         "data": entry.data,
         "best_published": entry.best,
-        "judge": entry.judge,
+        "judge": entry.judge_name,
         "settings": [
             {"name": each.name, "takes": each.takes, "default": each.default, "description": each.description}
-            for each in settings_of(entry.settings())
+            for each in settings_of(entry.settings_type)
         ],
     }
 
 
-def _rows(entry: "Entry") -> Iterator[tuple[str, str]]:
+def _rows(entry: "Benchmark[Any, Any]") -> Iterator[tuple[str, str]]:
     from dspy_proact.cli.options.settings import settings_of
 
-    yield "measures", entry.measures
+    yield "measures", entry.about
     yield "size", entry.size
     yield "licence", entry.licence
     yield "data", entry.data
     yield "best published", entry.best
-    yield "default judge", entry.judge or "none"
-    settings = settings_of(entry.settings())
+    yield "default judge", entry.judge_name or "none"
+    settings = settings_of(entry.settings_type)
     if not settings:
         yield "settings", "none"
     for each in settings:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.entries import Answering, Graders
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
 from dspy_proact.cli.options.cases import CORPUS, SCOPE
 from dspy_proact.cli.options.kinds import Output, number_option, output_options
 from dspy_proact.cli.options.models import (
@@ -20,6 +19,7 @@ from dspy_proact.cli.options.models import (
     NamedAssistant,
     NamedModel,
     model_options,
+    text_of,
 )
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
@@ -86,30 +86,47 @@ def evaluate(
     Each answer and verdict is kept: repeat the command to resume, and nothing is paid for twice. Without --model, an
     embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
-    from dspy_proact.cli.views.runs import print_forecasts, run_all
+    from dspy_proact.benchmarks.evaluation import Evaluation
+    from dspy_proact.cli.views.runs import print_forecasts, run_all, say_of_corpus, say_of_programs
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
-    entry = chosen.entry()
-    settings = chosen.settings_of_answers(entry)
+    declared = chosen.declared()
+    settings = chosen.settings_of_answers(declared)
     if min_kappa is not None:
         _require_kappa(judging, min_kappa)
     models = model.specs(EMBEDDED)
     embedded, alone = {spec.name for spec in models} == {EMBEDDED}, len(models) == 1
     if len({spec.name for spec in models}) < len(models):
         raise UsageError("--model: each model is named once; --epochs N has it answer every case N times")
-    judges, named = entry.judges(judge, embedded), entry.corpus(corpus, embedded)
-    published = named == entry.published_corpus
+    judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
+    published = named == declared.published_corpus
     revision = _recorded_revision(named, models, judges, output.out) if published else None
-    evaluations = entry.evaluations(
-        Answering(models, assistant, named, revision), Graders(judges, judging, settings, gate)
-    )
+    cases = declared.read(named, settings, revision)
+    say_of_corpus(named, cases.corpus)
+    evaluations = [
+        Evaluation(
+            cases,
+            spec,
+            judges,
+            benchmark=declared,
+            settings=settings,
+            program=assistant.program,
+            system_prompt=text_of(assistant.system_prompt),
+            judge_prompt=judging.prompt,
+            judge_program=judging.file,
+            gate=gate,
+        )
+        for spec in models
+    ]
+    for evaluation in evaluations:
+        say_of_programs(evaluation)
     runs = [(evaluation, _path(evaluation, output.out, alone)) for evaluation in evaluations]
     if output.dry_run:
         print_forecasts(runs, scope, output.as_json)
         return 0
     ending = run_all(runs, scope)
     print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
-    return ending.close(ranks=entry.ranks)
+    return ending.close(ranks=bool(declared.published()))
 
 
 def _require_kappa(judging: Judging, least: float) -> None:
@@ -143,7 +160,7 @@ def _recorded_revision(
     corpus: str, models: "Sequence[ModelSpec]", judges: "Sequence[ModelSpec]", out: Path | None
 ) -> str | None:
     """The revision that a run of these models has recorded of its corpus: resuming does not move on to a newer one."""
-    from dspy_proact.benchmarks.run_name import run_name
+    from dspy_proact.benchmarks.participant import run_name
     from dspy_proact.errors import RunError
     from dspy_proact.runs import RunFolder
 

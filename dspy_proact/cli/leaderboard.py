@@ -29,18 +29,19 @@ def leaderboard(runs: tuple[Path, ...], chosen: Chosen, explain: bool, as_json: 
 
     from dspy_proact.cli.views.message import print_more, say_next
     from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.report import leaderboard as put_in_order
+    from dspy_proact.report import leaderboard_document, print_leaderboard
 
-    entry = chosen.known(*runs)
-    room = entry.leaderboards()
-    board = room.leaderboard([summary_of(run) for run in runs])
+    declared = chosen.known(*runs)
+    board = put_in_order([summary_of(run) for run in runs], declared)
     if as_json:
-        click.echo(json.dumps(room.leaderboard_document(board), indent=2, allow_nan=False))
+        click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
         return
-    room.print_leaderboard(board, Console(soft_wrap=False), explain)
+    print_leaderboard(board, Console(soft_wrap=False), explain)
     if not explain:
         print_more()
     if runs:
         say_next("report", *chosen.words, runs[0])
     else:
-        own = ["--model", "openai/gpt-4o", *entry.as_published]
-        say_next("eval", *chosen.words, *own, before=entry.published_beside)
+        own = ["--model", "openai/gpt-4o", *declared.as_published]
+        say_next("eval", *chosen.words, *own, before=declared.published_beside)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.entries import Graders
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import ANSWERED_CORPUS, GRADING_SCOPE
 from dspy_proact.cli.options.kinds import Output, output_options
 from dspy_proact.cli.options.models import GATE, JUDGING, Judging, NamedModel, model_options
@@ -66,13 +65,24 @@ def rejudge(
     The responses are copied into a new run, and the two gradings are compared. A results file holds no conversations:
     name the --corpus that it answers.
     """
-    from dspy_proact.cli.views.runs import rejudged
+    from dspy_proact.benchmarks.evaluation import Rejudging
+    from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
 
-    entry = chosen.entry(run)
-    responses = entry.responses(run, corpus)
-    settings, judges = chosen.settings_of_grading(entry, responses.settings), entry.judges(judge, responses.embedded)
-    ending = rejudged(entry.rejudging(responses, Graders(judges, judging, settings, gate)), scope, output)
+    declared = chosen.declared(run)
+    responses = declared.responses(run, corpus)
+    settings = chosen.settings_of_grading(declared, responses.settings)
+    rejudging = Rejudging(
+        responses,
+        judges_of(declared, judge, responses.embedded),
+        benchmark=declared,
+        settings=settings,
+        judge_prompt=judging.prompt,
+        judge_program=judging.file,
+        gate=gate,
+    )
+    say_of_programs(rejudging)
+    ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
     compared = [_show(run, summary_of(path), output.as_json) for path in ending.begun]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.benchmark import require_phases
 from dspy_proact.cli.options.cases import known_names, strata_options
 from dspy_proact.cli.options.kinds import json_option, number_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
@@ -52,8 +53,8 @@ class _Choice:
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
         if any(name.casefold() == "unscored" for name in self.grade):
             raise UsageError("--grade unscored: is no grade; --unscored lists what has none")
-        if self.phases and run.nouns.stratum != "phase":
-            raise UsageError(f"--phase: {run.path} has no phases; use --stratum, of {', '.join(run.strata)}")
+        if self.phases:
+            require_phases(run.nouns, run.path)
         labels = known_names("--grade", self.grade, run.labels)
         strata = known_names("--stratum", (*self.strata, *self.phases), run.strata)
 

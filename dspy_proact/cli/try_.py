@@ -251,7 +251,7 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool)
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT
     from dspy_proact.benchmarks.proactbench.trial import Trial
     from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.runs import say_of_assistant
+    from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
     from dspy_proact.models import open_model
     from dspy_proact.report import counted
@@ -266,7 +266,7 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool)
         used = f"is left out: {other} is used" if other else "is the prompt"
         say(f"The system message of the conversation {used}.")
     if assistant:
-        say_of_assistant(assistant, [trial.model.spec(EMBEDDED)])
+        say_of_card("--program", assistant.card, "assistant", [trial.model.spec(EMBEDDED).name])
     model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
     jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
     cases = place.cases(trial.embedded)

@@ -40,8 +40,8 @@ class Role:
     """The option that names its model, such as `--judge`."""
     writes: Writes
     """Selects the decoding preset."""
-    stand_in: StandIn
-    """The embedded model's answers in it."""
+    stand_in: StandIn | None
+    """The embedded model's answers in it; None where it has none, so that a model must be named."""
 
 
 class ModelSpec(Frozen):
@@ -128,50 +128,16 @@ def takes_completion_limit(model: str) -> bool:
     return re.match(r"(gpt-5|o[134])", model.rsplit("/", 1)[-1], re.IGNORECASE) is not None
 
 
-_OTHER_LIMITS = {
-    "max_completion_tokens",
-    "max_gen_len",
-    "max_length",
-    "max_new_tokens",
-    "max_output_tokens",
-    "max_tokens_to_sample",
-    "maxoutputtokens",
-    "maxtokens",
-    "n_predict",
-    "num_predict",
-}
+_OTHER_LIMITS = re.compile(
+    r"(?i)max_(completion_tokens|gen_len|length|new_tokens|output_tokens|tokens_to_sample)|max(output)?tokens|n(um)?_predict"
+)
 """Other servers' names of `max_tokens`."""
-_SEVERAL = {
-    "best_of",
-    "candidate_count",
-    "candidatecount",
-    "n",
-    "num_completions",
-    "num_generations",
-    "num_return_sequences",
-}
+_SEVERAL = re.compile(r"(?i)n|best_of|candidate_?count|num_(completions|generations|return_sequences)")
 """Names of the number of answers, which is one."""
-_RESERVED = {
-    "api_base",
-    "api_key",
-    "base_url",
-    "cache",
-    "caching",
-    "extra_headers",
-    "headers",
-    "input",
-    "max_retries",
-    "messages",
-    "model",
-    "num_retries",
-    "retry_strategy",
-    "rollout_id",
-    "stream",
-    "stream_options",
-    "timeout",
-    "tools",
-    SCHEMA,
-}
+_RESERVED = re.compile(
+    r"api_base|api_key|base_url|cache|caching|extra_headers|headers|input|max_retries|messages|model|num_retries|"
+    r"response_format|retry_strategy|rollout_id|stream|stream_options|timeout|tools"
+)
 """Set by options, the environment, a program or a benchmark, or by DSPy."""
 
 
@@ -217,9 +183,9 @@ def require_parameters(flag: str, given: Mapping[str, Any]) -> None:
 
 def _problem(flag: str, name: str, value: Any) -> str | None:
     """Why a parameter cannot be sent; None where it can."""
-    reserved = sorted(_RESERVED & value.keys()) if isinstance(value, Mapping) else []
-    if reserved or (name in _RESERVED and name != SCHEMA):
-        return f"{reserved[0] if reserved else name!r} is not a decoding parameter"
+    for key in (name, *(value if isinstance(value, Mapping) else ())):
+        if _RESERVED.fullmatch(str(key)) and not (key is name and name == SCHEMA):
+            return f"{key!r} is not a decoding parameter"
     if name in _TAKES and value is not None:
         allowed, fits = _TAKES[name]
         if not fits(value):
@@ -228,9 +194,9 @@ def _problem(flag: str, name: str, value: Any) -> str | None:
         return "holds the mark of a redacted secret; give the secret itself"
     for inner in (name, *_names(value)):
         where = "" if inner is name else f"{inner!r} in it: "
-        if inner.lower() in _SEVERAL:
+        if _SEVERAL.fullmatch(inner):
             return f"{where}one answer is requested at a time"
-        if inner.lower() in _OTHER_LIMITS or (where and inner.lower() == LIMIT):
+        if _OTHER_LIMITS.fullmatch(inner) or (where and inner.lower() == LIMIT):
             return f"{where}set the length limit of an answer with {flag} {LIMIT}=N"
     return None
 

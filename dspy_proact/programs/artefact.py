@@ -273,7 +273,8 @@ def compiled_judge(artefact: JudgeArtefact, ask_quote_again: bool = True) -> Jud
     """The judge of an artefact."""
     judge = Judge(ask_quote_again)
     judge.grade.load_state(artefact.state.model_dump(mode="json"))
-    judge.name = f"compiled:{artefact.digest[:12]}"
+    judge.name, judge.votes, judge.card = f"compiled:{artefact.digest[:12]}", artefact.votes, artefact.card
+    judge.cuts = {phase: (cut.partial, cut.full) for phase, cut in artefact.cuts.items()}
     return judge
 
 

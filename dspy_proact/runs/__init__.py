@@ -1,6 +1,6 @@
 """Doing a benchmark: its protocol, the runner, and a run on disk. Knows no DSPy and no benchmark."""
 
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Scored, Settings
+from dspy_proact.runs.benchmark import CONTROL, Case, CaseSet, ExpectedCall, Runnable, Scored, Settings
 from dspy_proact.runs.folder import CaseRecord, RunFolder, RunWriter, controls_of
 from dspy_proact.runs.interrupt import orderly_interrupt, run_to_end
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Grading, Ledger, StageKey, Work, latest
@@ -22,7 +22,6 @@ from dspy_proact.runs.selection import Scope, seeded_order, select_cases
 __all__ = [
     "CONTROL",
     "MOST_EPOCHS",
-    "Benchmark",
     "Case",
     "CaseRecord",
     "CaseSet",
@@ -46,6 +45,7 @@ __all__ = [
     "RunFolder",
     "RunRecord",
     "RunWriter",
+    "Runnable",
     "Runner",
     "Scope",
     "Scored",

@@ -1,17 +1,18 @@
 """What the runner asks of a benchmark, and the values that pass between them."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from dspy_proact.runs.manifest import CorpusRecord, Measure, Nouns
+from dspy_proact.runs.manifest import CorpusRecord
 from dspy_proact.types import Frozen
 
 CONTROL = "CONTROL"
 """The stratum of control cases, where nothing was to be gained: reported beside the strata and never among them."""
-Answer = TypeVar("Answer", bound=BaseModel)
 Detail_co = TypeVar("Detail_co", bound=BaseModel, covariant=True)
 
 
@@ -55,6 +56,19 @@ class CaseSet:
     sha256: str
     """Of the validated cases: equal for equal ones."""
 
+    @classmethod
+    def of(cls, name: str, cases: Iterable[Case], revision: str | None = None) -> Self:
+        """The cases of a corpus of this name, each of which is a row of it."""
+        cases, digest = tuple(cases), hashlib.sha256()
+        for case in cases:
+            # What is no model is refused later, with the place where it was made.
+            dumped = getattr(case.view, "model_dump_json", str)()
+            row = [case.key, case.group, case.stratum, dumped, dict(case.meta)]
+            digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
+        of_scores = sum(case.stratum != CONTROL for case in cases)
+        record = CorpusRecord(name=name, revision=revision, rows=len(cases), cases=of_scores, ignored_fields={})
+        return cls(cases, record, digest.hexdigest())
+
 
 @dataclass(frozen=True)
 class Scored(Generic[Detail_co]):
@@ -81,51 +95,37 @@ class ExpectedCall:
     """Fewest and most that its answer is expected to have."""
 
 
-class Benchmark(Protocol[Answer, Detail_co]):
-    """A set of cases, a program under test and a grader. One that is derived from this has the defaults."""
+class Runnable(Protocol):
+    """A benchmark that is bound to the cases and models of a run: what the runner asks of it."""
 
-    name: str
-    strata: Sequence[str]
-    """Every stratum, in the order of reports."""
-    labels: Sequence[str]
-    """Every label, from best to worst; the first is a full pass."""
-    control_labels: Sequence[str] = ()
-    """Every label of control cases, from best to worst; empty where the benchmark has none."""
-    control_prompt: str | None = None
-    """sha256 of the words in which control cases are graded; None where the benchmark has none."""
-    nouns: Nouns = Nouns()
-    measures: Sequence[Measure] = ()
-    """What reports give beside scores, in their order."""
-    answer_type: type[Answer]
-
-    case_set: CaseSet
-    settings: Settings = Settings()
-    judges: Sequence[str] = ()
-    """Names of the graders; each grades every answer. Empty where the benchmark grades by itself, without a model."""
-    assumption: str | None = None
-    """For people who read a forecast: what the expected calls assume, as a sentence."""
-
-    @classmethod
-    def view_type(cls, stratum: str) -> type[BaseModel]:
-        """What the views of a stratum's cases are, by which they are read from disk."""
+    @property
+    def name(self) -> str:
+        """As runs record it."""
         ...
 
-    async def answer(self, case: Case) -> Answer:
-        """Call the program under test, once or often; raises a `StageError` when there is no answer."""
+    @property
+    def labels(self) -> Sequence[str]:
+        """Every label, from best to worst; the first is a full pass."""
         ...
 
-    async def grade(self, case: Case, answer: Answer, judge: str | None) -> Scored[Detail_co]:
-        """Have one of the judges grade an answer, or grade it oneself where judge is None.
+    @property
+    def control_labels(self) -> Sequence[str]:
+        """Every label of control cases, from best to worst; empty without control cases."""
+        ...
+
+    @property
+    def answer_type(self) -> type[BaseModel]:
+        """As what answers are read from disk."""
+        ...
+
+    async def answer(self, case: Case) -> BaseModel:
+        """Call the program under test; raises a `StageError` when there is no answer."""
+        ...
+
+    async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
+        """Grade an answer by one of the judges, or without one where judge is None.
 
         Raises:
             StageError: There is no grade.
         """
         ...
-
-    def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
-        """What `answer` will ask, without repairs; None where that cannot be told."""
-        return None
-
-    def grade_calls(self, case: Case, answer: Answer | None) -> Sequence[ExpectedCall] | None:
-        """What `grade` will ask of each judge, likewise; for an answer that is None one of an assumed length stands."""
-        return None

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from dspy_proact.calls import Call, CallObserver, collect_calls
 from dspy_proact.errors import Halt, StageError
-from dspy_proact.runs.benchmark import CONTROL, Benchmark, Case
+from dspy_proact.runs.benchmark import CONTROL, Case, Runnable
 from dspy_proact.runs.folder import RunWriter
 from dspy_proact.runs.ledger import Event, Failure, GradeRecord, Ledger, StageKey, Work
 from dspy_proact.runs.outcome import rare_collections
@@ -51,9 +51,7 @@ class Runner:
         stages: Stages that ended in this process.
     """
 
-    def __init__(
-        self, benchmark: Benchmark[Any, Any], folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer
-    ):
+    def __init__(self, benchmark: Runnable, folder: RunWriter, ledger: Ledger, switch: Switch, observer: Observer):
         self.benchmark, self.folder, self.ledger = benchmark, folder, ledger
         self.switch, self.observer = switch, observer
         self.stages = 0

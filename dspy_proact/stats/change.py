@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dspy_proact.stats.claim import CLAIM_GROUPS, CLAIM_LABELS
 from dspy_proact.stats.cluster import cluster_mean
 from dspy_proact.stats.estimate import Estimate
+from dspy_proact.stats.improvement import CLAIM_GROUPS, CLAIM_LABELS
+from dspy_proact.stats.jackknife import Jackknife, ratio
 from dspy_proact.stats.paired import paired_difference
-from dspy_proact.stats.units import Units, ratio
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,17 @@ def score_change(
     Raises:
         ValueError: A score is outside [0, 1], or the lengths differ.
     """
-    numbers = list(zip(before, after, groups, strict=True))
-    read = [(b, a, group) for b, a, group in numbers if b is not None and a is not None]
+    cases = list(zip(before, after, groups, strict=True))
+    read = [(b, a, group) for b, a, group in cases if b is not None and a is not None]
     first, second, known = [b for b, _, _ in read], [a for _, a, _ in read], [group for _, _, group in read]
     paired = paired_difference(first, second, known, seed=seed)
-    low98, unread = _low98(first, second, known), len(numbers) - len(read)
-    worst, best = ((_filled(before, 1 - way), _filled(after, way), groups) for way in (0.0, 1.0))
-    at_worst = _low98(*worst) if unread else low98
+    low98 = low98_unread = _low98(first, second, known)
+    least = most = paired.difference
+    if unread := len(cases) - len(read):
+        worst, best = ((_filled(before, 1 - way), _filled(after, way), groups) for way in (0.0, 1.0))
+        low98_unread = _low98(*worst)
+        least, most = (paired_difference(*way, seed=seed).difference for way in (worst, best))
+    reason = _reason(paired.count, paired.groups, low98, unread, low98_unread)
     return ScoreChange(
         count=paired.count,
         groups=paired.groups,
@@ -92,12 +96,12 @@ def score_change(
         difference=paired.difference,
         low98=low98,
         p=paired.p,
-        shown=not (reason := _reason(paired.count, paired.groups, low98, unread, at_worst)),
+        shown=not reason,
         reason=reason,
         unread=unread,
-        low98_unread=at_worst,
-        least=paired_difference(*worst, seed=seed).difference if unread else paired.difference,
-        most=paired_difference(*best, seed=seed).difference if unread else paired.difference,
+        low98_unread=low98_unread,
+        least=least,
+        most=most,
     )
 
 
@@ -109,7 +113,20 @@ def _low98(before: Sequence[float], after: Sequence[float], groups: Sequence[Has
     """Lower end of the 98 % jackknife interval of the mean difference."""
     differences = np.subtract(after, before, dtype=float)
     parts = np.column_stack([differences, np.ones_like(differences)])
-    return Units.of(groups).claim_bounds(parts, ratio, bounds=(-1, 1))[0]
+    return Jackknife.of(parts, groups, ratio).claim_bounds()[0]
+
+
+def _reason(count: int, groups: int, low98: float | None, unread: int, low98_unread: float | None) -> str:
+    if count < CLAIM_LABELS or groups < CLAIM_GROUPS:
+        least = f"{CLAIM_LABELS} in {CLAIM_GROUPS}"
+        return f"{count} cases in {groups} groups are too few for a claim, which takes {least}"
+    if low98 is None:
+        return "the difference has no interval"
+    if low98 <= 0:
+        return "the 98 % interval of the difference does not lie above 0"
+    if low98_unread is None or low98_unread <= 0:
+        return f"the 98 % interval does not lie above 0 when the {unread} unreadable scores count against it"
+    return ""
 
 
 def length_change(before: Sequence[float], after: Sequence[float], groups: Sequence[Hashable]) -> LengthChange:
@@ -122,24 +139,9 @@ def length_change(before: Sequence[float], after: Sequence[float], groups: Seque
     """
     if not len(before) == len(after) == len(groups):
         raise ValueError(f"one group and two lengths a case: {len(before)}, {len(after)}, {len(groups)} differ")
-    units = Units.of(groups)
     parts = np.array([before, after, [1.0] * len(before)], dtype=float).T.reshape(-1, 3)
-
-    def estimate(top: int, bottom: int) -> Estimate:
-        undefined = "nothing to compare with"
-        return units.estimate(parts[:, [top, bottom]], ratio, undefined=undefined, bounds=(0, math.inf))
-
-    return LengthChange(len(before), estimate(0, 2), estimate(1, 2), estimate(1, 0))
-
-
-def _reason(count: int, groups: int, low98: float | None, unread: int, at_worst: float | None) -> str:
-    if count < CLAIM_LABELS or groups < CLAIM_GROUPS:
-        least = f"{CLAIM_LABELS} in {CLAIM_GROUPS}"
-        return f"{count} cases in {groups} groups are too few for a claim, which takes {least}"
-    if low98 is None:
-        return "the difference has no interval"
-    if low98 <= 0:
-        return "the 98 % interval of the difference does not lie above 0"
-    if at_worst is None or at_worst <= 0:
-        return f"the 98 % interval does not lie above 0 with the {unread} unread at their worst"
-    return ""
+    estimates = (
+        Jackknife.of(parts[:, columns], groups, ratio, undefined="nothing to compare with").estimate((0, math.inf))
+        for columns in ([0, 2], [1, 2], [1, 0])
+    )
+    return LengthChange(len(before), *estimates)

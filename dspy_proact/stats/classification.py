@@ -5,14 +5,15 @@ for the cases of a group resemble each other.
 """
 
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from dspy_proact.stats.agreement import kappas
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.kappa import kappa
-from dspy_proact.stats.units import Units, each, gain
+from dspy_proact.stats.jackknife import Jackknife, gain, ratio
 
 Classification = Literal["f1", "precision", "recall", "balanced_accuracy", "kappa"]
 UNDEFINED: dict[Classification, str] = {
@@ -23,89 +24,68 @@ UNDEFINED: dict[Classification, str] = {
     "kappa": "all one and the same",
 }
 """What is so where a statistic is 0 / 0."""
-Told = Sequence[Sequence[tuple[float, float]]]
+Cases = Sequence[Sequence[tuple[float, float]]]
 """What is true and what was said of each case, 0 or 1, once a verdict: a case's verdicts count 1 together."""
 
 
-def classification(table: ArrayLike, statistic: Classification) -> float | None:
-    """A statistic of a table of counts, higher is better: kappa in [-1, 1], the others in [0, 1].
+def classification(tables: NDArray[np.float64], statistic: Classification) -> NDArray[np.float64]:
+    """A statistic of each of many tables of counts, higher is better: kappa in [-1, 1], the others in [0, 1].
 
     Precision is the share of true among those said to be, recall that of said among the true, F1 their harmonic mean;
     balanced accuracy is the mean of the recalls of yes and of no, so that 0.5 is chance; kappa is unweighted.
 
-    Args:
-        table: Shape (2, 2): counts by what is true (row) and what was said (column), no before yes. They are at least
-            0 and need not be whole.
-        statistic: Which.
-
-    Returns:
-        None where it is undefined (0 / 0): precision where yes was never said, recall where nothing is true, F1 where
-        both is so, balanced accuracy where yes or no is never true, kappa where all is one and the same.
-
-    Raises:
-        ValueError: The table has another shape, or a count is below 0 or not finite.
+    From shape (..., 2, 2), what is true by row and what was said by column, no before yes, to (...). nan where it is
+    undefined (0 / 0): precision where yes was never said, recall where nothing is true, F1 where both is so, balanced
+    accuracy where yes or no is never true, kappa where all is one and the same.
     """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.shape != (2, 2) or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"a table of yes and no has 2 x 2 counts of at least 0, not {counts.tolist()!r}")
-    (right_no, false_yes), (missed, right_yes) = counts.tolist()
+    right_no, false_yes = tables[..., 0, 0], tables[..., 0, 1]
+    missed, right_yes = tables[..., 1, 0], tables[..., 1, 1]
+
+    def share(part: NDArray[np.float64], whole: NDArray[np.float64]) -> NDArray[np.float64]:
+        return ratio(np.stack([part, whole], axis=-1))
+
     match statistic:
         case "f1":
-            return _ratio(2 * right_yes, 2 * right_yes + false_yes + missed)
+            return share(2 * right_yes, 2 * right_yes + false_yes + missed)
         case "precision":
-            return _ratio(right_yes, right_yes + false_yes)
+            return share(right_yes, right_yes + false_yes)
         case "recall":
-            return _ratio(right_yes, right_yes + missed)
+            return share(right_yes, right_yes + missed)
         case "balanced_accuracy":
-            yes, no = _ratio(right_yes, right_yes + missed), _ratio(right_no, right_no + false_yes)
-            return None if yes is None or no is None else (yes + no) / 2
+            return (share(right_yes, right_yes + missed) + share(right_no, right_no + false_yes)) / 2
         case "kappa":
-            return kappa(counts, "none")
+            return kappas(tables, "none")
 
 
-def classification_estimate(told: Told, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
-    """A statistic of cases, with its interval: a jackknife that leaves out one group at a time.
-
-    Silence is decided as follows. No cases, or a statistic that is undefined: no value. One group, or undefined
-    without one, or the same without any: no bounds. Two to four groups: bounds with a warning.
-
-    Args:
-        told: What is true and what was said of each case.
-        groups: Key of the group of each case.
-        statistic: Which.
+def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
+    """A statistic of cases, with its jackknife interval; silence as in `Jackknife.of`.
 
     Raises:
         ValueError: The lengths differ, nothing was said of a case, or something other than 0 or 1 is.
     """
-    tables = _tables(told, groups)
     bounds = (-1.0 if statistic == "kappa" else 0.0, 1.0)
-    return Units.of(groups).estimate(
-        tables, each(lambda table: classification(table, statistic)), undefined=UNDEFINED[statistic], bounds=bounds
-    )
+    of_tables = partial(classification, statistic=statistic)
+    return Jackknife.of(_tables(cases, groups), groups, of_tables, undefined=UNDEFINED[statistic]).estimate(bounds)
 
 
-def classification_difference(a: Told, b: Told, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
-    """A statistic of b minus that of a on the same cases, with its interval; silence as in `classification_estimate`.
+def classification_difference(a: Cases, b: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
+    """A statistic of b minus that of a on the same cases, with its interval; silence as in `Jackknife.of`.
 
     It is in [-1, 1], of kappa in [-2, 2]; above 0 where b is better. Errors are as in `classification_estimate`.
     """
     both = np.stack([_tables(a, groups), _tables(b, groups)], axis=1)
-    gained = gain(each(lambda table: classification(table, statistic)))
+    gained = gain(partial(classification, statistic=statistic))
     reach = 2.0 if statistic == "kappa" else 1.0
     undefined = f"{UNDEFINED[statistic]} in one of both"
-    return Units.of(groups).estimate(both, gained, undefined=undefined, bounds=(-reach, reach))
+    return Jackknife.of(both, groups, gained, undefined=undefined).estimate((-reach, reach))
 
 
-def _ratio(part: float, whole: float) -> float | None:
-    return part / whole if whole > 0 else None
-
-
-def _tables(told: Told, groups: Sequence[Hashable]) -> NDArray[np.float64]:
+def _tables(cases: Cases, groups: Sequence[Hashable]) -> NDArray[np.float64]:
     """One table a case, which sums to 1: shape (n, 2, 2)."""
-    if len(told) != len(groups):
-        raise ValueError(f"one group a case: {len(told)} and {len(groups)} differ")
-    tables = np.zeros((len(told), 2, 2))
-    for table, pairs in zip(tables, told, strict=True):
+    if len(cases) != len(groups):
+        raise ValueError(f"one group a case: {len(cases)} and {len(groups)} differ")
+    tables = np.zeros((len(cases), 2, 2))
+    for table, pairs in zip(tables, cases, strict=True):
         if not pairs or not {number for pair in pairs for number in pair} <= {0, 1}:
             raise ValueError(f"what is true and what was said is 0 or 1, once a case at least, not {list(pairs)!r}")
         for true, said in pairs:

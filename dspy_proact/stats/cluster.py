@@ -7,28 +7,130 @@ The estimand is the mean over a population of groups like these.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.estimate import Estimate, joined
-from dspy_proact.stats.raters import ONE_RATER, RaterVariance, Spread
-from dspy_proact.stats.student import t_quantile
-from dspy_proact.stats.table import ONE_STRATUM, Table, checked_scores, tabulate
+from dspy_proact.stats.estimate import ROUNDING, Estimate, Spread, joined, logit_bounds, plain_bounds, trial_bounds
+from dspy_proact.stats.raters import ONE_RATER, RaterVariance
+from dspy_proact.stats.tally import added_up, numbered
 
-UPPER = 0.975
-"""Probability below the upper end of a two-sided 95 % interval."""
+ENOUGH_GROUPS = 5
+"""From here on an interval may carry a claim; with fewer it is marked."""
 SHARE_ITEMS = 30
 """With fewer rated items the interval of a share of them was measured to cover up to 99 %, and the lower end of that of
 the difference of two kappas is too high (eval/README.md)."""
-ROUNDING = 1e-12
-"""A standard error of a score below this is rounding, not spread."""
+VERY_WIDE = "too few groups: very wide"
+ONE_STRATUM = (None,)
+"""The order of strata where there is one, which needs no name."""
+
+Scores = Sequence[float] | NDArray[np.float64]
 
 
-def cluster_mean(
-    scores: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: RaterVariance | None = None
-) -> Estimate:
+@dataclass(frozen=True)
+class Table:
+    """Values summed by group and stratum: what every clustered mean is made of.
+
+    The mean of a table is the mean of its strata's means, every stratum weighted equally; with one
+    stratum it is the mean over all cases.
+    """
+
+    sums: NDArray[np.float64]
+    """Sum of the values of each group in each stratum: shape (G, P)."""
+    counts: NDArray[np.float64]
+    """Number of values, likewise: shape (G, P); no group is empty."""
+    order: tuple[Hashable, ...]
+    """The P strata."""
+
+    @property
+    def groups(self) -> int:
+        """The number of groups, G."""
+        return len(self.counts)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """Number of values in each stratum: shape (P,)."""
+        return self.counts.sum(axis=0)
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Each group's share of all values: shape (G,), sums to 1."""
+        return self.counts.sum(axis=1) / self.counts.sum()
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """Mean of the values in each stratum, none of which is empty: shape (P,)."""
+        return self.sums.sum(axis=0) / self.totals
+
+    @property
+    def pulls(self) -> NDArray[np.float64]:
+        """How far each group's values in each stratum move the mean of the strata's means: shape (G, P)."""
+        return (self.sums - self.counts * self.means) / self.totals / len(self.order)
+
+    @property
+    def empty(self) -> str | None:
+        """The strata without values, by name; None where there are none."""
+        return self._named(lambda held: held == 0)
+
+    @property
+    def lonely(self) -> str | None:
+        """Why no spread can be seen, "one group" and in which strata; None where it can."""
+        if self.groups == 1:
+            return "one group"
+        names = self._named(lambda held: held == 1)
+        return f"one group in {names}" if names else None
+
+    @property
+    def warning(self) -> str | None:
+        """What is wrong with bounds that rest on few groups; None from five on, in every stratum."""
+        if self.groups < ENOUGH_GROUPS:
+            return VERY_WIDE
+        names = self._named(lambda held: held < ENOUGH_GROUPS)
+        return f"too few groups in {names}: too narrow" if names else None
+
+    def _named(self, chosen: Callable[[int], bool]) -> str | None:
+        """The strata of which the number of groups with values is as chosen."""
+        held = np.count_nonzero(self.counts, axis=0).tolist()
+        return ", ".join(str(name) for name, count in zip(self.order, held, strict=True) if chosen(count)) or None
+
+
+def tabulate(
+    values: NDArray[np.float64],
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
+) -> Table:
+    """Sum the values, shape (n,), by group, as they first appear, and by stratum; without strata all are of one."""
+    strata = ONE_STRATUM * len(groups) if strata is None else strata
+    column = {stratum: index for index, stratum in enumerate(order)}
+    member = np.eye(len(order))[[column[stratum] for stratum in strata]]
+    place = numbered(groups)
+    return Table(added_up(member * values[:, None], place), added_up(member, place), tuple(order))
+
+
+def checked_scores(
+    scores: Scores,
+    groups: Sequence[Hashable],
+    strata: Sequence[Hashable] | None = None,
+    order: Sequence[Hashable] = ONE_STRATUM,
+) -> NDArray[np.float64]:
+    """The scores as an array of shape (n,), a group and a known stratum for each; raises as `macro_mean` does."""
+    values = np.asarray(scores, dtype=np.float64)
+    strata = ONE_STRATUM * len(groups) if strata is None else strata
+    if not values.shape == (len(groups),) == (len(strata),):
+        raise ValueError(f"one group and stratum a score: {values.shape}, {len(groups)} and {len(strata)} differ")
+    inside = (values >= 0) & (values <= 1)
+    if not inside.all():
+        raise ValueError(f"scores must be in [0, 1], not {values[~inside].tolist()!r}")
+    if not len(set(order)) == len(order) > 0 or not set(strata) <= set(order):
+        raise ValueError(f"order must name every stratum once: {order!r} for {set(strata)!r}")
+    return values
+
+
+def cluster_mean(scores: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None = None) -> Estimate:
     """Mean of the scores, every case weighted equally.
 
     Silence and ties are decided as follows. No scores: no value. One group: no bounds. Two to
@@ -49,22 +151,17 @@ def cluster_mean(
     """
     if len(scores) == len(groups) == 0:
         return Estimate(None, reason="no scores")
-    return _mean(scores, groups, drawn=drawn)
+    return _mean(tabulate(checked_scores(scores, groups), groups), drawn)
 
 
-def share_of_items(
-    hits: Sequence[float] | NDArray[np.float64], groups: Sequence[Hashable], drawn: RaterVariance | None
-) -> Estimate:
+def share_of_items(hits: Scores, groups: Sequence[Hashable], drawn: RaterVariance | None) -> Estimate:
     """`cluster_mean` of the parts of items on which judge and people agree; of few items its bounds carry a warning."""
-    found = cluster_mean(hits, groups, drawn)
-    return found if len(hits) >= SHARE_ITEMS else found.marked(f"fewer than {SHARE_ITEMS} items: very wide")
+    share = cluster_mean(hits, groups, drawn)
+    return share if len(hits) >= SHARE_ITEMS else share.marked(f"fewer than {SHARE_ITEMS} items: very wide")
 
 
 def macro_mean(
-    scores: Sequence[float] | NDArray[np.float64],
-    groups: Sequence[Hashable],
-    strata: Sequence[Hashable],
-    order: Sequence[Hashable],
+    scores: Scores, groups: Sequence[Hashable], strata: Sequence[Hashable], order: Sequence[Hashable]
 ) -> Estimate:
     """Mean of the strata's means, every stratum weighted equally.
 
@@ -72,49 +169,18 @@ def macro_mean(
     not show that one stratum rests on few groups. A stratum without scores: no value. With one
     group: no bounds. With two to four: bounds with the warning that they are too narrow.
 
-    Args:
-        scores: Array of shape (n,), each in [0, 1], higher is better.
-        groups: Key of the group of each score; a group may have scores in several strata.
-        strata: Stratum of each score.
-        order: The strata to average over, each once; at least one.
-
-    Returns:
-        The mean in [0, 1], higher is better, with its 95 % interval.
+    Arguments are as in `cluster_mean`, besides the stratum of each score (a group may have scores in several) and the
+    order of the strata to average over, each once and at least one.
 
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
             `order` is empty or repeats a stratum.
     """
-    return _mean(scores, groups, strata, order)
-
-
-def _mean(
-    scores: Sequence[float] | NDArray[np.float64],
-    groups: Sequence[Hashable],
-    strata: Sequence[Hashable] | None = None,
-    order: Sequence[Hashable] = ONE_STRATUM,
-    drawn: RaterVariance | None = None,
-) -> Estimate:
-    table = tabulate(checked_scores(scores, groups, strata, order), groups, strata, order)
-    warning = joined(table.warning, drawn and drawn.warning)
-    if table.empty:
-        return Estimate(None, reason=f"no scores in {table.empty}")
-    theta = float(table.means.mean())
-    if table.lonely:
-        return Estimate(theta, reason=table.lonely)
-    if theta in {0, 1}:
-        return Estimate(theta, *trial_bounds(theta, table.groups), joined("all grades equal", warning))
-    spread = spread_of(table)
-    if spread.error < ROUNDING:
-        return Estimate(theta, reason="groups do not differ")
-    widened = drawn.widened(spread) if drawn else spread
-    if widened is None:
-        return Estimate(theta, reason=ONE_RATER)
-    return Estimate(theta, *logit_bounds(theta, widened), warning)
+    return _mean(tabulate(checked_scores(scores, groups, strata, order), groups, strata, order), None)
 
 
 def part_mean(
-    values: Sequence[float] | NDArray[np.float64],
+    values: Scores,
     groups: Sequence[Hashable],
     *,
     bounds: tuple[float, float] = (-math.inf, math.inf),
@@ -142,14 +208,37 @@ def part_mean(
     mean = float(table.means[0])
     if table.lonely:
         return Estimate(mean, reason=table.lonely)
+    least = ROUNDING * max(1.0, float(np.abs(numbers).max()))
+    return _bounded(mean, table, least, drawn, partial(plain_bounds, mean, bounds=bounds))
+
+
+def _mean(table: Table, drawn: RaterVariance | None) -> Estimate:
+    if table.empty:
+        return Estimate(None, reason=f"no scores in {table.empty}")
+    theta = float(table.means.mean())
+    if table.lonely:
+        return Estimate(theta, reason=table.lonely)
+    if theta in {0, 1}:
+        warning = joined("all grades equal", table.warning, drawn and drawn.warning)
+        return Estimate(theta, *trial_bounds(theta, table.groups), warning)
+    return _bounded(theta, table, ROUNDING, drawn, partial(logit_bounds, theta))
+
+
+def _bounded(
+    mean: float,
+    table: Table,
+    least: float,
+    drawn: RaterVariance | None,
+    bounds: Callable[[Spread], tuple[float, float]],
+) -> Estimate:
+    """A table's mean with its bounds; a standard error below `least` is none."""
     spread = spread_of(table)
-    if spread.error < ROUNDING * max(1.0, float(np.abs(numbers).max())):
-        return Estimate(mean, reason="groups do not differ")
+    if spread.error < least:
+        return Estimate(mean, reason="no variance between groups")
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(mean, reason=ONE_RATER)
-    warning = joined(table.warning, drawn and drawn.warning)
-    return Estimate(mean, *plain_bounds(mean, widened, bounds), warning)
+    return Estimate(mean, *bounds(widened), joined(table.warning, drawn and drawn.warning))
 
 
 def spread_of(table: Table) -> Spread:
@@ -167,50 +256,12 @@ def spread_of(table: Table) -> Spread:
     return Spread(variance, float(np.trace(moments) ** 2 / np.sum(moments**2)))
 
 
-def standard_error(influence: NDArray[np.float64], shares: NDArray[np.float64]) -> float:
-    """CR2 standard error of a mean, in the unit of its influences.
-
-    Args:
-        influence: Array of shape (G,), G at least 2: how far each group moves the mean; sums to 0.
-        shares: Array of shape (G,): each group's share of the cases, in (0, 1); sums to 1.
-    """
-    return math.sqrt(np.sum(influence**2 / (1 - shares)))
+def standard_error(table: Table) -> float:
+    """CR2 standard error of the mean by each group's share of all cases; there are at least two groups."""
+    return math.sqrt(np.sum(table.pulls.sum(axis=1) ** 2 / (1 - table.shares)))
 
 
 def degrees_of_freedom(shares: NDArray[np.float64]) -> float:
     """Bell-McCaffrey degrees of freedom of `standard_error`, in [1, G - 1]; G - 1 when sizes, the shares, are equal."""
     q = shares**2 / (1 - shares)
     return float(1 / (np.sum(shares**2) + np.sum(q) ** 2 - np.sum(q**2)))
-
-
-def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
-    """Exact binomial (Clopper-Pearson) bounds of one trial a group, all of them 0 or all 1."""
-    reach = 1 - (1 - UPPER) ** (1 / groups)
-    return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
-
-
-def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
-    """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
-    logit = math.log(theta / (1 - theta))
-    reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))
-    return _expit(logit - reach), _expit(logit + reach)
-
-
-def plain_bounds(
-    value: float, spread: Spread, bounds: tuple[float, float], upper: float = UPPER
-) -> tuple[float, float]:
-    """Bounds of a value on its own scale: value +- t SE, clipped to the least and the greatest that it can be.
-
-    Args:
-        value: What the bounds are of.
-        spread: How far it scatters.
-        bounds: The least and the greatest value.
-        upper: Probability below the upper bound, in (0.5, 1).
-    """
-    reach = t_quantile(upper, spread.df) * spread.error
-    return max(bounds[0], value - reach), min(bounds[1], value + reach)
-
-
-def _expit(x: float) -> float:
-    """The inverse of the logit, 1 / (1 + exp(-x)), in a form that cannot overflow."""
-    return (1 + math.tanh(x / 2)) / 2

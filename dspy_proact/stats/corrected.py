@@ -1,17 +1,38 @@
-"""What people would have given, with its interval, or why that cannot be said.
+"""What people would have given to cases that a judge scored, of which they rated a part, or why that cannot be said.
 
-The thresholds are from simulations of the method in `correction`: below them intervals were as wide as half the scale,
-or did not cover. They rest on ratings of cases that were drawn by the judge's label alone.
+The cases of a stratum with one label of the judge are a cell h: N_h of all N, of which n_h, drawn within the cell, are
+rated. With W_h = N_h / N, item means y_i of m_i ratings y_ir and the judge's score F_i, v_h on the mean of the cell,
+
+    theta = sum_h W_h mu_h          mu_h = (sum_{i in h} y_i + a_h) / (n_h + 1)
+    a_h = ybar + lambda (v_h - Fbar)          lambda = clip(cov(y, F) / var(F), 0, 1), 0 where var(F) is 0
+
+where ybar, Fbar, cov and var are over the rated cases of the stratum: a post-stratified mean whose thin cells lean on
+what the judge says of them (Saerndal, Swensson & Wretman 1992; Angelopoulos et al. 2023). Thus the mean over all
+strata is that of the strata's, each by its cases. a_h is cut to [0, 1], where a mean of ratings lies.
+
+Chance: the groups, by leaving out one at a time, with all refitted, and the raters, by the influences
+
+    u_ir = W_h sqrt(n_h / (n_h - 1)) (y_ir - mu_h) / (n_h m_i)
+
+in which a cell with one rated case counts as one with two.
+
+The thresholds are from simulations: below them intervals were as wide as half the scale, or did not cover. They rest
+on ratings of cases that were drawn by the judge's label alone.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
 
-from dspy_proact.stats.cluster import ROUNDING, cluster_mean, logit_bounds, plain_bounds, trial_bounds
-from dspy_proact.stats.correction import Correction, correction
-from dspy_proact.stats.estimate import Estimate, joined
-from dspy_proact.stats.rated_cases import RatedCases
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dspy_proact.stats.cluster import cluster_mean, degrees_of_freedom
+from dspy_proact.stats.estimate import ROUNDING, Estimate, Spread, joined, logit_bounds, plain_bounds, trial_bounds
+from dspy_proact.stats.raters import rater_term
+from dspy_proact.stats.tally import numbered
 
 FEWEST_RATED = 12
 """Rated cases of a stratum, below which the intervals were 33 to 61 points wide."""
@@ -23,6 +44,107 @@ THICK = 0.10
 """Share of a stratum's cases above which a label needs more than one rated case."""
 FEWEST_RATERS, UNMARKED_RATERS = 4, 8
 """Two or three give intervals 93 or 46 points wide, four to seven 33 to 28, which are marked."""
+_ONE_RATER = "one rater: no interval for other raters"
+
+
+@dataclass(frozen=True, eq=False)
+class RatedCases:
+    """Cases that a judge scored, with what people gave to a part of them.
+
+    Raises:
+        ValueError: The lengths differ, a score is outside [0, 1], or a rating is of a case that is not there.
+    """
+
+    labels: Sequence[Hashable]
+    """The judge's label of each case: (n,)."""
+    scores: ArrayLike
+    """Its score, in [0, 1], higher is better: shape (n,)."""
+    groups: Sequence[Hashable]
+    """Key of the group of each case: (n,)."""
+    strata: Sequence[Hashable]
+    """Stratum of each case: (n,)."""
+    of: ArrayLike
+    """Which case each rating is of, counted from 0: shape (q,)."""
+    raters: Sequence[Hashable]
+    """Who gave it: (q,); nobody rates a case twice."""
+    ratings: ArrayLike
+    """What was given, in [0, 1], higher is better: shape (q,)."""
+
+    def __post_init__(self):
+        cases, ratings = len(self.labels), len(self.raters)
+        if not np.shape(self.scores) == (len(self.groups),) == (len(self.strata),) == (cases,):
+            raise ValueError(f"one score, group and stratum a label, of which there are {cases}")
+        if not np.shape(self.of) == np.shape(self.ratings) == (ratings,):
+            raise ValueError(f"one case and rater a rating: {np.shape(self.of)}, {ratings}, {np.shape(self.ratings)}")
+        if ratings and not (self.place.min() >= 0 and self.place.max() < cases):
+            raise ValueError(f"ratings are of the {cases} cases, counted from 0")
+        given = np.concatenate([self.score, self.given])
+        if not ((given >= 0) & (given <= 1)).all():
+            raise ValueError("scores and ratings must be in [0, 1]")
+
+    @cached_property
+    def score(self) -> NDArray[np.float64]:
+        """The judge's scores as an array of shape (n,)."""
+        return np.asarray(self.scores, dtype=np.float64)
+
+    @cached_property
+    def place(self) -> NDArray[np.intp]:
+        """The case of each rating as an array of shape (q,)."""
+        return np.asarray(self.of, dtype=np.intp)
+
+    @cached_property
+    def given(self) -> NDArray[np.float64]:
+        """The ratings as an array of shape (q,)."""
+        return np.asarray(self.ratings, dtype=np.float64)
+
+    @cached_property
+    def times(self) -> NDArray[np.intp]:
+        """How many ratings each case has: shape (n,)."""
+        return np.bincount(self.place, minlength=len(self.labels))
+
+    @cached_property
+    def means(self) -> NDArray[np.float64]:
+        """Mean rating of each case: shape (n,); 0 where it has none."""
+        return np.bincount(self.place, self.given, len(self.labels)) / np.maximum(1, self.times)
+
+    @property
+    def rated(self) -> NDArray[np.bool_]:
+        """Whether each case has a rating: shape (n,)."""
+        return self.times > 0
+
+    @property
+    def rated_groups(self) -> int:
+        """Groups with rated cases."""
+        return len(set(compress(self.groups, self.rated)))
+
+    @property
+    def rater_count(self) -> int:
+        """People who gave a rating."""
+        return len(set(self.raters))
+
+    @property
+    def order(self) -> list[Hashable]:
+        """The strata that have cases, as they first appear."""
+        return list(dict.fromkeys(self.strata))
+
+    @cached_property
+    def cell(self) -> NDArray[np.intp]:
+        """Stratum and label of each case as one number, counted from 0 without a gap: shape (n,)."""
+        return numbered(list(zip(self.strata, self.labels, strict=True)))
+
+    def of_stratum(self, stratum: Hashable) -> "RatedCases":
+        """The cases of one stratum with their ratings."""
+        kept = np.array([own == stratum for own in self.strata], dtype=np.bool_)
+        ratings, renumbered = kept[self.place], np.cumsum(kept) - 1
+        return RatedCases(
+            labels=list(compress(self.labels, kept)),
+            scores=self.score[kept],
+            groups=list(compress(self.groups, kept)),
+            strata=list(compress(self.strata, kept)),
+            of=renumbered[self.place[ratings]],
+            raters=list(compress(self.raters, ratings)),
+            ratings=self.given[ratings],
+        )
 
 
 @dataclass(frozen=True)
@@ -63,13 +185,30 @@ def corrected_mean(cases: RatedCases) -> CorrectedMean:
     return CorrectedMean(
         cases=len(cases.labels),
         rated=len(rated),
-        groups=_groups(cases),
+        groups=cases.rated_groups,
         ratings=len(cases.raters),
         raters=cases.rater_count,
         judge=cluster_mean(cases.score, cases.groups),
         rated_mean=float(rated.mean()) if len(rated) else None,
         corrected=_corrected(cases),
     )
+
+
+def _corrected(cases: RatedCases) -> Estimate:
+    if not len(cases.labels):
+        return Estimate(None, reason="no scores")
+    if refused := joined(*corrected_refusals(cases)):
+        return Estimate(None, reason=refused)
+    found = correction(cases)
+    value, warning = found.value, joined(*_warnings(cases))
+    if cases.rater_count == 1:
+        return Estimate(value, reason=_ONE_RATER)
+    if min(value, 1 - value) < ROUNDING:
+        value = float(round(value))
+        return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
+    if found.spread.error < ROUNDING:
+        return Estimate(value, reason="no variance between groups")
+    return Estimate(value, *logit_bounds(value, found.spread), warning)
 
 
 def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
@@ -95,20 +234,30 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     if min(a.rater_count, b.rater_count) == 1:
         return Estimate(found.value, reason=_ONE_RATER)
     if found.spread.error < ROUNDING:
-        return Estimate(found.value, reason="groups do not differ")
-    warning = joined(*dict.fromkeys([*corrected_warnings(a), *corrected_warnings(b)]))
+        return Estimate(found.value, reason="no variance between groups")
+    warning = joined(*dict.fromkeys([*_warnings(a), *_warnings(b)]))
     return Estimate(found.value, *plain_bounds(found.value, found.spread, (-1.0, 1.0)), warning)
 
 
 def corrected_refusals(cases: RatedCases) -> Iterator[str]:
     """Every reason why it cannot be said what people would have given."""
     for stratum in cases.order:
-        yield from _refused(cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else "")
+        own, where = cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else ""
+        rated, total = int(own.rated.sum()), len(own.labels)
+        if rated < FEWEST_RATED:
+            yield f"{rated} of {total} cases rated{where} (at least {FEWEST_RATED} needed)"
+            continue
+        if own.rated_groups < FEWEST_GROUPS:
+            yield f"rated cases of {own.rated_groups} groups{where} (at least {FEWEST_GROUPS} needed)"
+        held = Counter(compress(own.labels, own.rated))
+        for label, count in Counter(own.labels).items():
+            if count > THICK * total and held[label] < 2:
+                yield f"{held[label]} of {count} cases with {label} rated{where} (at least 2 needed)"
     if 1 < cases.rater_count < FEWEST_RATERS:
-        yield f"{cases.rater_count} raters are too few to stand for others, {FEWEST_RATERS} the fewest"
+        yield f"{cases.rater_count} raters are too few to generalise to others (at least {FEWEST_RATERS} needed)"
 
 
-def corrected_warnings(cases: RatedCases) -> Iterator[str]:
+def _warnings(cases: RatedCases) -> Iterator[str]:
     """What is wrong with bounds that can be given."""
     if cases.rated.sum() < ENOUGH_RATED:
         yield f"fewer than {ENOUGH_RATED} rated"
@@ -116,44 +265,112 @@ def corrected_warnings(cases: RatedCases) -> Iterator[str]:
         yield f"fewer than {UNMARKED_RATERS} raters"
 
 
-_ONE_RATER = "one rater: what this one would have given, and no interval speaks of others"
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """An estimate of what people would have given, with what it varies by."""
+
+    value: float
+    """Of all, in [0, 1], or of a difference in [-1, 1]."""
+    without: Mapping[Hashable, float]
+    """The same without each group."""
+    influence: NDArray[np.float64]
+    """How far each rating moves it: shape (q,)."""
+    raters: tuple[Hashable, ...]
+    """Who gave each rating: (q,)."""
+    groups: tuple[Hashable, ...]
+    """Key of the group of the case of each rating: (q,)."""
+    rated: Mapping[Hashable, int]
+    """Rated cases of each group that has any."""
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Variance and degrees of freedom over groups and raters; over groups alone where there is one rater.
+
+        The degrees of freedom are the fewer of those of groups and raters, which are few as a rule.
+
+        Raises:
+            ValueError: Cases of fewer than two groups are rated.
+        """
+        if len(self.rated) < 2:
+            raise ValueError("the spread over groups takes rated cases in two of them")
+        shifts = np.array(list(self.without.values())) - self.value
+        counts = np.array(list(self.rated.values()), dtype=np.float64)
+        of_groups = (len(shifts) - 1) / len(shifts) * float(np.sum(shifts**2))
+        df, raters = degrees_of_freedom(counts / counts.sum()), len(set(self.raters))
+        if raters < 2:
+            return Spread(of_groups, df)
+        of_raters = rater_term(self.influence, self.raters, self.groups)
+        return Spread(of_groups + of_raters, min(df, raters - 1))
+
+    def minus(self, other: "Correction") -> "Correction":
+        """This estimate less another one; groups and raters of one key are the same in both."""
+        keys = dict.fromkeys([*self.without, *other.without])
+        return Correction(
+            value=self.value - other.value,
+            without={key: self.without.get(key, self.value) - other.without.get(key, other.value) for key in keys},
+            influence=np.concatenate([self.influence, -other.influence]),
+            raters=(*self.raters, *other.raters),
+            groups=(*self.groups, *other.groups),
+            rated={key: count for key in keys if (count := self.rated.get(key, 0) + other.rated.get(key, 0))},
+        )
 
 
-def _refused(cases: RatedCases, where: str) -> Iterator[str]:
-    """Of one stratum."""
-    rated, groups = int(cases.rated.sum()), _groups(cases)
-    if rated < FEWEST_RATED:
-        yield f"{rated} of {len(cases.labels)} cases rated{where}, and {FEWEST_RATED} are the fewest"
-        return
-    if groups < FEWEST_GROUPS:
-        yield f"rated cases of {groups} groups{where}, and {FEWEST_GROUPS} are the fewest"
-    held = Counter(label for label, rates in zip(cases.labels, cases.rated, strict=True) if rates)
-    for label, count in Counter(cases.labels).items():
-        if count > THICK * len(cases.labels) and held[label] < 2:
-            yield f"{held[label]} of {count} cases with {label} rated{where}, and 2 are the fewest"
+def correction(cases: RatedCases) -> Correction:
+    """Correct the judge's mean score by the ratings; raises as `cells_of` does."""
+    cells, keys = cells_of(cases), list(dict.fromkeys(cases.groups))
+    values = np.sum(cells.weights * cells.means, axis=1)
+    place = cases.cell[cases.place]
+    count = cells.rated[0, place]
+    scale = cells.weights[0, place] * np.sqrt(1 + 1 / np.maximum(1, count - 1)) / (count * cases.times[cases.place])
+    held = np.bincount(numbered(cases.groups)[cases.rated], minlength=len(keys))
+    return Correction(
+        value=float(values[0]),
+        without=dict(zip(keys, values[1:].tolist(), strict=True)),
+        influence=scale * (cases.given - cells.means[0, place]),
+        raters=tuple(cases.raters),
+        groups=tuple(cases.groups[case] for case in cases.place),
+        rated={key: int(number) for key, number in zip(keys, held, strict=True) if number},
+    )
 
 
-def _corrected(cases: RatedCases) -> Estimate:
-    if not len(cases.labels):
-        return Estimate(None, reason="no scores")
-    if refused := joined(*corrected_refusals(cases)):
-        return Estimate(None, reason=refused)
-    found = correction(cases)
-    if cases.rater_count == 1:
-        return Estimate(found.value, reason=_ONE_RATER)
-    return _bounded(found, joined(*corrected_warnings(cases)))
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The C cells as `RatedCases.cell` numbers them, of all cases and without each group in turn: shape (1 + G, C)."""
+
+    weights: NDArray[np.float64]
+    """W_h: each row sums to 1."""
+    rated: NDArray[np.float64]
+    """n_h."""
+    means: NDArray[np.float64]
+    """mu_h, in [0, 1]."""
 
 
-def _bounded(found: Correction, warning: str | None) -> Estimate:
-    value = found.value
-    if min(value, 1 - value) < ROUNDING:
-        value = float(round(value))
-        return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
-    if found.spread.error < ROUNDING:
-        return Estimate(value, reason="groups do not differ")
-    return Estimate(value, *logit_bounds(value, found.spread), warning)
+def cells_of(cases: RatedCases) -> Cells:
+    """The cells of judged cases.
 
+    Raises:
+        ValueError: In a stratum, cases of fewer than two groups are rated.
+    """
+    group, cell, stratum = numbered(cases.groups), cases.cell, numbered(cases.strata)
+    mask, y, f = cases.rated.astype(np.float64), cases.means, cases.score
+    held = np.unique(np.stack([stratum[cases.rated], group[cases.rated]]), axis=1)[0]
+    if np.any(np.bincount(held, minlength=len(cases.order)) < 2):
+        raise ValueError("rated cases in two groups are needed, in each stratum")
 
-def _groups(cases: RatedCases) -> int:
-    """Groups with rated cases."""
-    return len({group for group, rates in zip(cases.groups, cases.rated, strict=True) if rates})
+    def added(values: NDArray[np.float64], column: NDArray[np.intp]) -> NDArray[np.float64]:
+        shape = (int(group.max()) + 1, int(column.max()) + 1)
+        table = np.bincount(group * shape[1] + column, values, shape[0] * shape[1]).reshape(shape)
+        whole = table.sum(axis=0)
+        return np.concatenate([whole[None], whole - table])
+
+    judged, rated = added(np.ones(len(f)), cell), added(mask, cell)
+    level = added(f, cell) / np.maximum(1, judged)
+    # Means over the rated cases of each stratum.
+    count = added(mask, stratum)
+    ybar, fbar, squares, both = (added(mask * part, stratum) / count for part in (y, f, f * f, y * f))
+    variance = squares - fbar**2
+    slope = np.clip(np.where(variance < ROUNDING, 0, both - ybar * fbar) / np.maximum(variance, ROUNDING), 0, 1)
+    of = stratum[np.unique(cell, return_index=True)[1]]
+    lean = ybar[:, of] + slope[:, of] * (level - fbar[:, of])
+    means = (added(mask * y, cell) + np.clip(lean, 0, 1)) / (rated + 1)
+    return Cells(judged / judged.sum(axis=1, keepdims=True), rated, means)

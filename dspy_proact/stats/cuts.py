@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.soft_labels import LEVELS, checked_soft, ordinal_agreement
-from dspy_proact.stats.units import Units, ratio
+from dspy_proact.stats.improvement import LEVELS
+from dspy_proact.stats.jackknife import Jackknife, ratio
 
-START = (0.5, 1.5)
+START_CUTS = (0.5, 1.5)
 """The cuts that round a mean level to the nearest."""
 
 
@@ -50,13 +50,15 @@ def apply_cuts(levels_mean: ArrayLike, cuts: tuple[float, float]) -> NDArray[np.
     Raises:
         ValueError: A mean level is outside [0, 2], or the cuts do not rise.
     """
-    means = _checked_means(levels_mean)
+    means = np.asarray(levels_mean, dtype=np.float64)
+    if means.ndim != 1 or not np.all((means >= 0) & (means <= LEVELS - 1)):
+        raise ValueError(f"mean levels are in [0, 2], not {means.tolist()!r}")
     if not cuts[0] < cuts[1]:
         raise ValueError(f"the cuts rise from the worst label to the best, not {cuts!r}")
     return np.count_nonzero(means[:, None] >= np.array(cuts), axis=1)
 
 
-def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike, start: tuple[float, float] = START) -> tuple[float, float]:
+def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike) -> tuple[float, float]:
     """The two cuts with the highest mean ordinal agreement with soft labels.
 
     Cuts lie midway between neighbouring mean levels, or at the start's. Of several that tie, the nearest to the
@@ -65,22 +67,21 @@ def fit_cuts(levels_mean: ArrayLike, soft: ArrayLike, start: tuple[float, float]
     Args:
         levels_mean: Mean level of each item's verdicts, in [0, 2]: shape (n,).
         soft: Share of people's grades at each level: shape (n, 3), each row sums to 1.
-        start: The cuts to begin with, in rising order.
 
     Raises:
-        ValueError: The lengths differ, a mean level is outside [0, 2], a soft label is not a distribution, or the
-            start does not rise.
+        ValueError: The lengths differ, a mean level is outside [0, 2], or a soft label is not a distribution.
     """
     means, labels = _checked(levels_mean, soft)
-    if not start[0] < start[1]:
-        raise ValueError(f"the cuts rise from the worst label to the best, not {start!r}")
     values = np.unique(means)
-    places = np.unique([*((values[1:] + values[:-1]) / 2), *start])
-    gains = _gains(means, labels, places)
+    places = np.unique([*((values[1:] + values[:-1]) / 2), *START_CUTS])
+    # To reach a cut lifts an item by one level, whatever the other cut: from 0 to 1, or from 1 to 2. The agreement of
+    # two cuts is then a sum of one term of each.
+    agreement = np.stack([ordinal_agreement(np.full(len(means), level), labels) for level in range(LEVELS)])
+    gains = np.diff(agreement, axis=0) @ (means[:, None] >= places)
     first, second = np.triu_indices(len(places), k=1)
     # Rounded, or sums that differ by rounding would not tie.
     score = (gains[0, first] + gains[1, second]).round(9)
-    near = -(np.abs(places[first] - start[0]) + np.abs(places[second] - start[1])).round(9)
+    near = -(np.abs(places[first] - START_CUTS[0]) + np.abs(places[second] - START_CUTS[1])).round(9)
     best = np.lexsort((places[second], places[first], near, score))[-1]
     return float(places[first[best]]), float(places[second[best]])
 
@@ -102,46 +103,36 @@ def keep_cuts(
     if len(set(zip(groups, folds, strict=True))) > len(set(groups)):
         raise ValueError("a group is in one fold, or its items would be graded with cuts that saw it")
     fitted = fit_cuts(means, labels)
-    levels = apply_cuts(means, START)
-    gains = ordinal_agreement(_out_of_fold(means, labels, folds), labels) - ordinal_agreement(levels, labels)
-    units = Units.of(groups)
-    parts = np.stack([gains, np.ones(len(gains))], axis=1)
-    gain = units.estimate(parts, ratio, undefined="no items")
-    low98, high98 = units.claim_bounds(parts, ratio, bounds=(-1, 1))
-    kept = low98 is not None and low98 > 0
-    return KeptCuts(fitted if kept else START, fitted, kept, gain, low98, high98)
-
-
-def _gains(means: NDArray[np.float64], labels: NDArray[np.float64], places: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What each place of the first and of the second cut adds to the summed agreement: shape (2, m).
-
-    To reach a cut lifts an item by one level, whatever the other cut: from 0 to 1, or from 1 to 2. The agreement
-    of two cuts is then a sum of one term of each.
-    """
-    agreement = np.stack([ordinal_agreement(np.full(len(means), level), labels) for level in range(LEVELS)])
-    return np.diff(agreement, axis=0) @ (means[:, None] >= places)
-
-
-def _out_of_fold(
-    means: NDArray[np.float64], labels: NDArray[np.float64], folds: Sequence[Hashable]
-) -> NDArray[np.intp]:
-    """The level of each item by cuts that were fitted to the other folds: shape (n,)."""
     levels = np.zeros(len(means), dtype=np.intp)
     for fold in dict.fromkeys(folds):
         inside = np.array([key == fold for key in folds])
         levels[inside] = apply_cuts(means[inside], fit_cuts(means[~inside], labels[~inside]))
-    return levels
+    gains = ordinal_agreement(levels, labels) - ordinal_agreement(apply_cuts(means, START_CUTS), labels)
+    gain = Jackknife.of(np.stack([gains, np.ones(len(gains))], axis=1), groups, ratio)
+    low98, high98 = gain.claim_bounds()
+    kept = low98 is not None and low98 > 0
+    return KeptCuts(fitted if kept else START_CUTS, fitted, kept, gain.estimate(), low98, high98)
+
+
+def ordinal_agreement(levels: NDArray[np.intp], soft: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One minus the expected distance of each level from a person's, in units of the whole scale: shape (n,).
+
+    Each is in [0, 1], higher is better.
+    """
+    distance = np.abs(levels[:, None] - np.arange(LEVELS))
+    return 1 - np.sum(distance * soft, axis=1) / (LEVELS - 1)
 
 
 def _checked(levels_mean: ArrayLike, soft: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    means, labels = _checked_means(levels_mean), checked_soft(soft)
+    means = np.asarray(levels_mean, dtype=np.float64)
+    labels = np.asarray(soft, dtype=np.float64)
+    labels = labels.reshape(0, LEVELS) if labels.size == 0 else labels
+    if labels.ndim != 2 or labels.shape[1] != LEVELS:
+        raise ValueError(f"a soft label is a distribution over three levels: shape (n, 3), not {labels.shape}")
+    sound = (labels >= 0).all(axis=1) & (np.abs(labels.sum(axis=1) - 1) < 1e-9)
+    if not sound.all():
+        raise ValueError(f"a soft label sums to 1 and has no share below 0, not {labels[~sound].tolist()!r}")
+    apply_cuts(means, START_CUTS)  # refuses what is no mean level
     if len(means) != len(labels):
         raise ValueError(f"one mean level a soft label: {len(means)} and {len(labels)} differ")
     return means, labels
-
-
-def _checked_means(levels_mean: ArrayLike) -> NDArray[np.float64]:
-    means = np.asarray(levels_mean, dtype=np.float64)
-    if means.ndim != 1 or not np.all((means >= 0) & (means <= LEVELS - 1)):
-        raise ValueError(f"mean levels are in [0, 2], not {means.tolist()!r}")
-    return means

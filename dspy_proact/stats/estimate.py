@@ -1,5 +1,16 @@
+"""Numbers with their uncertainty: a value with its 95 % interval, and how a standard error becomes one."""
+
 import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import Generic, TypeVar
+
+Number = TypeVar("Number", int, float)
+
+UPPER = 0.975
+"""Probability below the upper end of a two-sided 95 % interval."""
+ROUNDING = 1e-12
+"""A standard error of a score below this is rounding, not spread."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +31,7 @@ class Estimate:
     high: float | None = None
     """Upper end of the interval, at least `value`."""
     reason: str | None = None
-    """Why the value or the bounds are missing, or a warning on bounds that are there; None where all is well."""
+    """Why the value or the bounds are missing, or a warning on bounds that are there; else None."""
 
     def __post_init__(self):
         numbers = [number for number in (self.low, self.value, self.high) if number is not None]
@@ -34,7 +45,7 @@ class Estimate:
             raise ValueError(f"the bounds of an estimate enclose its value: {self!r}")
 
     def marked(self, warning: str) -> "Estimate":
-        """The same with a further warning on its bounds; the same where it has none."""
+        """A copy with a further warning on its bounds; itself where it has none."""
         return self if self.low is None else replace(self, reason=joined(self.reason, warning))
 
     def for_json(self) -> dict[str, float | str | None]:
@@ -43,6 +54,129 @@ class Estimate:
         return numbers | {"reason": self.reason} if self.reason else numbers
 
 
+@dataclass(frozen=True)
+class Figure(Generic[Number]):
+    """A number without an interval, or the reason why there is none.
+
+    Raises:
+        ValueError: Both are there, or neither.
+    """
+
+    value: Number | None
+    """None where nothing could be estimated."""
+    reason: str | None = None
+    """Why the value is missing; None where it is there."""
+
+    def __post_init__(self):
+        if (self.value is None) != bool(self.reason):
+            raise ValueError(f"a figure has either a value or a reason: {self!r}")
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far an estimate scatters over the data sets that might have been drawn."""
+
+    variance: float
+    """In the square of the estimate's unit, at least 0."""
+    df: float
+    """Degrees of freedom of t with which the variance is known, at least 1."""
+
+    @property
+    def error(self) -> float:
+        """Standard error, in the estimate's unit."""
+        return math.sqrt(self.variance)
+
+
 def joined(*reasons: str | None) -> str | None:
-    """Those that are given, as one; None where none is."""
+    """The reasons that are given, as one; None where none is."""
     return "; ".join(filter(None, reasons)) or None
+
+
+def trial_bounds(theta: float, groups: int) -> tuple[float, float]:
+    """Exact binomial (Clopper-Pearson) bounds of one trial a group, all of them 0 or all 1."""
+    reach = 1 - (1 - UPPER) ** (1 / groups)
+    return (0.0, reach) if theta == 0 else (1 - reach, 1.0)
+
+
+def logit_bounds(theta: float, spread: Spread) -> tuple[float, float]:
+    """Bounds of a `theta` in (0, 1): Student's t on the logit scale, carried back."""
+    logit = math.log(theta / (1 - theta))
+    reach = t_quantile(UPPER, spread.df) * spread.error / (theta * (1 - theta))
+    # 1 / (1 + exp(-x)) in a form that cannot overflow.
+    return (1 + math.tanh((logit - reach) / 2)) / 2, (1 + math.tanh((logit + reach) / 2)) / 2
+
+
+def plain_bounds(
+    value: float, spread: Spread, bounds: tuple[float, float], upper: float = UPPER
+) -> tuple[float, float]:
+    """Value +- t SE, clipped to the least and the greatest that the value can be.
+
+    `upper` is the probability below the upper end, in (0.5, 1).
+    """
+    reach = t_quantile(upper, spread.df) * spread.error
+    return max(bounds[0], value - reach), min(bounds[1], value + reach)
+
+
+def t_quantile(p: float, df: float) -> float:
+    """Quantile of Student's t distribution.
+
+    Relative error below 1e-8 for p, the probability below it, from 1e-9 to 1 - 1e-9 and any degrees of freedom df
+    from 1 up, whole or not, inf giving the normal quantile; below df = 1 it grows without limit and the error with it.
+
+    Raises:
+        ValueError: p or df is out of its range.
+        ArithmeticError: The quantile's square is too large for a float (df far below 1).
+    """
+    if not (0 < p < 1 and df > 0):
+        raise ValueError(f"t_quantile needs 0 < p < 1 and df > 0, not p={p!r}, df={df!r}")
+    tail = min(p, 1 - p)
+    z = -NormalDist().inv_cdf(tail)
+    # At df = 1000 the expansion is good to 1e-12 at p = 0.975 and to 1e-8 at p = 1 - 1e-9.
+    return math.copysign(_expanded(z, df) if df > 1000 else _solved(z, tail, df), p - 0.5)
+
+
+def _expanded(z: float, df: float) -> float:
+    """Quantile from the normal quantile `z`, for large `df` (Abramowitz & Stegun 1964, 26.7.5)."""
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + first / df + second / df**2 + third / df**3
+
+
+def _solved(start: float, tail: float, df: float) -> float:
+    """The t >= 0 above which `tail` of the distribution lies, by Newton's method from `start`.
+
+    Above 0 the tail is a convex, falling function of t, so that Newton's method climbs from the normal
+    quantile, which is too small, to the solution without passing it.
+    """
+    scale = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
+    t, step = start, math.inf
+    while step > 1e-12 * (1 + t):
+        density = scale * math.exp(-(df + 1) / 2 * math.log1p(t**2 / df))
+        step = (_upper_tail(t, density, df) - tail) / density
+        t += step
+    return t
+
+
+def _upper_tail(t: float, density: float, df: float) -> float:
+    """Share of the distribution above `t` >= 0, from the regularised incomplete beta function I.
+
+    With y = t^2 / (df + t^2) it is I_{1-y}(df/2, 1/2) / 2 = 1/2 - I_y(1/2, df/2) / 2, and the factor
+    x^a (1-x)^b / B(a, b) of both is t times the density. The form whose series is the shorter is used.
+    """
+    y = t**2 / (df + t**2)
+    if y < 3 / (df + 5):
+        return 0.5 - t * density * _beta_series(0.5, df / 2, y)
+    return t * density / df * _beta_series(df / 2, 0.5, df / (df + t**2))
+
+
+def _beta_series(a: float, b: float, x: float) -> float:
+    """I_x(a, b) without its factor x^a (1-x)^b / (a B(a, b)): 2F1(a + b, 1; a + 1; x) (DLMF 8.17.8)."""
+    total = term = 1.0
+    count = 0
+    # All terms are positive, so that nothing cancels.
+    while term > 1e-18 * total:
+        term *= x * (a + b + count) / (a + 1 + count)
+        total += term
+        count += 1
+    return total

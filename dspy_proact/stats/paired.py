@@ -8,17 +8,17 @@ there far too often, since cases of one group move together.
 """
 
 import math
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, plain_bounds, spread_of
-from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.student import t_quantile
-from dspy_proact.stats.swap import TIE, permutation_p, swaps_of
-from dspy_proact.stats.table import ONE_STRATUM, Table, checked_scores, tabulate
+from dspy_proact.stats.cluster import ONE_STRATUM, Scores, Table, checked_scores, spread_of, tabulate
+from dspy_proact.stats.estimate import ROUNDING, Estimate, plain_bounds, t_quantile
+from dspy_proact.stats.tally import added_up, numbered
 
 LEVEL = 0.05
 """Largest p value of a difference that is claimed."""
@@ -29,6 +29,12 @@ ENOUGH_TO_TELL = 12
 simulation in 53 to 80 % of comparisons with 8, where 80 is meant)."""
 FEWEST = 6
 """With fewer groups the smallest two-sided p, 2 / 2^G, is above 5 %."""
+SWAPS = 9_999
+"""Random swaps, where there are too many to take all."""
+ALL_SWAPS = 13
+"""Up to so many groups, all their swaps are taken: 8,192."""
+TIE = 1e-9
+"""Statistics within this of each other are equal but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +59,7 @@ class Paired:
     """Likewise with 50 % power: seen as often as not."""
 
 
-def paired_difference(
-    a: Sequence[float] | NDArray[np.float64],
-    b: Sequence[float] | NDArray[np.float64],
-    groups: Sequence[Hashable],
-    *,
-    tests: int = 1,
-    seed: int = 0,
-) -> Paired:
+def paired_difference(a: Scores, b: Scores, groups: Sequence[Hashable], *, tests: int = 1, seed: int = 0) -> Paired:
     """Mean difference of two runs on the same cases, every case weighted equally.
 
     Silence and ties are decided as follows. No pairs: no value. One group: no bounds and no p. Two to
@@ -86,8 +85,8 @@ def paired_difference(
 
 
 def macro_paired_difference(
-    a: Sequence[float] | NDArray[np.float64],
-    b: Sequence[float] | NDArray[np.float64],
+    a: Scores,
+    b: Scores,
     groups: Sequence[Hashable],
     strata: Sequence[Hashable],
     order: Sequence[Hashable],
@@ -119,8 +118,13 @@ def macro_paired_difference(
     if table.groups == 1:
         return Paired(len(first), 1, difference, None, "one group", None, None)
     few = f"cannot be significant with {table.groups} groups" if table.groups < FEWEST else None
-    seen = (_detectable(table, power, tests) if difference.low is not None else None for power in (POWER, 0.5))
-    return Paired(len(first), table.groups, difference, _flip_p(table, seed), few, *seen)
+    detectable = None, None
+    if difference.low is not None and table.groups >= ENOUGH_TO_TELL:
+        # Of Holm's levels the strictest, by t.
+        spread = spread_of(table)
+        claimed = t_quantile(1 - LEVEL / (2 * tests), spread.df)
+        detectable = [(claimed + t_quantile(power, spread.df)) * spread.error for power in (POWER, 0.5)]
+    return Paired(len(first), table.groups, difference, _flip_p(table, seed), few, *detectable)
 
 
 def whole_points(difference: float) -> int:
@@ -142,49 +146,37 @@ def _difference(table: Table, differ: bool) -> Estimate:
     return Estimate(mean, *plain_bounds(mean, spread, (-1.0, 1.0)), table.warning)
 
 
-def _detectable(table: Table, power: float, tests: int) -> float | None:
-    """The smallest true difference that is significant with this power: of Holm's levels the strictest, by t."""
-    if table.groups < ENOUGH_TO_TELL:
-        return None
-    spread = spread_of(table)
-    return (t_quantile(1 - LEVEL / (2 * tests), spread.df) + t_quantile(power, spread.df)) * spread.error
-
-
 def _flip_p(table: Table, seed: int) -> float:
-    """Share of the flips, which are swaps of the runs, whose statistic is at least the observed one."""
-    table, observed = _canonical(table)
-    # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
-    moving = np.any(table.sums != 0, axis=1)
-    chosen, exact = swaps_of(int(moving.sum()), seed)
-    signs = np.ones((len(chosen), table.groups))
-    signs[:, moving] = 1 - 2 * chosen
-    return permutation_p(_at_least(_statistics(table, signs), _statistics(table, observed)), exact)
+    """Share of the flips, which are swaps of the runs, whose statistic is at least the observed one.
 
-
-def _canonical(table: Table) -> tuple[Table, NDArray[np.float64]]:
-    """The groups sorted by their numbers, each turned so that its first sum is not below 0, and the turns.
-
-    Of the same differences the random flips then see the same, whatever the order and names of the
-    groups, and whichever run comes first. The turns have shape (1, G): the flip that was observed.
+    The groups are sorted by their numbers, each turned so that its first sum is not below 0: of the same differences
+    the random flips then see the same, whatever the order and names of the groups, and whichever run comes first.
     """
     first = np.argmax(table.sums != 0, axis=1)
     turns = np.where(np.take_along_axis(table.sums, first[:, None], axis=1) < 0, -1.0, 1.0)
     sums = table.sums * turns
-    keys = np.hstack([sums.round(9), table.counts])
-    place = np.lexsort(keys.T)
-    return replace(table, sums=sums[place], counts=table.counts[place]), turns[place].T
+    place = np.lexsort(np.hstack([sums.round(9), table.counts]).T)
+    table, observed = replace(table, sums=sums[place], counts=table.counts[place]), turns[place].T
+    # To flip a group whose sums are 0 changes nothing, so that only the others need to be gone through.
+    moving = np.any(table.sums != 0, axis=1)
+    chosen, exact = _swaps(int(moving.sum()), seed)
+    signs = np.ones((len(chosen), table.groups))
+    signs[:, moving] = 1 - 2 * chosen
+    studentised, shift = _flipped(table, signs)
+    (own_studentised,), (own_shift,) = _flipped(table, observed)
+    if np.isinf(own_studentised):
+        return permutation_p(np.isinf(studentised) & (shift >= own_shift - TIE), exact)
+    return permutation_p(studentised >= own_studentised - TIE * (1 + own_studentised), exact)
 
 
-def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _flipped(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Studentised and plain |mean| after each flip: each of shape (B,).
 
     The mean and every influence are those of the flipped table. The standard error is `standard_error` by each group's
     share of all pairs, which with several strata is not that of `spread_of`: a permutation test holds its level with
     either. Where all groups shift alike it is 0: the statistic is inf, or 0 where nothing shifts.
 
-    Args:
-        table: Sums of differences and counts, of shape (G, P).
-        signs: +1 or -1 for each group in each flip: shape (B, G).
+    `signs` has +1 or -1 for each group in each flip: shape (B, G).
     """
     weights = table.counts / table.totals / len(table.order)
     pulls = table.sums / table.totals / len(table.order)
@@ -197,13 +189,115 @@ def _statistics(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.fl
     return studentised, shift
 
 
-def _at_least(
-    flipped: tuple[NDArray[np.float64], NDArray[np.float64]], observed: tuple[NDArray[np.float64], NDArray[np.float64]]
-) -> NDArray[np.bool_]:
-    """Whether each flip is at least as far from 0 as the observed one; where both are inf, by the plain mean.
+def swap_p(
+    before: NDArray[np.float64],
+    after: NDArray[np.float64],
+    groups: Sequence[Hashable],
+    statistics: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    seed: int,
+) -> float:
+    """Two-sided p value of a statistic's difference, by exchanging before and after within whole groups.
 
-    Within `TIE`, or this share, studentised means are equal.
+    Args:
+        before: What each item adds to the sum that the first statistic is of: shape (n, ...), n at least 1.
+        after: Likewise for the second statistic, aligned with `before`.
+        groups: Key of the group of each item.
+        statistics: The statistic of each of B sums: shape (B, ...) to (B,).
+        seed: Seed of the random swaps. Same numbers and seed give the same p, in whatever order the items come,
+            whatever the groups are called, and with before and after exchanged.
+
+    Returns:
+        The share of swaps whose difference is at least as far from 0, in (0, 1]: of all, or of random ones and the
+        data.
     """
-    if np.isinf(observed[0]).all():
-        return np.isinf(flipped[0]) & (flipped[1] >= observed[1] - TIE)
-    return flipped[0] >= observed[0] - TIE * (1 + observed[0])
+    sums = added_up(np.stack([before, after], axis=1), numbered(groups))
+    pairs, observed = _canonical(sums.reshape(len(sums), 2, -1))
+    shift = pairs[:, 1] - pairs[:, 0]
+    # To swap what is equal changes nothing, so that only the other groups need to be gone through.
+    moving = np.any(np.abs(shift) > ROUNDING, axis=1)
+    chosen, exact = _swaps(int(moving.sum()), seed)
+    first, second = pairs.sum(axis=0)
+
+    def differences(swaps: NDArray[np.intp]) -> NDArray[np.float64]:
+        moved = swaps @ shift[moving]
+        one, other = (statistics(side.reshape(-1, *before.shape[1:])) for side in (first + moved, second - moved))
+        return np.abs(other - one)
+
+    reached = differences(observed[moving][None])
+    return permutation_p(differences(chosen) >= reached - TIE, exact)
+
+
+def _canonical(pairs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The groups turned and sorted by their numbers alone, and which of them were turned: 1, else 0.
+
+    Turned is swapped so that the first number that differs is larger after than before. Of the same data the
+    random swaps then see the same, whatever the order and names of groups, and whichever comes first.
+    """
+    shift = (pairs[:, 1] - pairs[:, 0]).round(9)
+    first = np.take_along_axis(shift, np.argmax(shift != 0, axis=1)[:, None], axis=1)
+    turned = first[:, 0] < 0
+    oriented = np.where(turned[:, None, None], pairs[:, ::-1], pairs)
+    place = np.lexsort(oriented.reshape(len(pairs), -1).round(9).T)
+    return oriented[place], turned[place].astype(np.intp)
+
+
+def _swaps(groups: int, seed: int) -> tuple[NDArray[np.intp], bool]:
+    """Rows of 1 for a group that is swapped and 0 for one that is not, shape (B, groups), and whether these are all."""
+    if groups <= ALL_SWAPS:
+        return np.array(list(product((0, 1), repeat=groups)), dtype=np.intp), True
+    return np.random.default_rng(seed).integers(0, 2, size=(SWAPS, groups)), False
+
+
+def permutation_p(reached: NDArray[np.bool_], exact: bool) -> float:
+    """Share of permutations that reached what was observed, in (0, 1]: of all, or of random ones and the data."""
+    return float(np.mean(reached) if exact else (1 + np.count_nonzero(reached)) / (1 + len(reached)))
+
+
+def holm(p_values: Sequence[float | None]) -> list[float | None]:
+    """Adjust p values for being read together (Holm 1979); None, where there is none, stays None and is no test.
+
+    Of m tests the k-th smallest p is multiplied by m - k + 1, and none falls below a smaller one's. All
+    that stay at most 0.05 may be claimed together, with at most 5 % chance of any false claim.
+
+    Raises:
+        ValueError: A p value is outside [0, 1].
+    """
+    tests = [(p, place) for place, p in enumerate(p_values) if p is not None]
+    if not all(0 <= p <= 1 for p, _ in tests):
+        raise ValueError(f"p values must be in [0, 1] or None, not {list(p_values)!r}")
+    adjusted: list[float | None] = [None] * len(p_values)
+    largest = 0.0
+    for done, (p, place) in enumerate(sorted(tests)):
+        largest = min(1.0, max(largest, p * (len(tests) - done)))
+        adjusted[place] = largest
+    return adjusted
+
+
+@dataclass(frozen=True)
+class Discordant:
+    """McNemar's table of two runs on the same cases: how many each of them passed.
+
+    A description only. McNemar's test takes cases for independent, which those of one group are
+    not; `paired_difference` of the passes is the test.
+    """
+
+    both: int
+    """Cases that both runs passed."""
+    only_a: int
+    """Cases that the first run passed and the second did not."""
+    only_b: int
+    """Cases that the second run passed and the first did not."""
+    neither: int
+    """Cases that no run passed."""
+
+
+def discordant(a_pass: Sequence[bool], b_pass: Sequence[bool]) -> Discordant:
+    """Count the cases by which of two runs passed them.
+
+    Raises:
+        ValueError: The lengths differ.
+    """
+    if len(a_pass) != len(b_pass):
+        raise ValueError(f"the runs are on the same cases: {len(a_pass)} and {len(b_pass)} differ")
+    counts = Counter((bool(a), bool(b)) for a, b in zip(a_pass, b_pass, strict=True))
+    return Discordant(counts[True, True], counts[True, False], counts[False, True], counts[False, False])

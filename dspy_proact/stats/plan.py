@@ -1,4 +1,4 @@
-"""How much people must rate for a corrected score of a wanted width.
+"""Which cases people are to rate, and how many, for a corrected score of a wanted width.
 
     V(n, m, R) = V_F + sum_h W_h^2 / n_h (s_b^2 + s_w^2 / m) + s_r^2 / R
 
@@ -10,21 +10,22 @@ A study's own width scatters about what is planned: 80 % of simulated ones were 
 median 1.1 times, which is allowed for.
 """
 
+import hashlib
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.balanced import Kind, drawn_counts
-from dspy_proact.stats.cluster import degrees_of_freedom, logit_bounds, standard_error
-from dspy_proact.stats.corrected import FEWEST_RATED, UNMARKED_RATERS
-from dspy_proact.stats.correction import Cells, Correction, cells_of, correction
-from dspy_proact.stats.rated_cases import RatedCases
-from dspy_proact.stats.raters import Spread, rater_term
-from dspy_proact.stats.table import tabulate
+from dspy_proact.stats.cluster import degrees_of_freedom, standard_error, tabulate
+from dspy_proact.stats.corrected import FEWEST_RATED, UNMARKED_RATERS, RatedCases, cells_of, correction
+from dspy_proact.stats.estimate import Spread, logit_bounds
+from dspy_proact.stats.raters import rater_term
 
 PILOT_CASES = 60
 """Cases with two ratings from which on ratings can be planned by."""
@@ -38,6 +39,10 @@ PLAN_MOST_EACH = 3
 """More ratings of one case are a waste of raters."""
 WORTH = 0.1
 """Share of the ratings that more raters must save."""
+
+
+Kind = tuple[Hashable, Hashable]
+"""Stratum and label."""
 
 
 @dataclass(frozen=True)
@@ -105,76 +110,44 @@ def rating_components(cases: RatedCases) -> RatingComponents:
     found, cells = correction(cases), cells_of(cases)
     if not np.any(cases.times > 1):
         raise ValueError("how ratings vary is told from cases with two of them")
-    rated, times, place = cases.rated, cases.times, cases.place
-    noise = _pooled(cells, cases.cell[place], (cases.given - cases.means[place]) ** 2, cases.cell, times - 1)
-    centre = np.bincount(cases.cell, rated * cases.means) / np.maximum(1, cells.rated)
-    apart = (cases.means - centre[cases.cell])[rated] ** 2
-    spread = _pooled(cells, cases.cell[rated], apart, np.arange(len(cells.rated)), cells.rated - 1)
-    leniency = _leniency(cases, found, cells)
+    weights, counts, cell, of_rating = cells.weights[0], cells.rated[0], cases.cell, cases.cell[cases.place]
+
+    def pooled(squares: NDArray[Any], free: NDArray[Any]) -> float:
+        """Mean variance of the cells, from their sums of squares, each weighing what it does in the corrected mean."""
+        pull = np.where(free > 0, weights**2 / np.maximum(1, counts), 0)
+        return float(pull @ (squares / np.maximum(1, free)) / max(pull.sum(), np.finfo(float).tiny))
+
+    size = len(counts)
+    squares = np.bincount(of_rating, (cases.given - cases.means[cases.place]) ** 2, size)
+    noise = pooled(squares, np.bincount(cell, np.maximum(0, cases.times - 1), size))
+    centre = np.bincount(cell, cases.rated * cases.means) / np.maximum(1, counts)
+    apart = (cases.means - centre[cell])[cases.rated] ** 2
+    spread = pooled(np.bincount(cell[cases.rated], apart, size), np.maximum(0, counts - 1))
+    # What raters add to the variance of the mean, by how unequally they carry it.
+    weight = weights[of_rating] / counts[of_rating] / cases.times[cases.place]
+    carried = tabulate(weight, found.raters, found.groups, list(dict.fromkeys(found.groups))).sums
+    shared = float(np.sum(carried.sum(axis=1) ** 2) - np.sum(carried**2))
+    leniency = rater_term(found.influence, found.raters, found.groups) / shared if shared > 0 else 0.0
     kinds = dict.fromkeys(zip(cases.strata, cases.labels, strict=True))
     return RatingComponents(
-        between=max(0.0, spread - noise * float(np.mean(1 / times[rated]))),
+        between=max(0.0, spread - noise * float(np.mean(1 / cases.times[cases.rated]))),
         within=max(0.0, noise - leniency),
         leniency=leniency,
-        means=dict(zip(kinds, cells.means.tolist(), strict=True)),
+        means=dict(zip(kinds, cells.means[0].tolist(), strict=True)),
     )
 
 
-def _pooled(
-    cells: Cells,
-    of_square: NDArray[np.intp],
-    squares: NDArray[np.float64],
-    of_freedom: NDArray[np.intp],
-    freedom: NDArray[np.float64] | NDArray[np.intp],
-) -> float:
-    """Mean of the cells' variances, each weighing what it does in the corrected mean; without those that have none.
-
-    Args:
-        cells: Of the cases.
-        of_square: The cell of each squared deviation.
-        squares: The deviations.
-        of_freedom: The cell of each number of degrees of freedom; below 0 it is none.
-        freedom: The numbers.
-    """
-    count = len(cells.rated)
-    free = np.bincount(of_freedom, np.maximum(0, freedom), count)
-    weights = np.where(free > 0, cells.weights**2 / np.maximum(1, cells.rated), 0)
-    sums = np.bincount(of_square, squares, count)
-    return float(weights @ (sums / np.maximum(1, free)) / max(weights.sum(), np.finfo(float).tiny))
-
-
-def _leniency(cases: RatedCases, found: Correction, cells: Cells) -> float:
-    """Variance between raters: what they add to that of the mean, by how unequally they carry it."""
-    cell = cases.cell[cases.place]
-    weight = cells.weights[cell] / cells.rated[cell] / cases.times[cases.place]
-    carried = tabulate(weight, found.raters, found.groups, list(dict.fromkeys(found.groups))).sums
-    shared = float(np.sum(carried.sum(axis=1) ** 2) - np.sum(carried**2))
-    return rater_term(found.influence, found.raters, found.groups) / shared if shared > 0 else 0.0
-
-
 def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping[Kind, float]) -> PlanFrame:
-    """The frame of judged cases, whose groups are known.
-
-    Args:
-        kinds: Of each case.
-        groups: Key of the group of each case; at least two groups.
-        means: Mean rating of each kind.
-    """
+    """The frame of judged cases in at least two groups, with the mean rating of each kind."""
     table = tabulate(np.array([means[kind] for kind in kinds]), groups)
-    fixed = standard_error(table.influence, table.shares) ** 2
     sizes = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
-    return PlanFrame(sizes, float(table.means[0]), fixed, degrees_of_freedom(table.shares))
+    return PlanFrame(sizes, float(table.means[0]), standard_error(table) ** 2, degrees_of_freedom(table.shares))
 
 
 def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, each: int) -> float:
     """Half the expected width of the 95 % interval, as a score, widened by what such plans fall short.
 
-    Args:
-        frame: What is rated a part of.
-        of: How ratings vary.
-        rated: Cases, drawn as `drawn_counts` draws.
-        raters: At least 2.
-        each: Ratings of each of these cases.
+    So many cases are rated, drawn as `drawn_counts` draws, `each` times, by at least two raters.
     """
     sizes = np.array(list(frame.sizes.values()))
     counts = np.maximum(1, drawn_counts(frame.sizes, rated))
@@ -187,25 +160,18 @@ def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, rater
 def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan]:
     """For each number of raters the fewest ratings that are expected to give a half-width; none where none do.
 
-    Cases are rated once, and more often only where there are not enough of them.
-
-    Args:
-        width: Half of the 95 % interval, as a score.
-        frame: What is rated a part of.
-        of: How ratings vary.
+    Cases are rated once, and more often only where there are not enough of them. `width` is half of the 95 % interval,
+    as a score.
     """
     least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
+    counts = range(least, frame.cases + 1)
     for raters in PLAN_RATERS:
         for each in range(1, PLAN_MOST_EACH + 1):
-
-            def planned(rated: int, raters: int = raters, each: int = each) -> Plan:
-                return Plan(raters, rated, each, planned_half_width(frame, of, rated, raters, each))
-
+            of_count = partial(planned_half_width, frame, of, raters=raters, each=each)
             # More cases never widen it, so that the fewest are found by halves.
-            counts = range(least, frame.cases + 1)
-            place = bisect_left(counts, True, key=lambda rated, planned=planned: planned(rated).half_width <= width)
+            place = bisect_left(counts, True, key=lambda rated, of_count=of_count: of_count(rated) <= width)
             if place < len(counts):
-                yield planned(counts[place])
+                yield Plan(raters, counts[place], each, of_count(counts[place]))
                 break
 
 
@@ -215,3 +181,59 @@ def best_plan(found: Sequence[Plan]) -> Plan | None:
         if more.ratings > (1 - WORTH) * plan.ratings:
             return plan
     return found[-1] if found else None
+
+
+def balanced_counts(sizes: Sequence[int], count: int) -> NDArray[np.intp]:
+    """How many of each kind are drawn, so that they are as equal as the sizes allow: shape (kinds,).
+
+    Of one more than all kinds can share equally, the first kinds that have any left get it; all are drawn where `count`
+    is more.
+    """
+    left = np.asarray(sizes, dtype=np.intp)
+    drawn = np.zeros_like(left)
+    while (short := min(count, int(np.sum(sizes))) - int(drawn.sum())) > 0:
+        open_kinds = np.flatnonzero(left > drawn)
+        share = short // len(open_kinds)
+        if share:
+            drawn[open_kinds] = np.minimum(left[open_kinds], drawn[open_kinds] + share)
+        else:
+            drawn[open_kinds[:short]] += 1
+    return drawn
+
+
+def drawn_counts(sizes: Mapping[Kind, int], count: int) -> NDArray[np.intp]:
+    """How many of each kind are drawn: the strata as equal as they last, and in each its labels: shape (kinds,)."""
+    strata = list(dict.fromkeys(stratum for stratum, _ in sizes))
+    of = np.array([strata.index(stratum) for stratum, _ in sizes])
+    held = np.array(list(sizes.values()), dtype=np.intp)
+    drawn = np.zeros_like(held)
+    for place, share in enumerate(balanced_counts(np.bincount(of, held).astype(np.intp).tolist(), count)):
+        drawn[of == place] = balanced_counts(held[of == place].tolist(), int(share))
+    return drawn
+
+
+def balanced_order(keys: Sequence[str], kinds: Sequence[Kind], seed: int = 0) -> list[int]:
+    """The places of all cases in an order of which every first part is a draw.
+
+    In rounds each stratum gives one case, until it has none left; which, is decided by rounds too, in which each label
+    of the stratum gives one by chance. What is in a round is in an order by chance, which tells nobody what label a
+    case has. The first cases of a longer draw are the shorter one, and the order depends on keys, no two of which are
+    alike, kinds and seed alone.
+    """
+
+    def chance(*words: object) -> bytes:
+        return hashlib.sha256("/".join(["balanced order 2", str(seed), *map(str, words)]).encode()).digest()
+
+    by_kind: defaultdict[Kind, list[int]] = defaultdict(list)
+    for place, kind in enumerate(kinds):
+        by_kind[kind].append(place)
+    by_stratum: defaultdict[Hashable, list[tuple[int, bytes, int]]] = defaultdict(list)
+    for (stratum, _), places in by_kind.items():
+        drawn = sorted(places, key=lambda place: chance("case", keys[place]))
+        by_stratum[stratum] += [(number, chance("label", keys[place]), place) for number, place in enumerate(drawn)]
+    rounds = [
+        (number, chance("stratum", keys[place]), place)
+        for cases in by_stratum.values()
+        for number, (_, _, place) in enumerate(sorted(cases))
+    ]
+    return [place for _, _, place in sorted(rounds)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dspy_proact.stats.holm import holm
+from dspy_proact.stats.paired import holm
 
 LEVEL = 0.05
 """Chance of any false order among all pairs."""

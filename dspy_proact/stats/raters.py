@@ -1,4 +1,4 @@
-"""The raters of a study as a source of chance: what others like them would have said instead.
+"""The raters of a study: their ratings, and what it adds to a variance that they, too, were drawn.
 
 An estimate is moved by each rating, by its influence u_ir, and the raters were drawn as the groups were. Ratings are
 alike within a group and within a rater, so that the variance is the groups' plus the raters' less what both count,
@@ -10,68 +10,103 @@ that of a rater within a group: V = V_J + max(0, V_R - V_SR) (Cameron, Gelbach &
 or, where influences are not at hand, the jackknives that leave out a rater, and a rater within a group.
 """
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dspy_proact.stats.table import added_up, numbered
+from dspy_proact.stats.estimate import Spread
+from dspy_proact.stats.tally import added_up, numbered, tally
 
 ENOUGH_RATERS = 4
 """With fewer raters their variance rests on too few of them: an interval then speaks of these raters alone."""
+ONE_RATER = "depends on one rater"
+"""Why there are no bounds where without one rater there is no estimate."""
+
+PartsOf = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
+"""What items add to a sum, shape (m, ...), from how often each label was given, shape (m, k), and which they are."""
 
 
 @dataclass(frozen=True)
-class Spread:
-    """How far an estimate scatters over the data sets that might have been drawn."""
+class Changes:
+    """What the sum of the items' parts loses or gains where one rating is left out."""
 
-    variance: float
-    """In the square of the estimate's unit, at least 0."""
-    df: float
-    """Degrees of freedom of t with which the variance is known, at least 1."""
+    parts: NDArray[np.float64]
+    """One a rating: shape (q, ...)."""
+    items: NDArray[np.intp]
+    """Place of the item of each rating: shape (q,)."""
+    raters: NDArray[np.intp]
+    """Its rater, counted from 0: shape (q,)."""
 
-    @property
-    def error(self) -> float:
-        """Standard error, in the estimate's unit."""
-        return math.sqrt(self.variance)
+    def where(self, chosen: NDArray[np.bool_]) -> "Changes":
+        """Those of the chosen items, shape (n,), alone."""
+        kept = chosen[self.items]
+        return Changes(self.parts[kept], (np.cumsum(chosen) - 1)[self.items[kept]], self.raters[kept])
 
-    def with_raters(self, term: float, raters: int) -> "Spread":
-        """The same where the raters were drawn, too.
 
-        The degrees of freedom are the harmonic mean of two (`with_rater_df`). Satterthwaite's (1946) trust the ratio of
-        the variances, which few raters leave unknown: measured, they cover 91 to 97 % with six. The smaller of those of
-        the groups and of R - 1 trust none of it, and cover up to 99.8 where raters do not differ.
+@dataclass(frozen=True)
+class Panel:
+    """The ratings of items, and by whom they are."""
+
+    counts: NDArray[np.float64]
+    """How many ratings of each item gave each label: shape (n, k)."""
+    own: NDArray[np.float64]
+    """1 at the label of each rating, else 0: shape (q, k)."""
+    items: NDArray[np.intp]
+    """Place of the item of each rating: shape (q,)."""
+    raters: NDArray[np.intp] | None
+    """The rater of each rating, as a number: shape (q,); None where raters are not known, so that no interval can
+    speak of others."""
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Sequence[Sequence[Hashable]],
+        labels: Sequence[Hashable],
+        raters: Sequence[Sequence[Hashable]] | None = None,
+    ) -> "Panel":
+        """The ratings of items: the labels that each was given, which may be none, and who gave them.
 
         Args:
-            term: Variance that the raters add, as `rater_term` or `jackknifed_rater_term` gives it.
-            raters: Number of raters, R, at least 2.
+            ratings: One list an item.
+            labels: All labels in rising order, each once, whether they occur or not.
+            raters: Aligned with `ratings`; None where they are not known.
 
         Raises:
-            ValueError: There are fewer than two raters.
+            ValueError: `labels` repeats one, a rating is not in `labels`, there is not one rater a rating, or a
+                person rated an item twice.
         """
-        if raters < 2:
-            raise ValueError(f"the variance of raters takes two of them, not {raters!r}")
-        whole = self.variance + term
-        apart = self.variance**2 / self.df + term**2 / (raters - 1)
-        trusting = whole**2 / apart if apart > 0 else self.df
-        return Spread(whole, with_rater_df(trusting, self.df, raters))
+        counts = tally(ratings, labels)
+        own = tally([[label] for item in ratings for label in item], labels)
+        items = np.repeat(np.arange(len(ratings)), [len(item) for item in ratings])
+        if raters is None:
+            return cls(counts, own, items, None)
+        if [len(item) for item in ratings] != [len(people) for people in raters]:
+            raise ValueError("one rater a rating: the lengths differ")
+        if any(len(set(people)) < len(people) for people in raters):
+            raise ValueError("a person rates an item once: keep the last rating of each")
+        return cls(counts, own, items, numbered([person for people in raters for person in people]))
 
+    @property
+    def people(self) -> int | None:
+        """Number of raters; None where they are not known."""
+        return None if self.raters is None else len(np.unique(self.raters))
 
-def with_rater_df(trusting: float, groups: float, raters: int) -> float:
-    """Degrees of freedom of a variance of groups and raters: the harmonic mean of the most and the least they may be.
+    def where(self, chosen: NDArray[np.bool_]) -> "Panel":
+        """The ratings of the chosen items, shape (n,), alone."""
+        kept = chosen[self.items]
+        place = np.cumsum(chosen) - 1
+        raters = None if self.raters is None else self.raters[kept]
+        return Panel(self.counts[chosen], self.own[kept], place[self.items[kept]], raters)
 
-    Args:
-        trusting: Satterthwaite's, at least 1; those of the groups where nothing is known of the raters' share.
-        groups: Those of the groups alone.
-        raters: Number of raters, R, at least 2.
-    """
-    return 2 / (1 / trusting + 1 / min(groups, raters - 1))
-
-
-ONE_RATER = "rests on one rater"
-"""Why there are no bounds where without one rater there is no estimate."""
+    def parts(self, of: PartsOf) -> tuple[NDArray[np.float64], Changes | None]:
+        """What the items add to a sum, shape (n, ...), and how that changes; None where raters are not known."""
+        whole = of(self.counts, np.arange(len(self.counts)))
+        if self.raters is None:
+            return whole, None
+        without = of(self.counts[self.items] - self.own, self.items)
+        return whole, Changes(without - whole[self.items], self.items, self.raters)
 
 
 @dataclass(frozen=True)
@@ -89,13 +124,32 @@ class RaterVariance:
         """Of whom alone an interval speaks; None where it speaks of raters like them."""
         if self.raters >= ENOUGH_RATERS:
             return None
-        return "of this rater alone" if self.raters == 1 else f"of these {self.raters} raters alone"
+        return "for this rater only" if self.raters == 1 else f"for these {self.raters} raters only"
 
     def widened(self, spread: Spread) -> Spread | None:
-        """The spread with the raters', where they are enough for it to speak of others; None as the variance."""
+        """The spread with the raters' variance, from four raters on; None where that is missing.
+
+        The degrees of freedom are the harmonic mean of two (`with_rater_df`). Satterthwaite's (1946) trust the ratio of
+        the variances, which few raters leave unknown: measured, they cover 91 to 97 % with six. The smaller of those of
+        the groups and of R - 1 trust none of it, and cover up to 99.8 where raters do not differ.
+        """
         if self.warning:
             return spread
-        return None if self.variance is None else spread.with_raters(self.variance, self.raters)
+        if self.variance is None:
+            return None
+        whole = spread.variance + self.variance
+        squares = spread.variance**2 / spread.df + self.variance**2 / (self.raters - 1)
+        trusting = whole**2 / squares if squares > 0 else spread.df
+        return Spread(whole, with_rater_df(trusting, spread.df, self.raters))
+
+
+def with_rater_df(trusting: float, groups: float, raters: int) -> float:
+    """Degrees of freedom of a variance of groups and raters: the harmonic mean of the most and the least they may be.
+
+    `trusting` are Satterthwaite's, or those of the groups where nothing is known of the raters' share; `groups` are
+    those of the groups alone.
+    """
+    return 2 / (1 / trusting + 1 / min(groups, raters - 1))
 
 
 def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequence[Hashable]) -> float:
@@ -116,28 +170,9 @@ def rater_term(influence: ArrayLike, raters: Sequence[Hashable], groups: Sequenc
     if not moved.shape == (len(raters),) == (len(groups),):
         raise ValueError(f"one rater and group a rating: {moved.shape}, {len(raters)} and {len(groups)} differ")
     place = numbered(raters)
-    shares = np.bincount(place) / max(1, len(place))
-    if len(shares) < 2:
-        raise ValueError(f"the variance of raters takes two of them, not {len(shares)}")
+    carried = np.bincount(place) / max(1, len(place))
+    if len(carried) < 2:
+        raise ValueError(f"the variance of raters takes two of them, not {len(carried)}")
     cells = numbered(list(zip(groups, raters, strict=True)))
-    of_raters = np.sum(added_up(moved, place) ** 2 / (1 - shares))
+    of_raters = np.sum(added_up(moved, place) ** 2 / (1 - carried))
     return max(0.0, float(of_raters - np.sum(added_up(moved, cells) ** 2)))
-
-
-def jackknifed_rater_term(without_rater: ArrayLike, without_cell: ArrayLike) -> float:
-    """`rater_term` of a statistic that is not a mean, by leaving out ratings.
-
-    Each jackknife is about its own mean: that an item has a rating fewer can move a statistic by itself, as where it
-    makes a tie, and does so whoever is left out.
-
-    Args:
-        without_rater: The statistic without the ratings of each rater in turn: shape (R,), R at least 2.
-        without_cell: The statistic without the ratings of each rater within each group: shape (cells,).
-    """
-    return max(0.0, _jackknifed(without_rater) - _jackknifed(without_cell))
-
-
-def _jackknifed(without: ArrayLike) -> float:
-    """(n - 1) times the variance about the mean."""
-    values: NDArray[np.float64] = np.asarray(without, dtype=np.float64)
-    return float((len(values) - 1) * np.var(values))

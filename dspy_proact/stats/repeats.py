@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, standard_error
-from dspy_proact.stats.figure import Figure
-from dspy_proact.stats.table import checked_scores, numbered, tabulate
+from dspy_proact.stats.cluster import Scores, checked_scores, standard_error, tabulate
+from dspy_proact.stats.estimate import ROUNDING, Figure
+from dspy_proact.stats.tally import numbered
 
 NOISE = 0.1
 """Share of a variance that noise may have before more repeats are worth their price."""
@@ -47,10 +47,7 @@ class Repeats:
 
 
 def repeats(
-    scores: Sequence[float] | NDArray[np.float64],
-    cases: Sequence[Hashable],
-    responses: Sequence[Hashable],
-    groups: Sequence[Hashable],
+    scores: Scores, cases: Sequence[Hashable], responses: Sequence[Hashable], groups: Sequence[Hashable]
 ) -> Repeats:
     """Divide the variance of the scores of verdicts over cases, responses and verdicts.
 
@@ -77,15 +74,8 @@ def repeats(
     by_case, by_response = numbered(cases), numbered(list(zip(cases, responses, strict=True)))
     case, within, response, judge = _components(checked, by_case, by_response)
     effect = _design_effect(_means(checked, by_case), list(group_of.values()))
-    return Repeats(
-        case,
-        within,
-        response,
-        judge,
-        effect,
-        epochs_worth=_repeats_worth(within, effect, case),
-        judge_epochs_worth=_repeats_worth(judge, effect, case, response),
-    )
+    epochs, verdicts = _repeats_worth(within, effect, case), _repeats_worth(judge, effect, case, response)
+    return Repeats(case, within, response, judge, effect, epochs, verdicts)
 
 
 def _means(scores: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -99,11 +89,7 @@ def _components(
     """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one.
 
     They come from the sums of squares between cases, between responses and between verdicts, weighted by verdicts.
-
-    Args:
-        scores: Of verdicts on responses to cases: shape (n,).
-        by_case: The case of each verdict, as a number.
-        by_response: The response of each verdict, likewise.
+    `by_case` and `by_response` number the case and the response of each verdict.
     """
     sizes, response_sizes = np.bincount(by_case), np.bincount(by_response)
     verdicts, responses, cases = len(scores), len(response_sizes), len(sizes)
@@ -147,22 +133,21 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
         return Figure(None, table.lonely)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
-        return Figure(None, "cases do not differ")
-    return Figure(max(1.0, (standard_error(table.influence, table.shares) / alone) ** 2))
+        return Figure(None, "no variance between cases")
+    return Figure(max(1.0, (standard_error(table) / alone) ** 2))
 
 
 def _repeats_worth(
     noise: Figure[float], effect: Figure[float], case: Figure[float], other: Figure[float] = NONE
 ) -> Figure[int]:
     """Smallest K at which noise / K is at most 0.1 (effect * case + other + noise / K), the variance of a mean."""
-    figures = (noise, case, effect, other)
-    for figure in figures:
+    for figure in (noise, case, effect, other):
         if figure.value is None:
             return Figure(None, figure.reason)
-    within, between, factor, rest = (figure.value or 0.0 for figure in figures)
+    within, between, factor, rest = (figure.value or 0.0 for figure in (noise, case, effect, other))
     left = factor * between + rest
     if within and not left:
-        return Figure(None, "cases do not differ")
+        return Figure(None, "no variance between cases")
     # At least 9 times their ratio. Less a hair, so that rounding does not ask for one repeat more.
     ratio = within / left if within else 0.0
     return Figure(max(1, math.ceil(ratio * (1 - NOISE) / NOISE - 1e-9)))

@@ -1,15 +1,27 @@
+"""Counting: values summed by key, and how often each label was given."""
+
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
+
+
+def numbered(keys: Sequence[Hashable]) -> NDArray[np.intp]:
+    """The keys as numbers from 0, as they first appear: shape (n,)."""
+    number = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    return np.array([number[key] for key in keys], dtype=np.intp)
+
+
+def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The parts, shape (n, ...), added up where they have one place, as `numbered` gives it: shape (places, ...)."""
+    sums = np.zeros((int(place.max(initial=-1)) + 1, *parts.shape[1:]))
+    np.add.at(sums, place, parts)
+    return sums
 
 
 def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> NDArray[np.float64]:
     """How many ratings of each item gave each label: shape (n, k), aligned with `ratings` and `labels`.
-
-    Args:
-        ratings: The labels that each item was given, in any order; an item may have none.
-        labels: All labels, each once, whether they occur or not.
 
     Raises:
         ValueError: `labels` repeats one, or a rating is not in `labels`.
@@ -29,11 +41,6 @@ def cross_tables(
 ) -> NDArray[np.float64]:
     """One table an item, shape (n, k, k), with its 1 where the first grading's row meets the second's column.
 
-    Args:
-        first: The first grading's labels, one an item.
-        second: The second grading's labels, aligned with `first`.
-        labels: All labels, each once.
-
     Raises:
         ValueError: The lengths differ, `labels` repeats one, or a grading is not in `labels`.
     """
@@ -43,13 +50,28 @@ def cross_tables(
     return rows[:, :, None] * columns[:, None, :]
 
 
-def checked_counts(table: ArrayLike) -> NDArray[np.float64]:
-    """A table of two gradings as an array of shape (k, k).
+def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable | None:
+    """The label of the most ratings of one item, of several the one that comes first in `ties`; None without ratings.
 
     Raises:
-        ValueError: The table is not square, or a count is below 0 or not finite.
+        ValueError: `ties` does not name every rating once.
     """
-    counts: NDArray[np.float64] = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or len(set(counts.shape)) != 1 or not np.all((counts >= 0) & np.isfinite(counts)):
-        raise ValueError(f"agreement is of a square table of counts, not of {counts.tolist()!r}")
-    return counts
+    if len(set(ties)) < len(ties) or not set(ratings) <= set(ties):
+        raise ValueError(f"ties must name every rating once: {ties!r} for {set(ratings)!r}")
+    counts = Counter(ratings)
+    return max(ties, key=lambda label: counts[label]) if ratings else None
+
+
+def commonest(counts: NDArray[np.float64], ties: Sequence[int]) -> NDArray[np.float64]:
+    """1 at the commonest label of each item, else 0: shape (m, k); all 0 where there are no ratings.
+
+    Of several labels that tie, the one whose place comes first in `ties`.
+    """
+    order = np.array(ties)
+    chosen = np.eye(len(order))[order[np.argmax(counts[:, order], axis=1)]]
+    return chosen * (counts.sum(axis=1, keepdims=True) > 0)
+
+
+def shares(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of each label among an item's ratings: shape (m, k); 0 where there are none."""
+    return counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)

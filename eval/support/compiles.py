@@ -7,15 +7,16 @@ model's, which all candidates have, and half the candidate's own. Candidates are
 by agreement on the others.
 """
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.panel import Panel, shares
-from dspy_proact.stats.soft_kappa import soft_tables
-from dspy_proact.stats.strata import Strata
+from dspy_proact.stats.improvement import Gain, Items, Levels, Strata, too_few
+from dspy_proact.stats.raters import Panel
+from dspy_proact.stats.tally import shares
 from support.scores import NORMAL
 
 FOLDS = 5
@@ -56,9 +57,7 @@ class SimulatedJudges:
         drawn = _panel(rng, replace(self, raters=None), latent)
         soft, levels = shares(drawn.counts), _levels(rng, self, latent)[:2]
         strata = Strata.of(soft, ["A"] * items, ["A"])
-        start, better = strata.averages(
-            np.stack([strata.tables(soft_tables(each, soft)).sum(axis=0) for each in levels])
-        )
+        start, better = strata.averages(np.stack([_tables(each, soft, strata).sum(axis=0) for each in levels]))
         return float(better - start)
 
     def gaining(self, gain: float) -> "SimulatedJudges | None":
@@ -80,8 +79,6 @@ class SimulatedCompile:
     """Level of each item by the start, 0, 1 or 2: shape (n,)."""
     after: NDArray[np.float64]
     """Level by the program that its fold chose; nan where it could not be read."""
-    soft: NDArray[np.float64]
-    """Share of the raters at each level: shape (n, 3)."""
     strata: list[str]
     groups: list[int]
     """Group of each item, counted from 0."""
@@ -112,7 +109,24 @@ def simulate_compile(
     after = _chosen(levels, soft, names, rng.permutation(groups)[group] % FOLDS).astype(np.float64)
     errors = np.sum(soft * np.square(after[:, None] - np.arange(3)), axis=1)
     after[rng.random(items) < unread * errors / max(errors.mean(), 1e-9)] = np.nan
-    return SimulatedCompile(levels[0].astype(np.float64), after, soft, names, group.tolist(), panel)
+    return SimulatedCompile(levels[0].astype(np.float64), after, names, group.tolist(), panel)
+
+
+def improvement_shown(
+    before: Levels,
+    after: Levels,
+    panel: Panel,
+    strata: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    *,
+    order: Sequence[Hashable],
+) -> bool:
+    """Whether `improvement` says overall that one is shown; without its p values, which take long and do not decide."""
+    items = Items.of(before, after, panel, strata, groups)
+    read = items.where(~items.unread)
+    ways = [read, items.at_worst()] if items.unread.any() else [read]
+    few = too_few(len(read.groups), len(set(read.groups)))
+    return not few and all((Gain.of(way, order).low98 or 0) > 0 for way in ways)
 
 
 def _chosen(
@@ -120,10 +134,15 @@ def _chosen(
 ) -> NDArray[np.intp]:
     """The level of each item by the program that agrees best on the other folds: shape (n,)."""
     strata = Strata.of(soft, names, STRATA)
-    tables = np.stack([strata.tables(soft_tables(each, soft)) for each in levels])
+    tables = np.stack([_tables(each, soft, strata) for each in levels])
     of_folds = np.stack([tables[:, fold == number].sum(axis=1) for number in range(FOLDS)])
     best = [int(np.argmax(strata.averages(of_folds.sum(axis=0) - of_folds[number]))) for number in range(FOLDS)]
     return levels[np.array(best)[fold], np.arange(len(soft))]
+
+
+def _tables(levels: NDArray[np.intp], soft: NDArray[np.float64], strata: Strata) -> NDArray[np.float64]:
+    """One table an item, its soft label in the level's column, in the place of its stratum: shape (n, P, 3, 3)."""
+    return strata.member[:, :, None, None] * (soft[:, :, None] * np.eye(3)[levels][:, None, :])[:, None]
 
 
 def _panel(rng: np.random.Generator, judges: SimulatedJudges, latent: NDArray[np.float64]) -> Panel:

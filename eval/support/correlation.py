@@ -8,9 +8,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dspy_proact.stats.cluster import ROUNDING, UPPER
-from dspy_proact.stats.estimate import Estimate
-from dspy_proact.stats.swap import permutation_p
+from dspy_proact.stats.estimate import ROUNDING, UPPER, Estimate
+from dspy_proact.stats.paired import permutation_p
 
 FEWEST_FOR_VALUE = 3
 """With fewer pairs a correlation is always -1, 1 or nothing."""

@@ -74,7 +74,7 @@ def test_calls_are_collected_in_the_context_of_the_caller(tmp_path, server, way:
 
 def test_a_rejudging_runs_where_a_loop_is_running(tmp_path, server):
     evaluation(tmp_path, server).run(tmp_path / "parent")
-    responses = Responses.of_run(RunFolder(tmp_path / "parent"), ProactBench)
+    responses = Responses.of_run(RunFolder(tmp_path / "parent"), ProactBench())
 
     async def cell(number: int) -> list[Completed]:
         rejudging = Rejudging(responses, spec(f"hosted_vllm/{number}", server.judge))

@@ -13,10 +13,10 @@ from server import Answer, Sent, Server, error, healthy, is_about_offers, offers
 from specs import spec, specs
 from tuning import artefact
 
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import cases_of, controls_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.report import export_results
 from dspy_proact.benchmarks.proactbench.results import responses_of_results
@@ -24,7 +24,7 @@ from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.programs.artefact import JudgeArtefact
+from dspy_proact.programs.artefact import JudgeArtefact, compiled_judge
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 
@@ -225,7 +225,7 @@ def test_a_compiled_judge_with_votes_and_cuts_grades_triggers_and_its_model_find
         return Answer(found if is_about_offers(sent) else verdict("PASS" if again == 1 else "FAIL", [OFFER]))
 
     server.script_roles(judge=script)
-    program = artefact(votes=3, cuts=(0.2, 0.5))
+    program = compiled_judge(artefact(votes=3, cuts=(0.2, 0.5)))
     evaluation(server, corpus(tmp_path, dialogue()), program=program).run(tmp_path / "run", Scope(controls=True))
     assert asked(server) == (2, 3, 3)
     summary = summary_of(tmp_path / "run")
@@ -309,7 +309,7 @@ def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_p
 
 
 def rejudging(server: Server, path: Path, judge: str = STRICT) -> Rejudging:
-    responses = Responses.of_run(RunFolder(path), ProactBench)
+    responses = Responses.of_run(RunFolder(path), ProactBench())
     return Rejudging(responses, spec(judge, server.judge), gate=Gate(retries=0))
 
 

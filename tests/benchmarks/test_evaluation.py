@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from rows import jsonl, row, rubric, trigger_point
 from specs import spec
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.execution import Completed
+from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec

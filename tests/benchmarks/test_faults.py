@@ -5,8 +5,8 @@ from rows import jsonl, row
 from specs import spec
 from support.provider import FAULTS, SimulatedProvider, healthy
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

@@ -14,9 +14,9 @@ from rows import jsonl, row
 from server import Answer, Sent, Server, error, healthy, verdict
 from specs import spec, specs
 
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
-from dspy_proact.benchmarks.run_name import folder_name
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits

@@ -5,8 +5,8 @@ from rows import jsonl, row
 from specs import spec
 from support.provider import Faulty, Scripted, SimulatedProvider, healthy, refusal
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.calls import Price
 from dspy_proact.errors import LimitReached, ProviderDown, UsageError
 from dspy_proact.models import Gate, Limits

@@ -10,8 +10,8 @@ from rows import jsonl, plant_canaries, row, rows, trigger_point
 from server import Answer, error, healthy, verdict
 from specs import spec
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize

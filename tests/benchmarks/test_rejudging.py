@@ -11,8 +11,8 @@ from server import Answer, error, healthy, verdict
 from specs import spec, specs
 from toy import manifest as manifest_of_riddles
 
+from dspy_proact.benchmarks.evaluation import Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.evaluation import Rejudging
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.models import Limits
@@ -115,7 +115,7 @@ def test_another_judge_is_another_run(tmp_path, server, change, named):
 
 
 def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
-    responses = Responses.of_run(parent(tmp_path, server), ProactBench)
+    responses = Responses.of_run(parent(tmp_path, server), ProactBench())
     one, other = (Rejudging(responses, spec(judge, server.judge)) for judge in ("openai/a", "openai/b"))
     assert one.default_folder.name.startswith("hosted_vllm_any--openai_a--")
     assert one.default_folder != other.default_folder
@@ -131,7 +131,7 @@ def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
 )
 def test_a_stand_in_in_either_role_is_said(tmp_path, server, model, judge, embedded):
     first = written(tmp_path / "parent", manifest(model=model), [trigger()], [answered(trigger())])
-    made = Rejudging(Responses.of_run(first, ProactBench), spec(judge, server.judge)).manifest
+    made = Rejudging(Responses.of_run(first, ProactBench()), spec(judge, server.judge)).manifest
     assert made.embedded is embedded
 
 
@@ -290,7 +290,7 @@ def test_a_limit_judges_a_part_and_without_it_the_rest_is_judged(tmp_path, serve
 def test_a_plan_counts_the_verdicts_on_responses_that_are_there_and_calls_nobody(tmp_path, server):
     cases = [trigger(name) for name in "abcd"]
     events = [answered(cases[0]), graded(cases[0]), answered(cases[1]), failed(cases[2], "empty")]
-    responses = Responses.of_run(written(tmp_path / "parent", manifest(), cases, events), ProactBench)
+    responses = Responses.of_run(written(tmp_path / "parent", manifest(), cases, events), ProactBench())
     made = Rejudging(responses, specs(["hosted_vllm/one", "hosted_vllm/two"], server.judge))
     plan = made.forecast(tmp_path / "child", Scope(judge_epochs=3))
     assert (plan.assistant.calls, plan.judge.calls) == (0, 12)  # 2 responses x 2 judges x 3; d is pending, c failed
@@ -315,14 +315,14 @@ def test_the_official_judge_can_rejudge_what_ours_has_judged(tmp_path, server):
 
 def test_a_run_of_another_benchmark_is_refused(tmp_path):
     with pytest.raises(RunError, match="a run of 'riddles'"):
-        Responses.of_run(written(tmp_path / "run", manifest_of_riddles()), ProactBench)
+        Responses.of_run(written(tmp_path / "run", manifest_of_riddles()), ProactBench())
 
 
 def test_a_run_without_a_response_is_refused(tmp_path):
     with pytest.raises(RunError, match="no response in it yet"):
-        Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]), ProactBench)
+        Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]), ProactBench())
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path):
     with pytest.raises(RunError, match="no run here"):
-        Responses.of_run(RunFolder(tmp_path), ProactBench)
+        Responses.of_run(RunFolder(tmp_path), ProactBench())

@@ -18,7 +18,7 @@ from dspy_proact.benchmarks.proactbench.synthetic import (
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.models import Gate, open_model
-from dspy_proact.stats import within_strata_kappa
+from dspy_proact.stats import Panel, improvement
 
 
 def said(judge, item):
@@ -32,7 +32,9 @@ def said(judge, item):
 
 def agreement(levels, ratings):
     items = labelled(ratings)
-    return within_strata_kappa(levels, [item.soft for item in items], [item.phase for item in items])
+    panel = Panel.of([[rating.grade for rating in item.ratings] for item in items], LEVELS)
+    phases, scenarios = [item.phase for item in items], [item.scenario for item in items]
+    return improvement(levels, levels, panel, phases, scenarios, order=list(Phase)).overall.before.value
 
 
 def levels_with(cuts, items):

@@ -10,8 +10,8 @@ from rows import jsonl
 from script import ROOT
 from server import Answer, error, verdict
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus, read_results
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.report import summarize_results
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize

@@ -7,15 +7,15 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from proact_run import JUDGE, PHASES, run_of, trigger
 from results_rows import result_row
 from rows import jsonl, row
 from sheets import GRADES, filled, rows_of, said
 
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder

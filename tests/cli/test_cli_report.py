@@ -6,8 +6,8 @@ import pytest
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 
 
 @pytest.fixture

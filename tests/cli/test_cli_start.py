@@ -11,8 +11,8 @@ from results_rows import result_row
 from rows import jsonl, row
 from script import ROOT
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 
 SLOW = {"dspy", "litellm", "datasets", "optuna", "huggingface_hub"}
 CODE = """

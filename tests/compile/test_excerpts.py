@@ -2,7 +2,7 @@
 
 import json
 
-from dspy_proact.benchmarks.probe.corpus import Document
+from dspy_proact.benchmarks.probe.task import Document
 from dspy_proact.compile.excerpts import CUT, Excerpts
 
 

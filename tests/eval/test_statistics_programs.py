@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 from script import ROOT, ended, loaded, run, table_rows
-
-from dspy_proact.stats import improvement_shown
+from support.compiles import improvement_shown
 
 COVERAGE = ROOT / "eval" / "interval_coverage.py"
 CLAIMS = ROOT / "eval" / "compile_claims.py"
@@ -62,17 +61,17 @@ def test_claims_of_compiles_hold_in_a_small_part(tmp_path):
     assert "0 out of band" in done.stdout
 
 
-def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch, tmp_path):
+def test_a_claim_that_rests_on_the_read_alone_ends_in_failure(monkeypatch):
     """Of 200 labels a fifth unread where the judge errs: as if they had not been asked."""
     with loaded(CLAIMS) as program:
 
-        def of_the_read(before, after, *rest, order, panel):
-            assert panel is None
-            kept = np.flatnonzero(~np.isnan(after))
-            columns = ([column[place] for place in kept] for column in (before, after, *rest))
-            return improvement_shown(*columns, order=order)
+        def of_the_read(before, after, panel, *rest, order):
+            kept = ~np.isnan(after)
+            columns = ([column[place] for place in np.flatnonzero(kept)] for column in (before, after, *rest))
+            before, after, *rest = columns
+            return improvement_shown(before, after, panel.where(kept), *rest, order=order)
 
-        monkeypatch.setattr(program.stats, "improvement_shown", of_the_read)
+        monkeypatch.setattr(program, "improvement_shown", of_the_read)
         cell = program.false_cell("well", 20, (200, 25), (None, 0.0), 0.2)
         assert program.shown((0, cell), 40) > 0.15
 
@@ -138,6 +137,7 @@ def test_scores_that_cannot_be_read_are_refused_with_a_sentence(tmp_path, text, 
     assert "\x1b" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_intervals_of_agreement_hold_where_raters_are_drawn_in_a_small_part(tmp_path):
     done = run(RATERS, "--quick", folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -47,20 +47,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "notes.jsonl"
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Generator[Path]:
-    """A file system of 64 kB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True, check=False
-    )
-    if made.returncode:
-        pytest.skip("a file system is mounted by root only")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
-
-
 # What is kept.
 
 
@@ -161,18 +147,12 @@ def test_a_torn_last_line_is_passed_over_by_readers_and_cut_by_the_writer(path: 
 def test_a_damaged_line_before_the_last_is_named_with_the_mend(path: Path, damage: bytes):
     first, *rest = kept(path, "a", "b").read_bytes().split(b"\n")
     path.write_bytes(b"\n".join([first, damage, *rest]))
-    with pytest.raises(RunError) as caught:
-        texts(path)
-    assert str(caught.value).startswith(f"{path}, line 2: ")
-    assert str(caught.value).endswith("; delete this line, and the command does it again")
-
-
-def test_what_stands_before_a_damaged_line_is_given_first(path: Path):
-    path.write_bytes(kept(path, "a").read_bytes() + b"{}\n")
     reading = read_log(path, Note)
     assert next(reading).text == "a"
-    with pytest.raises(RunError, match=r"line 2: field 'text': Field required"):
+    with pytest.raises(RunError) as caught:
         next(reading)
+    assert str(caught.value).startswith(f"{path}, line 2: ")
+    assert str(caught.value).endswith("; delete this line, and the command does it again")
 
 
 # Disks without room.
@@ -185,20 +165,6 @@ def appended(log: Log[Note], text: str) -> bool:
     except RunError as error:
         return "is full" not in str(error) and "disk space" not in str(error)
     return True
-
-
-def test_on_a_full_disk_what_is_not_whole_is_refused_and_what_is_said_to_be_kept_stays(small_disk: Path):
-    path, ballast = small_disk / "notes.jsonl", small_disk / "ballast"
-    ballast.write_bytes(b"x" * 8192)
-    with Log(path, Note) as log:
-        long = {f"{number} " + "x" * 999: None for number in range(100)}
-        said = [text for text in long if appended(log, text)]
-        assert 0 < len(said) < 100
-        assert texts(path) == said
-        ballast.unlink()
-        assert appended(log, "there is room again")
-    assert texts(path) == [*said, "there is room again"]
-    assert texts(kept(path, "and after a restart")) == [*said, "there is room again", "and after a restart"]
 
 
 WITHIN_A_LIMIT = """

@@ -5,15 +5,24 @@ import socket
 
 import dspy
 import pytest
-from asking import ROUTES, WAYS, answers, ask, assistant, gate
+from asking import EVERY_WAY, QUIET, ROUTES, WAYS, answers, ask, assistant, gate
 from server import Answer, error
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.calls import CallObserver
-from dspy_proact.errors import ContentError, Interrupted, ProviderDown, ProviderError, SetupFault, UsageError
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.errors import (
+    ContentError,
+    Interrupted,
+    LimitReached,
+    ProviderDown,
+    ProviderError,
+    SetupFault,
+    UsageError,
+)
+from dspy_proact.models import Gate, Limits, ModelSpec, open_model
 from dspy_proact.switch import Switch
 
+pytestmark = QUIET
 WORDS = {429: "rate_limit", 408: "timeout", 504: "timeout", 500: "server", 503: "server"}
 
 
@@ -29,7 +38,7 @@ def test_a_gate_that_could_pass_no_call_is_refused(value):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 @pytest.mark.parametrize("status", WORDS)
 def test_a_retry_heals(server, name, backend, way, status):
     answers(server, error(status), error(status), Answer("hello"))
@@ -41,7 +50,7 @@ def test_a_retry_heals(server, name, backend, way, status):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 @pytest.mark.parametrize("status", [429, 500])
 def test_a_failure_that_outlasts_the_retries_is_the_providers_fault(server, name, backend, way, status):
     answers(server, error(status, "come back later"))
@@ -54,7 +63,7 @@ def test_a_failure_that_outlasts_the_retries_is_the_providers_fault(server, name
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 @pytest.mark.parametrize("status", [401, 408, 409, 429, 503])  # a refusal, and what the vendors' clients retry
 def test_no_client_retries_by_itself(server, name, backend, way, status):
     answers(server, error(status, **{"Retry-After": "0", "x-should-retry": "true"}))
@@ -76,7 +85,7 @@ class Patient(Gate):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 def test_the_wait_that_a_provider_asks_for_reaches_the_gate(server, name, backend, way):
     through = Patient(backend=backend, retries=3)
     waits = [{"Retry-After": "7"}, {"retry-after": "900"}, {"Retry-After": "soon"}]
@@ -143,7 +152,7 @@ def test_a_broken_body_is_tried_again(server, name, backend, way, broken):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 @pytest.mark.parametrize("status", [401, 402, 403, 404])
 def test_a_refusal_for_good_pulls_the_switch(server, name, backend, way, status):
     through = gate(backend, retries=5)
@@ -178,7 +187,7 @@ def test_an_endpoint_without_a_version_gets_a_hint(server, name, backend):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 def test_a_refused_parameter_says_how_to_omit_it(server, name, backend, way):
     answers(server, error(400, "Unsupported value: 'temperature' does not support 0.7 with this model."))
     outcome = ask(assistant(server, name, gate(backend)), way)
@@ -188,7 +197,7 @@ def test_a_refused_parameter_says_how_to_omit_it(server, name, backend, way):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backend, way):
     through = gate(backend, retries=5, patience=1)
     answers(server, error(400, "the prompt was blocked by the content_policy"), Answer("one"), Answer("two"))
@@ -201,13 +210,24 @@ def test_refused_content_is_not_tried_again_and_ends_nothing(server, name, backe
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 def test_nothing_is_sent_once_the_switch_is_pulled(server, name, backend, way):
     through = gate(backend)
     through.switch.pull(Interrupted("stop"))
     outcome = ask(assistant(server, name, through), way)
     assert isinstance(outcome.error, Interrupted)
     assert (server.sent, outcome.calls) == ([], [])
+
+
+@ROUTES
+@EVERY_WAY
+def test_further_attempts_count_against_a_limit_of_calls(server, name, backend, way):
+    through = gate(backend, retries=5, limits=Limits(calls=2))
+    answers(server, error(500))
+    outcome = ask(assistant(server, name, through), way)
+    assert isinstance(outcome.error, LimitReached)
+    assert through.switch.halt is outcome.error
+    assert len(server.sent) == 2
 
 
 @ROUTES
@@ -238,7 +258,7 @@ def test_the_embedded_model_goes_through_the_gate_too():
 # Providers that are down
 
 
-@WAYS
+@EVERY_WAY
 def test_a_provider_is_down_after_several_failed_calls_in_a_row(server, way):
     through = gate(retries=1, patience=3)
     model = assistant(server, "hosted_vllm/any", through)
@@ -261,7 +281,7 @@ class Watching(CallObserver):
 
 
 @ROUTES
-@WAYS
+@EVERY_WAY
 def test_a_model_is_down_at_once_where_nothing_listens(name, backend, way):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

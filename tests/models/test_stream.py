@@ -1,27 +1,27 @@
-"""Streams behind the gate over real HTTP, on both routes, with the asynchronous and the synchronous engine."""
+"""Streams behind the gate over real HTTP, on both routes, with the asynchronous and the synchronous engine.
+
+What holds for every call, streams included, is tested with the gate.
+"""
 
 import asyncio
 from contextlib import aclosing
-from dataclasses import dataclass
 
 import dspy
 import pytest
-from asking import USAGE, WAYS, answers, assistant, gate
+from asking import QUIET, STREAMS, USAGE, answers, ask, assistant, awaited, gate, read
 from dspy.lm15 import Message, Request
-from server import Answer, error
+from server import Answer
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
-from dspy_proact.calls import Call, collect_calls
-from dspy_proact.errors import Halt, LimitReached, ProactError, ProviderError, SetupFault
-from dspy_proact.models import open_model
+from dspy_proact.calls import collect_calls
+from dspy_proact.errors import LimitReached, ProactError, ProviderError
+from dspy_proact.models import Limits, open_model
 from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
-from dspy_proact.models.gate import Cost, Limits, most_of
+from dspy_proact.models.gate import Cost, most_of
 from dspy_proact.models.model import EmbeddedEngine
-from dspy_proact.programs.streaming import streamed
 
-# litellm's own, for every chunk of a stream.
-pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*' attribute on the instance:DeprecationWarning")
+pytestmark = QUIET
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),
     [("hosted_vllm/any", "auto"), ("openai/any", "auto"), ("openai/any", "litellm")],
@@ -29,74 +29,15 @@ ROUTES = pytest.mark.parametrize(
 NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
 EMBEDDED_CALLER = Caller(role="assistant", flag="--model", model="embedded")
 WHOLE = " The last  boat\n\nleaves at five. \n"
-
-
-@dataclass
-class Outcome:
-    """What came of one stream, and the calls that it took."""
-
-    pieces: list[str]
-    error: BaseException | None
-    calls: list[Call]
-
-    @property
-    def text(self):
-        return "".join(self.pieces)
-
-    @property
-    def words(self):
-        return [call.error for call in self.calls]
-
-
 AMPLE = Limits(tokens=10**9)
-"""What a call may cost is looked at only where there is a limit."""
-
-
-async def texts(way):
-    """The pieces of a stream; of the synchronous engine, by what DSPy makes of a synchronous program."""
-    asked = {"history": [], "user_message": "hi"}
-    if way == "async":
-        async for piece in streamed(Assistant(), **asked):
-            yield piece
-        return
-    async for value in dspy.streamify(Assistant())(**asked):
-        if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
-            yield text
-
-
-async def reading(model, way, most=None):
-    pieces, failure = [], None
-    with dspy.context(lm=model.lm):
-        stream = texts(way)
-        try:
-            async for piece in stream:
-                pieces.append(piece)
-                if len(pieces) == most:
-                    break
-        except (ProactError, Halt) as raised:
-            failure = raised
-        await stream.aclose()
-    return pieces, failure
-
-
-def stream(model, way="async", most=None):
-    """Ask once, in an event loop of its own, and read at most so many pieces."""
-
-    async def run():
-        try:
-            return await reading(model, way, most)
-        finally:
-            await model.aclose()
-
-    with collect_calls() as calls:
-        return Outcome(*asyncio.run(run()), calls)
+"""What a call may cost is computed only where there is a limit."""
 
 
 @ROUTES
-@WAYS
+@STREAMS
 def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, backend, way):
     answers(server, Answer(pieces=(" The", " last  boat\n", "\n", "leaves at five.", " \n")))
-    outcome = stream(assistant(server, name, gate(backend)), way)
+    outcome = ask(assistant(server, name, gate(backend)), way)
     assert outcome.error is None
     assert outcome.pieces == [" The", " last  boat\n", "\n", "leaves at five.", " \n"]
     (sent,) = server.sent
@@ -105,12 +46,12 @@ def test_the_answer_is_passed_through_in_the_providers_pieces(server, name, back
 
 
 @ROUTES
-@WAYS
+@STREAMS
 @pytest.mark.parametrize("reason", ["stop", "length"])
 def test_one_call_is_recorded_with_its_usage_and_finish_reason(server, name, backend, way, reason):
     through = gate(backend)
     answers(server, Answer(WHOLE, usage=USAGE, finish_reason=reason))
-    (call,) = stream(assistant(server, name, through), way).calls
+    (call,) = ask(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (100, 37, 64)
     assert (call.role, call.finish_reason, call.error) == ("assistant", reason, None)
     assert call.started > 1.7e9
@@ -119,63 +60,35 @@ def test_one_call_is_recorded_with_its_usage_and_finish_reason(server, name, bac
 
 
 @NATIVE
-@WAYS
+@STREAMS
 def test_a_usage_that_the_provider_did_not_give_is_none(server, name, backend, way):
     through = gate(backend, limits=AMPLE)
     answers(server, Answer(WHOLE, usage=None))
-    (call,) = stream(assistant(server, name, through), way).calls
+    (call,) = ask(assistant(server, name, through), way).calls
     assert (call.prompt_tokens, call.completion_tokens, call.cached_tokens) == (None, None, None)
     assert through.budget.spent.tokens > 8192  # the completion limit and every byte of the request
 
 
 @ROUTES
-@WAYS
-def test_a_failure_before_the_first_piece_is_tried_again(server, name, backend, way):
-    answers(server, error(500), error(429), Answer(WHOLE))
-    outcome = stream(assistant(server, name, gate(backend, retries=2)), way)
-    assert outcome.text == WHOLE
-    assert outcome.words == ["server", "rate_limit", None]
-    assert len(server.sent) == 3
-
-
-@ROUTES
-@WAYS
+@STREAMS
 @pytest.mark.parametrize("broken", ["lost", "silent"])
 def test_a_stream_that_breaks_off_before_the_first_piece_is_tried_again(server, name, backend, way, broken):
     answers(server, Answer(WHOLE))
-    assert stream(assistant(server, name, gate(backend))).text == WHOLE  # clients load what they need
+    assert ask(assistant(server, name, gate(backend)), "stream").text == WHOLE  # clients load what they need
     server.sent.clear()
     answers(server, Answer(pieces=(), broken=broken), Answer(WHOLE))
-    outcome = stream(assistant(server, name, gate(backend, retries=1, timeout=0.5)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=1, timeout=0.5)), way)
     assert outcome.text == WHOLE
     assert outcome.words[0] in ("network", "server", "timeout")  # as litellm calls a lost connection
     assert len(server.sent) == len(outcome.calls) == 2
 
 
 @ROUTES
-@WAYS
-def test_a_failure_of_every_call_ends_the_run(server, name, backend, way):
-    through = gate(backend, retries=2)
-    model = assistant(server, name, through)
-    answers(server, error(503, "come back later"))
-    outcome = stream(model, way)
-    assert isinstance(outcome.error, ProviderError)
-    assert "come back later" in outcome.error.detail
-    assert outcome.words == ["server"] * 3
-    assert (through.budget.spent, through.budget.reserved) == (Cost(calls=3), Cost())
-    answers(server, error(401, "go away"))
-    first, second = stream(model, way), stream(model, way)
-    assert isinstance(first.error, SetupFault)
-    assert second.error is through.switch.halt is first.error
-    assert (second.calls, len(server.sent)) == ([], 4)
-
-
-@ROUTES
-@WAYS
+@STREAMS
 def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
     through = gate(backend, retries=5, limits=AMPLE)
     answers(server, Answer(WHOLE, broken="lost"))
-    outcome = stream(assistant(server, name, through), way)
+    outcome = ask(assistant(server, name, through), way)
     assert isinstance(outcome.error, ProviderError)
     assert WHOLE.startswith(outcome.text)
     assert outcome.words == [outcome.error.reason]
@@ -185,43 +98,40 @@ def test_a_break_after_a_piece_is_not_tried_again(server, name, backend, way):
     assert through.budget.reserved == Cost()
 
 
+BEGUN = b'data: {"choices": [{"index": 0, "delta": {"content": "The "}}]}\n\n'
+FAILED = b'data: {"error": {"code": "server_error", "message": "out of memory"}}\n\n'
+
+
 @NATIVE
-@WAYS
-def test_a_stream_that_ends_without_a_finish_reason_is_a_break(server, name, backend, way):
-    answers(server, Answer(WHOLE, broken="ended"))
-    outcome = stream(assistant(server, name, gate(backend)), way)
+@STREAMS
+@pytest.mark.parametrize(
+    ("answer", "part"),
+    [(Answer(WHOLE, broken="ended"), ""), (Answer(raw=BEGUN + FAILED), "out of memory")],
+    ids=["no finish reason", "an error in the middle"],
+)
+def test_a_stream_without_its_end_is_a_break(server, name, backend, way, answer, part):
+    answers(server, answer)
+    outcome = ask(assistant(server, name, gate(backend, retries=5)), way)
     assert isinstance(outcome.error, ProviderError)
-    assert outcome.words == ["server"]
-    assert len(server.sent) == 1
+    assert part in outcome.error.detail
+    assert (outcome.words, len(server.sent)) == (["server"], 1)
 
 
 @NATIVE
-@WAYS
-def test_an_error_in_the_middle_of_a_stream_is_understood(server, name, backend, way):
-    event = b'data: {"choices": [{"index": 0, "delta": {"content": "The "}}]}\n\n'
-    failure = b'data: {"error": {"code": "server_error", "message": "out of memory"}}\n\n'
-    answers(server, Answer(raw=event + failure))
-    outcome = stream(assistant(server, name, gate(backend, retries=5)), way)
-    assert isinstance(outcome.error, ProviderError)
-    assert "out of memory" in outcome.error.detail
-    assert len(server.sent) == 1
-
-
-@NATIVE
-@WAYS
+@STREAMS
 @pytest.mark.parametrize("usage", ["none", {"prompt_tokens": 11.5, "completion_tokens": 4}], ids=repr)
 def test_usage_that_is_no_count_costs_no_stream(server, name, backend, way, usage):
     answers(server, Answer(WHOLE, usage=usage))
-    outcome = stream(assistant(server, name, gate(backend, retries=0)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=0)), way)
     assert (outcome.text, outcome.error, outcome.words) == (WHOLE, None, [None])
 
 
 @ROUTES
-@WAYS
+@STREAMS
 @pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"data: [[[\n\n"], ids=["no stream", "nothing", "no JSON"])
 def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body):
     answers(server, Answer(raw=body))
-    outcome = stream(assistant(server, name, gate(backend, retries=0)), way)
+    outcome = ask(assistant(server, name, gate(backend, retries=0)), way)
     assert isinstance(outcome.error, ProactError)
     assert (outcome.pieces, len(outcome.calls), len(server.sent)) == ([], 1, 1)
 
@@ -231,10 +141,10 @@ def test_a_body_that_is_no_stream_is_no_answer(server, name, backend, way, body)
 def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
     through = gate(backend, retries=5, timeout=0.5)
     answers(server, Answer(WHOLE))
-    assert stream(assistant(server, name, gate(backend))).text == WHOLE  # clients load what they need
+    assert ask(assistant(server, name, gate(backend)), "stream").text == WHOLE  # clients load what they need
     server.sent.clear()
     answers(server, Answer(WHOLE, broken=broken))
-    outcome = stream(assistant(server, name, through))
+    outcome = ask(assistant(server, name, through), "stream")
     assert isinstance(outcome.error, ProviderError)
     assert len(server.sent) == len(outcome.calls) == 1
     assert outcome.calls[0].latency >= 0.5
@@ -245,7 +155,7 @@ def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
 def test_a_stream_that_is_closed_early_may_have_cost_the_most(server, name, backend):
     through = gate(backend, limits=AMPLE)
     answers(server, Answer(WHOLE, broken="silent"))
-    outcome = stream(assistant(server, name, through), most=1)
+    outcome = ask(assistant(server, name, through), "stream", most=1)
     assert (outcome.pieces, outcome.error, outcome.calls) == ([" "], None, [])
     assert through.budget.spent.calls == 1
     assert through.budget.spent.tokens > 8192
@@ -320,53 +230,31 @@ def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
     model = assistant(server, name, through)
 
     async def eight():
-        try:
-            return await asyncio.gather(*(reading(model, "async") for _ in range(8)))
-        finally:
-            await model.aclose()
+        return await asyncio.gather(*(read() for _ in range(8)))
 
-    outcomes = asyncio.run(eight())
+    outcomes = asyncio.run(awaited(model, eight()))
     assert len(server.sent) == 3
     assert ["".join(pieces) for pieces, failure in outcomes if failure is None] == [WHOLE] * 3
     assert [type(failure) for _, failure in outcomes if failure] == [LimitReached] * 5
 
 
-@ROUTES
-@WAYS
-def test_further_attempts_count_against_the_limit_too(server, name, backend, way):
-    through = gate(backend, retries=5, limits=Limits(calls=2))
-    answers(server, error(500))
-    outcome = stream(assistant(server, name, through), way)
-    assert isinstance(outcome.error, LimitReached)
-    assert through.switch.halt is outcome.error
-    assert len(server.sent) == 2
-
-
-@WAYS
-def test_the_embedded_model_streams_the_words_of_its_answer(way):
-    model, question = open_model("embedded", ASSISTANT, gate()), {"history": [], "user_message": "hi"}
-    with dspy.context(lm=model.lm):
-        whole = Assistant()(**question).response
-    first, second = stream(model, way), stream(model, way)
-    assert first.text == whole
-    assert len(first.pieces) == len(whole.split()) > 1
-    assert first.pieces == second.pieces
-
-
-@WAYS
-def test_the_embedded_model_counts_tokens_alike_in_a_stream(way):
+@STREAMS
+def test_the_embedded_model_streams_the_words_of_its_answer_and_counts_tokens_alike(way):
     model = open_model("embedded", ASSISTANT, gate())
     # A prompt of fewer than four characters counts as none, which stands for no count.
     question = {"history": [], "user_message": "Where does the ferry to the island leave?"}
 
     async def streaming():
-        with dspy.context(lm=model.lm):
-            return [value async for value in dspy.streamify(Assistant(), is_async_program=way == "async")(**question)]
+        program = dspy.streamify(Assistant(), is_async_program=way == "stream")
+        return [value async for value in program(**question)]
 
     with collect_calls() as calls, dspy.context(lm=model.lm):
-        Assistant()(**question)
-        asyncio.run(streaming())
-    whole, streamed_call = calls
-    assert whole.prompt_tokens
+        whole = Assistant()(**question).response
+        *chunks, last = asyncio.run(streaming())
+    pieces = [chunk.choices[0].delta.content for chunk in chunks]
+    assert last.response == "".join(filter(None, pieces)) == whole
+    assert len(list(filter(None, pieces))) == len(whole.split()) > 1
+    first, second = calls
+    assert first.prompt_tokens
     fields = {"prompt_tokens", "completion_tokens", "cached_tokens", "finish_reason", "error", "role"}
-    assert whole.model_dump(include=fields) == streamed_call.model_dump(include=fields)
+    assert first.model_dump(include=fields) == second.model_dump(include=fields)

@@ -1,21 +1,13 @@
 """F1 and its kin of what is true and what was said: by hand, by law, and silent where nothing can be told."""
 
-import math
-
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dspy_proact.stats import (
-    Classification,
-    Estimate,
-    classification,
-    classification_difference,
-    classification_estimate,
-    kappa_estimate,
-    part_mean,
-    t_quantile,
-)
+from dspy_proact.stats import Estimate, classification_difference, classification_estimate, kappa_estimate
+from dspy_proact.stats.classification import Classification, classification
+from dspy_proact.stats.estimate import t_quantile
 
 law = settings(deadline=None, max_examples=40)
 STATISTICS: list[Classification] = ["f1", "precision", "recall", "balanced_accuracy", "kappa"]
@@ -43,7 +35,7 @@ def told(*cases: tuple[float, float]) -> list[list[tuple[float, float]]]:
     ],
 )
 def test_a_table_of_a_hundred_by_hand(statistic: Classification, expected: float):
-    assert classification([[50, 10], [5, 35]], statistic) == pytest.approx(expected)
+    assert classification(np.array([[50.0, 10], [5, 35]]), statistic) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -57,13 +49,7 @@ def test_a_table_of_a_hundred_by_hand(statistic: Classification, expected: float
     ],
 )
 def test_nothing_over_nothing_is_no_number(table: list[list[int]], silent: set[str]):
-    assert {one for one in STATISTICS if classification(table, one) is None} == silent
-
-
-@pytest.mark.parametrize("table", [[[1, 2]], [[1, 2, 3]] * 3, [[1, -1], [0, 0]], [[math.nan, 0], [0, 0]]])
-def test_other_tables_are_refused(table: list[list[float]]):
-    with pytest.raises(ValueError, match="2 x 2 counts"):
-        classification(table, "f1")
+    assert {one for one in STATISTICS if np.isnan(classification(np.array(table, dtype=float), one))} == silent
 
 
 def test_the_interval_of_f1_is_a_jackknife_over_groups_by_hand():
@@ -81,17 +67,6 @@ def test_what_was_asked_several_times_counts_once_together():
     # One case said right in two of three verdicts: 2/3 right, 1/3 missed. Beside a right one: 2 * 5/3 / (10/3 + 1/3).
     estimate = classification_estimate([[YES, YES, MISSED], [YES]], "AB", "f1")
     assert estimate.value == pytest.approx(10 / 11)
-
-
-def test_one_group_has_no_bounds_and_few_have_a_warning():
-    assert classification_estimate(told(YES, NO, FALSE), "AAA", "f1").reason == "rests on one group"
-    few = classification_estimate(told(YES, FALSE, YES, YES, MISSED, YES), "AABBCC", "f1")
-    assert few.low is not None
-    assert few.reason == "too few groups: very wide"
-    assert classification_estimate(told(YES, NO, NO), "ABC", "recall").reason == "rests on one group"  # of A's
-    assert classification_estimate(told(YES, YES), "AB", "f1") == Estimate(
-        1, reason="the same whichever group is left out"
-    )
 
 
 @pytest.mark.parametrize(
@@ -119,41 +94,6 @@ def test_a_difference_by_hand():
     assert found.reason == "too few groups: very wide"
 
 
-def test_what_does_not_align_or_is_no_yes_or_no_is_refused():
-    with pytest.raises(ValueError, match="one group a case: 1 and 2 differ"):
-        classification_estimate(told(YES), "AB", "f1")
-    for cases in ([[]], [[(1, 0.5)]], [[(2, 1)]], [[(math.nan, 1)]]):
-        with pytest.raises(ValueError, match="is 0 or 1, once a case at least"):
-            classification_estimate(cases, "A", "f1")
-
-
-@law
-@given(made=rows, statistic=statistics)
-def test_numbers_are_in_their_range_and_neither_order_nor_names_matter(
-    made: list[tuple[tuple[int, int], int]], statistic: Classification
-):
-    cases, groups = told(*(pair for pair, _ in made)), [group for _, group in made]
-    found = classification_estimate(cases, groups, statistic)
-    least = -1 if statistic == "kappa" else 0
-    assert all(least <= number <= 1 for number in (found.value, found.low, found.high) if number is not None)
-    other = classification_estimate(cases[::-1], [f"g{group}" for group in groups[::-1]], statistic)
-    assert other.reason == found.reason
-    assert [other.value, other.low, other.high] == pytest.approx([found.value, found.low, found.high])
-
-
-@law
-@given(made=rows, statistic=statistics)
-def test_exchanging_the_runs_turns_the_difference_and_one_does_not_differ_from_itself(
-    made: list[tuple[tuple[int, int], int]], statistic: Classification
-):
-    groups = [group for _, group in made]
-    a, b = told(*(pair for pair, _ in made)), told(*((pair[0], 1 - pair[1]) for pair, _ in made))
-    one, other = (classification_difference(*both, groups, statistic) for both in ((a, b), (b, a)))
-    if one.value is not None and other.value is not None:
-        assert one.value == pytest.approx(-other.value)
-    assert classification_difference(a, a, groups, statistic).value in {0, None}
-
-
 @law
 @given(made=rows)
 def test_kappa_is_the_kappa_of_two_gradings_and_f1_lies_between_precision_and_recall(
@@ -167,38 +107,3 @@ def test_kappa_is_the_kappa_of_two_gradings_and_f1_lies_between_precision_and_re
     if precision is not None and recall is not None:
         assert f1 is not None
         assert min(precision, recall) - 1e-12 <= f1 <= max(precision, recall) + 1e-12
-
-
-# Means of parts of any range.
-
-
-def test_a_mean_of_any_range_by_hand():
-    # 10, 20, 30, 40, 50 in five groups: mean 30, SE^2 = 1000 / 5 / 4 = 50; t(4) = 2.776445.
-    found = part_mean([10, 20, 30, 40, 50], "ABCDE")
-    assert found.value == 30
-    assert [found.low, found.high] == pytest.approx([30 - 2.776445 * 50**0.5, 30 + 2.776445 * 50**0.5], abs=1e-5)
-    assert part_mean([10, 20, 30, 40, 50], "ABCDE", bounds=(20, 35)) == Estimate(30, 20, 35)
-
-
-def test_a_mean_of_any_range_is_silent_as_other_means_are():
-    assert part_mean([], []) == Estimate(None, reason="no scores")
-    assert part_mean([7, 9], "AA") == Estimate(8, reason="one group")
-    assert part_mean([7, 7, 7], "ABC") == Estimate(7, reason="groups do not differ")
-    assert part_mean([7e9, 7e9, 7e9], "ABC").reason == "groups do not differ"
-    assert part_mean([7, 9, 11], "ABC").reason == "too few groups: very wide"
-    for values in ([1, math.inf], [1, math.nan], [1]):
-        with pytest.raises(ValueError, match="one finite number and group a case"):
-            part_mean(values, "AB")
-
-
-@law
-@given(
-    values=st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 5)), min_size=1, max_size=20),
-    shift=st.floats(-1e3, 1e3),
-)
-def test_a_mean_shifts_with_its_numbers(values: list[tuple[float, int]], shift: float):
-    groups = [group for _, group in values]
-    one = part_mean([value for value, _ in values], groups)
-    other = part_mean([value + shift for value, _ in values], groups)
-    assert one.value is not None
-    assert other.value == pytest.approx(one.value + shift, abs=1e-6)

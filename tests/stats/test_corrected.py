@@ -1,11 +1,16 @@
-"""Corrected scores: when a value is given, when bounds are, and what is said of them."""
+"""Corrected scores: formulas by hand and by their letter; when a value and bounds are given; what is said of them."""
+
+import math
+from collections import defaultdict
+from statistics import fmean
 
 import numpy as np
 import pytest
 from support.rated import RatedStudy, RatedWorld, simulate_rated
 
-from dspy_proact.stats import RatedCases, cluster_mean, corrected_difference, corrected_mean, t_quantile
-from dspy_proact.stats.correction import correction
+from dspy_proact.stats import RatedCases, cluster_mean, corrected_difference, corrected_mean
+from dspy_proact.stats.corrected import correction
+from dspy_proact.stats.estimate import t_quantile
 
 SCORES = {"PASS": 1.0, "PARTIAL": 0.5, "FAIL": 0.0}
 
@@ -40,6 +45,138 @@ def joined(*parts):
     )
 
 
+def study_of(judged, given, stratum="s"):
+    """Cases by key, each of scenario and grade, and what each rater gave to some: {(key, rater): score}."""
+    place = {key: number for number, key in enumerate(judged)}
+    return RatedCases(
+        labels=[grade for _, grade in judged.values()],
+        scores=[SCORES[grade] for _, grade in judged.values()],
+        groups=[scenario for scenario, _ in judged.values()],
+        strata=[stratum] * len(judged),
+        of=[place[key] for key, _ in given],
+        raters=[rater for _, rater in given],
+        ratings=list(given.values()),
+    )
+
+
+@pytest.fixture
+def small():
+    """Three PASS, four PARTIAL and five FAIL in four scenarios; two of each rated, twice each, by three raters."""
+    judged = {f"{s}{grade}{n}": (s, grade) for s in ("S1", "S2", "S3") for n, grade in enumerate(SCORES)}
+    judged |= {"S4PARTIAL1": ("S4", "PARTIAL"), "S4FAIL2": ("S4", "FAIL"), "S4FAIL3": ("S4", "FAIL")}
+    given = {
+        ("S1PASS0", "A"): 1.0,
+        ("S1PASS0", "B"): 0.5,
+        ("S2PASS0", "A"): 1.0,
+        ("S2PASS0", "C"): 0.5,
+        ("S3PARTIAL1", "A"): 1.0,
+        ("S3PARTIAL1", "C"): 0.0,
+        ("S4PARTIAL1", "A"): 1.0,
+        ("S4PARTIAL1", "C"): 0.0,
+        ("S1FAIL2", "A"): 0.5,
+        ("S1FAIL2", "B"): 0.0,
+        ("S4FAIL2", "B"): 0.0,
+        ("S4FAIL2", "C"): 0.5,
+    }
+    return study_of(judged, given)
+
+
+# The formulas.
+
+
+def test_three_grades_four_scenarios_and_three_raters_by_hand(small):
+    # Item means .75 .75 | .5 .5 | .25 .25 of judge's scores 1 1 | .5 .5 | 0 0: mean .5 of both, var F = 1/6,
+    # cov = 2/6 - 1/4 = 1/12, lambda 1/2; a = .75, .5, .25, and mu = (1.5 + .75)/3 = .75, (1 + .5)/3 = .5, .25.
+    found = correction(small)
+    assert found.value == pytest.approx((3 * 0.75 + 4 * 0.5 + 5 * 0.25) / 12)
+    # Without any scenario the means stay on that line, so that only the counts move it:
+    # without S1, S2 or S3: (2 x .75 + 3 x .5 + 4 x .25) / 9; without S4: three of each.
+    assert found.without == pytest.approx({"S1": 4 / 9, "S2": 4 / 9, "S3": 4 / 9, "S4": 1 / 2})
+    # V_J = 3/4 (3 (4/9 - 11/24)^2 + (1/2 - 11/24)^2) = 3/4 (3 + 9) / 72^2 = 1/576.
+    # u = W sqrt(2/1) (y - mu) / (2 x 2), W = 3/12, 4/12, 5/12: in units of sqrt(2)/48 it is 3, 4 and 5 times y - mu.
+    of_units = [0.75, -0.75, 0.75, -0.75, 2, -2, 2, -2, 1.25, -1.25, -1.25, 1.25]
+    assert found.influence == pytest.approx(np.array(of_units) * math.sqrt(2) / 48)
+    # By rater: A .75 + .75 + 2 + 2 + 1.25, B -.75 - 1.25 - 1.25, C -.75 - 2 - 2 + 1.25, of 5, 3 and 4 of 12 ratings.
+    of_raters = 6.75**2 / (7 / 12) + 3.25**2 / (9 / 12) + 3.5**2 / (8 / 12)
+    # By scenario and rater: S1 A 2, B -2; S2 A .75, C -.75; S3 A 2, C -2; S4 A 2, B -1.25, C -.75.
+    of_both = 4 + 4 + 0.75**2 + 0.75**2 + 4 + 4 + 4 + 1.25**2 + 0.75**2
+    assert found.spread.variance == pytest.approx(1 / 576 + (of_raters - of_both) * 2 / 48**2)
+    # Rated items of a scenario 2, 1, 1, 2: 1 / (5/18 + .4^2 - 26/450) = 2.63 degrees of freedom, raters 3 - 1.
+    assert found.spread.df == 2
+
+
+def by_the_letter(judged, given, left_out=None):
+    """Theta of one stratum in loops, all refitted without a scenario."""
+    judged = {key: each for key, each in judged.items() if each[0] != left_out}
+    ratings = defaultdict(list)
+    for (key, _), score in given.items():
+        if key in judged:
+            ratings[key].append(score)
+    y = {key: fmean(each) for key, each in ratings.items()}
+    f = {key: SCORES[judged[key][1]] for key in y}
+    ybar, fbar = fmean(y.values()), fmean(f.values())
+    cov = fmean((y[key] - ybar) * (f[key] - fbar) for key in y)
+    var = fmean((f[key] - fbar) ** 2 for key in y)
+    slope = min(1, max(0, cov / var)) if var > 1e-12 else 0
+    theta = 0
+    for grade, score in SCORES.items():
+        cell = [key for key, (_, own) in judged.items() if own == grade]
+        own = [y[key] for key in cell if key in y]
+        lean = min(1, max(0, ybar + slope * (score - fbar)))
+        theta += len(cell) / len(judged) * (sum(own) + lean) / (len(own) + 1)
+    return theta
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_refit_is_by_the_letter_of_the_formulas(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(3, 8, 6)
+    judged = {f"{s}/{n}": (f"S{s}", str(rng.choice(list(SCORES)))) for s, size in enumerate(sizes) for n in range(size)}
+    chosen = [*rng.choice(list(judged), 12, replace=False), next(iter(judged))]
+    given = {
+        (str(key), rater): float(rng.choice([0, 0.5, 1])) for key in chosen for rater in "ABC"[: rng.integers(1, 4)]
+    }
+    found = correction(study_of(judged, given))
+    assert found.value == pytest.approx(by_the_letter(judged, given))
+    letter = {scenario: by_the_letter(judged, given, scenario) for scenario, _ in judged.values()}
+    assert found.without == pytest.approx(letter)
+
+
+def test_the_mean_of_several_strata_is_that_of_each_by_its_cases(small):
+    # Twelve cases corrected to 11/24, and six that everybody rated 1: (12 x 11/24 + 6) / 18.
+    more = study_of({f"m{n}": (f"S{n}", "PASS") for n in range(6)}, {(f"m{n}", "A"): 1.0 for n in range(6)}, "t")
+    both = joined(small, more)
+    assert correction(both).value == pytest.approx((5.5 + 6) / 18)
+    assert correction(both.of_stratum("s")).without == correction(small).without
+
+
+def test_a_cell_with_one_rated_case_counts_as_one_with_two():
+    judged = {"a": ("S1", "PASS"), "b": ("S2", "FAIL"), "c": ("S3", "FAIL")}
+    found = correction(study_of(judged, {("a", "A"): 1.0, ("b", "A"): 0.0, ("c", "B"): 0.0}))
+    # y = F: lambda 1, ybar = Fbar, so that a is 1 and 0, and nothing is moved; with one rated 0 of three PASS it is.
+    assert found.influence == pytest.approx([0, 0, 0])
+    judged |= {"d": ("S1", "PASS"), "e": ("S1", "PASS")}
+    found = correction(study_of(judged, {("a", "A"): 0.0, ("b", "A"): 0.5, ("c", "B"): 0.5}))
+    # ybar = 1/3, lambda 0 (people and judge part): mu = (0 + 1/3) / 2, u = 3/5 sqrt(2) (0 - 1/6).
+    assert found.influence[0] == pytest.approx(-0.6 * math.sqrt(2) / 6)
+
+
+def test_the_difference_of_two_estimates_knows_groups_and_raters_by_their_keys(small):
+    found = correction(small).minus(correction(small))
+    assert (found.value, found.spread.variance) == (0, pytest.approx(0))
+    assert found.rated == {"S1": 4, "S2": 2, "S3": 2, "S4": 4}
+
+
+def test_ratings_of_one_scenario_alone_cannot_be_left_out(small):
+    alone = {("S1PASS0", "A"): 1.0, ("S1FAIL2", "B"): 0.0}
+    judged = dict(zip(("S1PASS0", "S1FAIL2", "x"), (("S1", "PASS"), ("S1", "FAIL"), ("S2", "FAIL")), strict=True))
+    with pytest.raises(ValueError, match="in two groups are needed"):
+        correction(study_of(judged, alone))
+
+
+# What is said.
+
+
 def test_judge_mean_of_the_rated_and_corrected_score_stand_beside_each_other():
     rated = cases()
     found = corrected_mean(rated)
@@ -62,14 +199,14 @@ def test_the_interval_is_a_t_interval_on_the_logit_scale_with_the_spread_of_grou
 @pytest.mark.parametrize(
     ("rated", "why"),
     [
-        (cases((0, 0, 0)), "0 of 60 cases rated, and 12 are the fewest"),
-        (cases((4, 4, 3)), "11 of 60 cases rated, and 12 are the fewest"),
-        (cases(groups=4), "rated cases of 4 groups, and 5 are the fewest"),
-        (cases((15, 14, 1)), "1 of 20 cases with FAIL rated, and 2 are the fewest"),
-        (cases((15, 15, 0), judged=(27, 26, 6)), "0 of 6 cases with FAIL rated, and 2 are the fewest"),
-        (cases(raters=2), "2 raters are too few to stand for others, 4 the fewest"),
-        (cases(raters=3), "3 raters are too few to stand for others, 4 the fewest"),
-        (cases((4, 4, 3), raters=3), "11 of 60 cases rated, and 12 are the fewest; 3 raters are too few to stand for "),
+        (cases((0, 0, 0)), "0 of 60 cases rated (at least 12 needed)"),
+        (cases((4, 4, 3)), "11 of 60 cases rated (at least 12 needed)"),
+        (cases(groups=4), "rated cases of 4 groups (at least 5 needed)"),
+        (cases((15, 14, 1)), "1 of 20 cases with FAIL rated (at least 2 needed)"),
+        (cases((15, 15, 0), judged=(27, 26, 6)), "0 of 6 cases with FAIL rated (at least 2 needed)"),
+        (cases(raters=2), "2 raters are too few to generalise to others (at least 4 needed)"),
+        (cases(raters=3), "3 raters are too few to generalise to others (at least 4 needed)"),
+        (cases((4, 4, 3), raters=3), "11 of 60 cases rated (at least 12 needed); 3 raters are too few to generalise"),
     ],
 )
 def test_what_cannot_be_said_is_refused_with_every_reason(rated, why):
@@ -112,7 +249,7 @@ def test_one_rater_has_a_value_and_no_interval():
     assert found.value == correction(cases(raters=1)).value
     assert (found.low, found.reason) == (
         None,
-        "one rater: what this one would have given, and no interval speaks of others",
+        "one rater: no interval for other raters",
     )
 
 
@@ -127,13 +264,9 @@ def test_only_zeros_or_ones_are_as_many_trials_as_scenarios_are_rated():
 def test_all_strata_together_are_refused_where_one_of_them_is():
     together = joined(cases(), cases((4, 4, 3), stratum="R"))
     assert corrected_mean(together.of_stratum("E")).corrected.low is not None
-    assert corrected_mean(together).corrected.reason == "11 of 60 cases rated in R, and 12 are the fewest"
+    assert corrected_mean(together).corrected.reason == "11 of 60 cases rated in R (at least 12 needed)"
     assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 6), stratum="R"))).corrected.reason is None
     assert corrected_mean(joined(cases((4, 4, 4)), cases((6, 6, 5), stratum="R"))).corrected.reason is not None
-
-
-def test_no_case_that_is_scored_is_no_score():
-    assert corrected_mean(cases((0, 0, 0), judged=(0, 0, 0))).corrected.reason == "no scores"
 
 
 def test_raters_who_differ_in_leniency_widen_the_interval():
@@ -166,10 +299,10 @@ def test_what_two_runs_share_cancels_in_their_difference():
 
 
 def test_a_difference_is_refused_where_either_side_is():
-    why = "3 raters are too few to stand for others, 4 the fewest"
+    why = "3 raters are too few to generalise to others (at least 4 needed)"
     assert corrected_difference(cases(), cases(raters=3)).reason == f"b: {why}"
     assert corrected_difference(cases(raters=3), cases(raters=3)).reason == f"a: {why}; b: {why}"
-    assert corrected_difference(cases(), cases()).reason == "groups do not differ"
+    assert corrected_difference(cases(), cases()).reason == "no variance between groups"
     assert corrected_difference(cases(), cases(raters=1)).low is None
     with pytest.raises(ValueError, match="on the same cases"):
         corrected_difference(cases(), cases(groups=9))

@@ -1,3 +1,5 @@
+"""Differences of two runs: by hand, by flips of whole groups, and by their laws; swaps, Holm and discordant cases."""
+
 import math
 from collections.abc import Sequence
 from itertools import product
@@ -9,15 +11,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.scores import Effects, Thresholds, simulate_pair
 
-from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.stats import Estimate, Paired, macro_paired_difference, paired_difference, whole_points
+from dspy_proact.stats import (
+    Discordant,
+    Estimate,
+    Paired,
+    discordant,
+    holm,
+    macro_paired_difference,
+    paired_difference,
+    whole_points,
+)
+from dspy_proact.stats.paired import swap_p
 
 law = settings(deadline=None, max_examples=25)
+STRATA = ["E", "C", "R"]
 grades = st.sampled_from([0.0, 0.5, 1.0])
-# One row is (a, b, scenario, phase). With more than 13 scenarios the flips are random.
-Rows = list[tuple[float, float, int, Phase]]
-rows = st.lists(st.tuples(grades, grades, st.integers(0, 19), st.sampled_from(Phase)), min_size=1, max_size=80)
-few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(Phase)), min_size=2, max_size=15)
+# One row is (a, b, scenario, stratum). With more than 13 scenarios the flips are random.
+Rows = list[tuple[float, float, int, str]]
+rows = st.lists(st.tuples(grades, grades, st.integers(0, 19), st.sampled_from(STRATA)), min_size=1, max_size=80)
+few_rows = st.lists(st.tuples(grades, grades, st.integers(0, 4), st.sampled_from(STRATA)), min_size=2, max_size=15)
+chances = st.lists(st.none() | st.floats(0, 1), max_size=8)
 
 
 def both(table: Sequence[tuple[float, float, object, object]], order: Sequence[object]) -> tuple[Paired, Paired]:
@@ -147,26 +160,6 @@ def test_a_detectable_difference_is_told_in_whole_points(difference: float, poin
 # Silence and ties.
 
 
-def test_no_pairs_leave_no_value():
-    assert paired_difference([], [], []) == Paired(
-        0, 0, Estimate(None, reason="no pairs"), None, "no pairs", None, None
-    )
-    macro = macro_paired_difference([], [], [], [], ["X"])
-    assert macro == Paired(0, 0, Estimate(None, reason="no pairs in X"), None, "no pairs in X", None, None)
-
-
-def test_a_stratum_without_pairs_leaves_no_value_and_is_named():
-    macro = macro_paired_difference([1, 0], [0, 1], ["A", "B"], [Phase.CRITICAL] * 2, list(Phase))
-    reason = "no pairs in EMERGENT, RECOVERY"
-    assert macro == Paired(2, 2, Estimate(None, reason=reason), None, reason, None, None)
-
-
-@pytest.mark.parametrize("b", [[1, 0, 0.5], [0, 0, 0.5]])
-def test_one_scenario_has_neither_bounds_nor_p(b: list[float]):
-    value = Estimate(b[0] / 3, reason="one group")
-    assert paired_difference([0, 0, 0.5], b, list("AAA")) == Paired(3, 1, value, None, "one group", None, None)
-
-
 def test_a_stratum_within_one_scenario_has_no_bounds_and_yet_a_p():
     a, b = [0.5] * 7, [1, 0.5, 0, 1, 1, 1, 0.5]
     macro = macro_paired_difference(a, b, list("ABCDEFA"), list("XXXXXXY"), list("XY"))
@@ -184,17 +177,6 @@ def test_few_scenarios_carry_a_warning_and_cannot_be_significant(groups: int):
     assert paired.reason == (f"cannot be significant with {groups} groups" if groups < 6 else None)
     assert paired.p == 2 / 2**groups
     assert (paired.p > 0.05) == (groups < 6)
-
-
-def test_a_stratum_within_few_scenarios_carries_a_warning():
-    a, b = [0.5] * 8, [1, 0.5, 0, 1, 1, 1, 0.5, 1]
-    macro = macro_paired_difference(a, b, list("ABCDEFAB"), list("XXXXXXYY"), list("XY"))
-    assert macro.difference.low is not None
-    assert macro.difference.reason == "too few groups in Y: too narrow"
-
-
-def test_runs_that_nowhere_differ_have_no_bounds():
-    assert singles([0] * 20) == Paired(20, 20, Estimate(0, reason="no pair differs"), 1, None, None, None)
 
 
 @pytest.mark.parametrize("scores", [(0.5, 1.0), (0.1, 0.3)])
@@ -219,21 +201,6 @@ def test_shifts_that_cancel_between_strata_are_no_shift():
     groups, strata = [k // 2 for k in range(16)], list("XY") * 8
     macro = macro_paired_difference([0.5] * 16, [1, 0] * 8, groups, strata, list("XY"))
     assert macro == Paired(16, 8, Estimate(0, reason="all groups shift alike"), 1, None, None, None)
-
-
-@pytest.mark.parametrize("place", [0, 1])
-@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan])
-def test_scores_outside_their_range_are_refused(score: float, place: int):
-    scores = [[0.5, 0.5], [0.5, 0.5]]
-    scores[place][1] = score
-    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
-        paired_difference(*scores, ["A", "B"])
-
-
-@pytest.mark.parametrize(("a", "b", "groups"), [([1], [1], []), ([1], [1, 0], ["A"]), ([], [1], []), ([], [], ["A"])])
-def test_pairs_and_clusters_must_align(a: list[float], b: list[float], groups: list[str]):
-    with pytest.raises(ValueError, match="one group and stratum a score"):
-        paired_difference(a, b, groups)
 
 
 # Laws.
@@ -275,75 +242,73 @@ def test_p_is_the_share_of_the_flips_by_definition(table: Rows):
     assert macro_paired_difference(a, b, groups, strata, order).p == pytest.approx(flipped_by_definition(table))
 
 
-@law
-@given(rows, st.randoms())
-def test_order_of_rows_and_names_of_scenarios_change_nothing(table: Rows, random):
-    shuffled = [(a, b, ("group", -group), stratum) for a, b, group, stratum in table]
-    random.shuffle(shuffled)
-    for before, after in zip(both(table, list(Phase)), both(shuffled, list(Phase)), strict=True):
-        assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
-        assert said(after) == said(before)
+# Swaps of any statistic.
 
 
-@law
-@given(rows)
-def test_exchanging_the_runs_turns_the_sign_and_keeps_p(table: Rows):
-    exchanged = [(b, a, group, stratum) for a, b, group, stratum in table]
-    for one, other in zip(both(table, list(Phase)), both(exchanged, list(Phase)), strict=True):
-        value, low, high = (None if number is None else -number for number in numbers(one)[:3])
-        assert numbers(other) == pytest.approx([value, high, low, one.detectable], abs=1e-12)
-        assert said(other) == said(one)
+def p(table: Sequence[tuple[int, int, int]], seed: int = 0) -> float:
+    before, after, groups = (np.array(column, dtype=float) for column in zip(*table, strict=True))
+    return swap_p(before, after, groups.tolist(), lambda sums: sums, seed)
 
 
-@law
-@given(rows)
-def test_a_run_does_not_differ_from_itself(table: Rows):
-    for paired in both([(a, a, group, stratum) for a, _, group, stratum in table], list(Phase)):
-        alone = paired.groups == 1 or paired.difference.value is None
-        assert paired.p == (None if alone else 1)
-        assert paired.difference.value in {0, None}
-        assert paired.detectable is None
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        # Shifts 1, 1, 1: only all alike come to 3: 2 of 8.
+        ([(0, 1, 0), (0, 1, 1), (0, 1, 2)], 2 / 8),
+        # Shifts 2, 1, -1: 2 - 1 + 1 = 2 or farther: with the 2 up, sums 4, 2, 2, 0: 3; and the mirrors: 6 of 8.
+        ([(0, 2, 0), (0, 1, 1), (1, 0, 2)], 6 / 8),
+        # A scenario moves as a whole, and one that cancels does not move: 2 of 2.
+        ([(0, 1, 0), (0, 1, 0), (0, 1, 1), (1, 0, 1)], 1),
+        # Nothing moves: one swap, which is the data.
+        ([(1, 1, 0), (2, 2, 1)], 1),
+    ],
+)
+def test_swaps_of_few_scenarios_by_hand(table: list[tuple[int, int, int]], expected: float):
+    assert p(table) == expected
 
 
-@law
-@given(rows)
-def test_every_pair_twice_in_its_scenario_changes_nothing(table: Rows):
-    for once, twice in zip(both(table, list(Phase)), both(table * 2, list(Phase)), strict=True):
-        assert numbers(twice) == pytest.approx(numbers(once), abs=1e-12)
-        assert said(twice)[1:] == said(once)[1:]
+def test_random_swaps_agree_with_all_of_them():
+    shifts = [2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, -1, -1, -1]
+    sums = np.array(list(product((1, -1), repeat=14))) @ np.array(shifts)
+    exact = float(np.mean(np.abs(sums) >= abs(sum(shifts))))
+    table = [(max(0, -shift), max(0, shift), place) for place, shift in enumerate(shifts)]
+    assert p(table) == pytest.approx(exact, abs=4 * (exact / 9999) ** 0.5)
+    assert p(table, seed=1) != p(table)
 
 
-@law
-@given(rows, st.sampled_from([0.5, 0.3, 1 / 3]), st.floats(0, 0.5))
-def test_scale_passes_through_and_a_shift_of_both_runs_does_not_matter(table: Rows, scale: float, shift: float):
-    moved = [(scale * a + shift, scale * b + shift, group, stratum) for a, b, group, stratum in table]
-    for one, other in zip(both(table, list(Phase)), both(moved, list(Phase)), strict=True):
-        assert other.p == one.p
-        for place in (0, 3):
-            before, after = numbers(one)[place], numbers(other)[place]
-            assert after == (None if before is None else pytest.approx(scale * before, abs=1e-9))
+# Several tests.
 
 
-@law
-@given(rows)
-def test_one_stratum_is_the_plain_difference(table: Rows):
-    plain, macro = both([(a, b, group, "X") for a, b, group, _ in table], ["X"])
-    assert macro == plain
+def test_four_tests_by_hand():
+    # The worked example of Holm's procedure: .005 * 4, .01 * 3, then .03 * 2, and .04 * 1 is raised to it.
+    assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
 
 
-@law
-@given(rows, st.integers(0, 3))
-def test_seeds_change_p_by_chance_only(table: Rows, seed: int):
-    a, b, groups, _ = zip(*table, strict=True)
-    one, other = paired_difference(a, b, groups), paired_difference(a, b, groups, seed=seed)
-    assert numbers(other) == numbers(one)
-    assert other.p == (None if one.p is None else pytest.approx(one.p, abs=0.04))
+def test_a_test_without_p_counts_as_none():
+    assert holm([0.02, None, 0.04]) == [pytest.approx(0.04), None, pytest.approx(0.04)]
+    assert holm([None, None]) == [None, None]
+    assert holm([]) == []
 
 
-@law
-@given(rows)
-def test_bounds_enclose_the_difference_inside_its_range(table: Rows):
-    for paired in both(table, list(Phase)):
-        inside = [n for n in (paired.difference.low, paired.difference.value, paired.difference.high) if n is not None]
-        assert [-1, *inside, 1] == sorted([-1, *inside, 1])
-        assert paired.p is None or 0 < paired.p <= 1
+def test_adjusted_values_stay_at_most_one():
+    assert holm([0.6, 0.9]) == [1, 1]
+
+
+@given(chances)
+def test_adjusting_keeps_the_order_and_lies_between_p_and_bonferroni(p_values: list[float | None]):
+    adjusted = holm(p_values)
+    pairs = [(p, q) for p, q in zip(p_values, adjusted, strict=True) if p is not None and q is not None]
+    assert [q is None for q in adjusted] == [p is None for p in p_values]
+    assert all(p <= q <= min(1, p * len(pairs)) + 1e-12 for p, q in pairs)
+    assert [q for _, q in sorted(pairs)] == sorted(q for _, q in pairs)
+
+
+# Who passed.
+
+
+def test_pairs_are_counted_by_who_passed():
+    a = [True, True, True, False, False, False]
+    b = [True, True, False, True, False, False]
+    assert discordant(a, b) == Discordant(both=2, only_a=1, only_b=1, neither=2)
+    assert discordant(b, b) == Discordant(both=3, only_a=0, only_b=0, neither=3)
+    assert discordant([], []) == Discordant(0, 0, 0, 0)

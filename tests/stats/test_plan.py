@@ -1,4 +1,7 @@
+"""Which cases people are to rate, and how many."""
+
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -9,17 +12,22 @@ from dspy_proact.stats import (
     PlanFrame,
     RatedCases,
     RatingComponents,
+    balanced_order,
     best_plan,
     plan_frame,
     planned_half_width,
     plans,
     rating_components,
-    t_quantile,
 )
+from dspy_proact.stats.estimate import t_quantile
+from dspy_proact.stats.plan import balanced_counts, drawn_counts
 
 HIGH, LOW = ("s", "PASS"), ("s", "FAIL")
 OF = RatingComponents(between=0.04, within=0.06, leniency=0.01, means={HIGH: 0.8, LOW: 0.2})
 FRAME = PlanFrame({HIGH: 50, LOW: 50}, mean=0.5, fixed=0.0005, df=24)
+KEYS = [f"k{n}" for n in range(40)]
+KINDS = [("s", label) for label in "a" * 25 + "b" * 12 + "c" * 3]
+A, B, C = ("s", "a"), ("s", "b"), ("s", "c")
 
 
 def test_the_width_of_a_study_by_hand():
@@ -39,19 +47,13 @@ def test_a_frame_has_the_sizes_of_cells_and_the_scatter_of_its_groups():
     assert frame.df == pytest.approx(1)
 
 
-@pytest.fixture
-def found():
-    return list(plans(0.12, FRAME, OF))
-
-
-def test_a_plan_has_the_fewest_ratings_that_reach_the_width(found):
+def test_a_plan_has_the_fewest_ratings_that_reach_the_width():
+    found = list(plans(0.12, FRAME, OF))
     for plan in found:
         assert plan.half_width == pytest.approx(planned_half_width(FRAME, OF, plan.rated, plan.raters, plan.each))
         assert plan.half_width <= 0.12 < planned_half_width(FRAME, OF, plan.rated - 1, plan.raters, plan.each)
         assert plan.likely == pytest.approx((0.7 * plan.half_width, 1.3 * plan.half_width))
-
-
-def test_more_raters_need_fewer_cases(found):
+    # More raters need fewer cases.
     assert [plan.rated for plan in found] == sorted((plan.rated for plan in found), reverse=True)
     assert [plan.raters for plan in found] == sorted(plan.raters for plan in found)
 
@@ -77,6 +79,9 @@ def test_raters_are_added_while_they_save_a_tenth_of_the_ratings():
     assert best is not None
     assert (best.raters, best.ratings) == (18, 150)
     assert best_plan(by_raters[:2]) == by_raters[1]
+
+
+# How ratings vary.
 
 
 def crossed(given):
@@ -112,3 +117,52 @@ def test_what_was_simulated_is_found_again():
 def test_ratings_of_one_a_case_cannot_be_planned_by():
     with pytest.raises(ValueError, match="cases with two"):
         rating_components(crossed(np.ones((20, 1))))
+
+
+# What is drawn.
+
+
+@pytest.mark.parametrize(
+    ("count", "drawn"),
+    [(6, [2, 2, 2]), (7, [3, 2, 2]), (12, [5, 4, 3]), (30, [15, 12, 3]), (99, [25, 12, 3]), (0, [0, 0, 0])],
+)
+def test_kinds_are_drawn_as_equally_as_they_last(count, drawn):
+    assert balanced_counts([25, 12, 3], count).tolist() == drawn
+
+
+def test_every_first_part_of_the_order_is_balanced():
+    order = balanced_order(KEYS, KINDS)
+    assert sorted(order) == list(range(40))
+    for count in range(41):
+        drawn = Counter(KINDS[place] for place in order[:count])
+        # Within a round the kinds come by chance, so that one may be a case ahead.
+        least, most = min(drawn[A], drawn[B]), max(drawn[A], drawn[B])
+        assert most - least <= 1 or least == 12
+        assert drawn[C] >= min(3, least - 1)
+
+
+def test_strata_are_drawn_equally_whatever_labels_they_have():
+    kinds = [("s", "a")] * 20 + [("s", "b")] * 10 + [("t", "a")] * 9 + [("t", "b")]
+    order = [kinds[place] for place in balanced_order(KEYS, kinds)]
+    # Of 12, six a stratum: three of each label of s, and all that t has of b.
+    assert Counter(stratum for stratum, _ in order[:12]) == {"s": 6, "t": 6}
+    counted = Counter(order[:12])
+    assert (counted["s", "a"], counted["s", "b"]) == (3, 3)
+    assert counted["t", "b"] == 1
+    sizes = {("s", "a"): 20, ("s", "b"): 10, ("t", "a"): 9, ("t", "b"): 1}
+    assert drawn_counts(sizes, 12).tolist() == [3, 3, 5, 1]
+    assert drawn_counts(sizes, 100).tolist() == [20, 10, 9, 1]
+
+
+def test_the_order_depends_on_keys_kinds_and_seed_alone():
+    order = [KEYS[place] for place in balanced_order(KEYS, KINDS)]
+    backwards = balanced_order(KEYS[::-1], KINDS[::-1])
+    assert [KEYS[::-1][place] for place in backwards] == order
+    assert [KEYS[place] for place in balanced_order(KEYS, KINDS, seed=1)] != order
+
+
+def test_a_case_of_a_kind_is_as_likely_as_any_other():
+    first = Counter(balanced_order(KEYS, [A] * 40, seed)[0] for seed in range(400))
+    # 400 draws of 40 cases: 10 each, standard deviation 3.1; five of these from it has a probability below 1 in 1,000.
+    assert max(first.values()) < 26
+    assert len(first) > 36

@@ -1,6 +1,209 @@
-import pytest
+"""A judge beside raters, and what raters add to a variance."""
 
-from dspy_proact.stats.raters import Spread, jackknifed_rater_term, rater_term
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.panels import PanelDesign, simulate_panel
+
+from dspy_proact.stats import (
+    Estimate,
+    Judged,
+    Panel,
+    cluster_mean,
+    cross_tables,
+    kappa_estimate,
+    majority,
+    paired_difference,
+)
+from dspy_proact.stats.agreement import acs, kappas
+from dspy_proact.stats.cluster import degrees_of_freedom
+from dspy_proact.stats.estimate import Spread, t_quantile
+from dspy_proact.stats.jackknife import rater_variance, ratio
+from dspy_proact.stats.raters import Changes, RaterVariance, rater_term
+from dspy_proact.stats.tally import commonest, shares
+
+LABELS, TIES, SCORES = [0, 1, 2], [1, 2, 0], [0, 0.5, 1]
+law = settings(deadline=None, max_examples=25)
+# One row is (the one rating of an item, the judge's label, scenario).
+Row = tuple[int, int, int]
+rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
+PANEL = Panel.of([["F", "+"], ["P"], []], ["F", "P", "+"], [["ann", "bob"], ["bob"], []])
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def width(one: Estimate) -> float:
+    assert one.high is not None
+    assert one.low is not None
+    return one.high - one.low
+
+
+def drawn(raters: int, leniency: float = 0.5):
+    return simulate_panel(np.random.default_rng(5), PanelDesign(20, 80, raters, leniency))
+
+
+def judged(study, ties: Sequence[int] | None, *, known: bool = True) -> Judged:
+    panel = Panel.of(study.ratings, LABELS, study.raters if known else None)
+    return Judged.of(panel, study.judges[0].tolist(), LABELS, study.groups, ties)
+
+
+def jackknifed(of: Callable[[list[int]], float], groups: list[int]) -> list[float]:
+    """Value +- t SE of a function of the places of items, by leaving out whole groups."""
+    everyone, keys = list(range(len(groups))), sorted(set(groups))
+    value, without = of(everyone), [of([place for place in everyone if groups[place] != key]) for key in keys]
+    error = ((len(keys) - 1) / len(keys) * sum((other - value) ** 2 for other in without)) ** 0.5
+    reach = t_quantile(0.975, degrees_of_freedom(np.unique(groups, return_counts=True)[1] / len(groups))) * error
+    return [value, value - reach, value + reach]
+
+
+def told(gradings: Sequence[Row]) -> Judged:
+    """A judge beside one person whom nobody knows."""
+    people, judge, groups = ([row[column] for row in gradings] for column in range(3))
+    return Judged.of(Panel.of([[label] for label in people], LABELS), judge, LABELS, groups)
+
+
+# A judge.
+
+
+def test_recall_is_of_the_items_that_people_gave_the_label():
+    # People say 2, 2, 2, 0, 0, 1, the judge 2, 0, 2, 0, 2, 2, in scenarios A, B and C in turn.
+    one = told(list(zip([2, 2, 2, 0, 0, 1], [2, 0, 2, 0, 2, 2], [1, 2, 3] * 2, strict=True)))
+    assert numbers(one.recall(2)) == numbers(cluster_mean([1, 0, 1], [1, 2, 3]))
+    assert [one.recall(2).value, one.recall(0).value] == [pytest.approx(2 / 3), 0.5]
+    assert one.recall(1) == Estimate(0, reason="one group")
+
+
+@law
+@given(rows)
+def test_recalls_weighted_by_what_people_gave_are_exact_agreement(table: list[Row]):
+    one, people = told(table), [row[0] for row in table]
+    found = sum((one.recall(label).value or 0) * people.count(label) for label in LABELS)
+    assert found == pytest.approx(len(table) * (one.exact().value or 0))
+
+
+@law
+@given(rows)
+def test_beside_one_person_it_is_cohens_kappa(table: list[Row]):
+    people, judge, groups = ([row[column] for row in table] for column in range(3))
+    expected = kappa_estimate(people, judge, LABELS, groups)
+    one = told(table).kappa("quadratic")
+    assert one.reason == expected.reason
+    assert numbers(one) == pytest.approx(numbers(expected))
+
+
+def test_without_raters_it_is_what_two_gradings_are():
+    study = drawn(6)
+    judge, groups = study.judges[0].tolist(), study.groups
+    consensus = [majority(given, TIES) for given in study.ratings]
+    one, soft = judged(study, TIES, known=False), judged(study, None, known=False)
+    assert numbers(one.kappa("none")) == pytest.approx(
+        numbers(kappa_estimate(consensus, judge, LABELS, groups, "none"))
+    )
+    tables = cross_tables(consensus, judge, LABELS)
+    logarithms = jackknifed(lambda kept: -np.log(1 - acs(tables[kept].sum(axis=0), "linear")), groups)
+    assert numbers(one.ac("linear")) == pytest.approx(1 - np.exp(-np.array(logarithms)))
+    same = [float(a == b) for a, b in zip(consensus, judge, strict=True)]
+    assert numbers(one.exact()) == pytest.approx(numbers(cluster_mean(same, groups)))
+    middle = [place for place, label in enumerate(consensus) if label == 1]
+    found = cluster_mean([same[place] for place in middle], [groups[place] for place in middle])
+    assert numbers(one.recall(1)) == pytest.approx(numbers(found))
+    labels = soft.panel.counts / soft.panel.counts.sum(axis=1, keepdims=True)
+    tables = labels[:, :, None] * np.eye(3)[judge][:, None, :]
+    expected = jackknifed(lambda kept: float(kappas(tables[kept].sum(axis=0), "quadratic")), groups)
+    assert numbers(soft.kappa("quadratic")) == pytest.approx(expected)
+    people = (labels @ SCORES).tolist()
+    bias = paired_difference(people, [SCORES[level] for level in judge], groups).difference
+    assert numbers(soft.bias(SCORES)) == pytest.approx(numbers(bias))
+
+
+def test_raters_of_differing_leniency_widen_every_interval_and_move_no_value():
+    study = drawn(6)
+    for ties in (TIES, None):
+        these, others = judged(study, ties, known=False), judged(study, ties)
+        for of in (lambda one: one.kappa("quadratic"), lambda one: one.exact(), lambda one: one.bias(SCORES)):
+            assert of(others).value == of(these).value
+            assert width(of(others)) > width(of(these))
+            assert of(others).reason is None
+
+
+def test_the_bias_beside_four_raters_by_hand():
+    # Four scenarios, each rated by all: raters 1 and 2 always say 2, 3 and 4 always 0; the judge says 2, 0, 2, 0.
+    study = Panel.of([[2, 2, 0, 0]] * 4, LABELS, [[1, 2, 3, 4]] * 4)
+    one = Judged.of(study, [2, 0, 2, 0], LABELS, range(4), None).bias(SCORES)
+    # Scenarios: .5, -.5, .5, -.5: V_J = (4 / 16) / (3/4) / 4 = 1/12 (r = .5 each: 4 * .25 / (1 - 1/4) / 16), df 3.
+    # Without a rater people's mean is 1/3 or 2/3 in every scenario, bias -+ 1/6: V_R = 3/4 * 4 / 36 = 1/12.
+    # Without one rating in one scenario it moves by 1/24: V_SR = 15/16 * 16 / 576 = 15/576. Term: 33/576.
+    # Satterthwaite: (81/576)^2 / ((48/576)^2 / 3 + (33/576)^2 / 3) = 3 * 6561 / 3393; with 3 the harmonic mean.
+    df = 2 / (3393 / (3 * 6561) + 1 / 3)
+    reach = t_quantile(0.975, df) * (81 / 576) ** 0.5
+    assert numbers(one) == [0, pytest.approx(max(-1, -reach)), pytest.approx(min(1, reach))]
+    assert reach < 1.5
+    assert one.reason == "too few groups: very wide"
+
+
+@pytest.mark.parametrize(("raters", "told"), [(1, "for this rater only"), (3, "for these 3 raters only")])
+def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, told: str):
+    study = drawn(raters)
+    these, others = judged(study, TIES, known=False), judged(study, TIES)
+    for of in (lambda one: one.kappa("none"), lambda one: one.ac("none"), lambda one: one.exact()):
+        assert of(others).reason == told
+        assert numbers(of(others)) == numbers(of(these))
+
+
+def test_what_no_other_rater_bears_out_has_no_bounds():
+    # Rater 4 alone says 2, which the judge does at two of these items.
+    ratings, raters = [[0, 0, 0]] * 9 + [[2]] * 3, [[1, 2, 3]] * 9 + [[4]] * 3
+    one = Judged.of(Panel.of(ratings, LABELS, raters), [0] * 10 + [2, 2], LABELS, range(12), TIES)
+    assert one.recall(2) == Estimate(2 / 3, reason="depends on one rater")
+
+
+@pytest.mark.parametrize(("items", "told"), [(29, "fewer than 30 items: very wide"), (30, None)])
+def test_a_share_of_few_items_says_that_its_interval_is_wide(items: int, told: str | None):
+    # Every item is rated 2 by two people in the first, and every third of them 0 by the judge.
+    study = Panel.of([[2, 2]] * items + [[1, 1]] * 30, LABELS)
+    groups = [place % 7 for place in range(items + 30)]
+    one = Judged.of(study, [0 if place % 3 == 0 else 2 for place in range(items + 30)], LABELS, groups, TIES)
+    assert one.recall(2).reason == told
+    assert one.recall(2).low is not None
+    assert one.exact().reason is None
+
+
+# Ratings.
+
+
+def test_parts_and_what_each_rating_changes_in_them_by_hand():
+    parts, changes = PANEL.parts(lambda counts, _: shares(counts))
+    assert parts.tolist() == [[0.5, 0, 0.5], [0, 1, 0], [0, 0, 0]]
+    assert changes is not None
+    # Without Ann's F the first item is all +, without Bob's + all F; without Bob's P the second has none.
+    assert changes.parts.tolist() == [[-0.5, 0, 0.5], [0.5, 0, -0.5], [0, -1, 0]]
+    assert (changes.items.tolist(), changes.raters.tolist()) == ([0, 0, 1], [0, 1, 1])
+
+
+def test_some_items_keep_their_ratings():
+    some = PANEL.where(np.array([False, True, True]))
+    assert (some.counts.tolist(), some.items.tolist(), some.people) == ([[0, 1, 0], [0, 0, 0]], [0], 1)
+    assert PANEL.people == 2
+
+
+def test_without_raters_nothing_can_be_left_out():
+    unknown = Panel.of([["F", "+"]], ["F", "P", "+"])
+    assert unknown.people is None
+    assert unknown.parts(lambda counts, _: counts)[1] is None
+    assert unknown.where(np.array([True])).raters is None
+
+
+def test_the_commonest_label_is_the_first_of_those_that_tie():
+    counts = np.array([[1, 0, 1], [2, 1, 2], [0, 0, 3], [0, 0, 0]], dtype=float)
+    assert commonest(counts, [1, 2, 0]).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
+
+
+# Their variance.
 
 
 def test_the_rater_term_by_hand():
@@ -14,35 +217,25 @@ def test_raters_who_differ_no_more_than_their_ratings_add_nothing():
     assert rater_term([1, -1, 1, -1], "aabb", [1, 2, 1, 2]) == 0
 
 
-def test_of_a_mean_the_jackknife_is_the_formula():
-    # Mean of the ratings 0, 0 | 1, 1 | 1, 0 of raters a, b, c, each in groups 1 and 2: 1/2, u = (y - 1/2) / 6.
-    # V_R: sums -1/6, 1/6, 0; 2/36 by 2/3 = 1/12. V_SR: six times 1/144 = 1/24.
-    ratings, raters, groups = [0, 0, 1, 1, 1, 0], "aabbcc", [1, 2] * 3
-    formula = rater_term([(y - 1 / 2) / 6 for y in ratings], raters, groups)
-    assert formula == pytest.approx(1 / 12 - 1 / 24)
-    # Without a 3/4, without b 1/4, without c 1/2: 2/3 of 2/16 = 1/12.
-    # Without one rating 3/5 or 2/5: 5/6 of 6/100 = 1/20.
-    told = jackknifed_rater_term([3 / 4, 1 / 4, 1 / 2], [3 / 5, 3 / 5, 2 / 5, 2 / 5, 2 / 5, 3 / 5])
-    assert told == pytest.approx(1 / 12 - 1 / 20)
+def test_the_jackknife_of_a_mean_by_hand():
+    # Ratings 0, 0 | 1, 1 | 1, 0 | 1, 0 of four raters, each in groups 1 and 2: mean 1/2.
+    given = np.array([0, 0, 1, 1, 1, 0, 1, 0])
+    changes = Changes(-np.stack([given, np.ones(8)], axis=1), np.array([0, 1] * 4), np.repeat(range(4), 2))
+    # Without a rater 2/3, 1/3, 1/2, 1/2: 3 of 1/72 = 1/24. Without one rating 4/7 or 3/7: 7 of 1/196 = 1/28.
+    drawn = rater_variance(np.array([4.0, 8.0]), ratio, changes, [1, 2])
+    assert (drawn.variance, drawn.raters) == (pytest.approx(1 / 24 - 1 / 28), 4)
+    # Influences (y - 1/2) / 8: V_R 2/64 by 3/4 = 1/24, V_SR 8/256.
+    formula = rater_term((given - 1 / 2) / 8, "aabbccdd", [1, 2] * 4)
+    assert formula == pytest.approx(1 / 24 - 1 / 32)
 
 
 def test_the_degrees_of_freedom_lie_between_the_groups_and_the_raters():
     # Satterthwaite: 9^2 / (4^2 / 11 + 5^2 / 5) = 81 / (71 / 11) = 891 / 71; the smaller: 5.
-    told = Spread(4, 11).with_raters(5, 6)
-    assert (told.variance, told.error) == (9, 3)
-    assert told.df == pytest.approx(2 / (71 / 891 + 1 / 5))
+    widened = RaterVariance(5, 6).widened(Spread(4, 11))
+    assert widened is not None
+    assert (widened.variance, widened.error) == (9, 3)
+    assert widened.df == pytest.approx(2 / (71 / 891 + 1 / 5))
     # Raters who add nothing leave Satterthwaite those of the groups: 2 / (1 / 24 + 1 / 5).
-    assert Spread(4, 24).with_raters(0, 6).df == pytest.approx(240 / 29)
-    assert Spread(0, 24).with_raters(0, 6).variance == 0
-
-
-def test_one_rater_has_no_variance():
-    with pytest.raises(ValueError, match="takes two of them"):
-        rater_term([0, 0], "aa", [1, 2])
-    with pytest.raises(ValueError, match="takes two of them"):
-        Spread(4, 3).with_raters(0, 1)
-
-
-def test_raters_and_groups_must_align():
-    with pytest.raises(ValueError, match="one rater and group a rating"):
-        rater_term([0, 0], "ab", [1])
+    assert RaterVariance(0, 6).widened(Spread(4, 24)) == Spread(4, pytest.approx(240 / 29))
+    assert RaterVariance(0, 3).widened(Spread(4, 24)) == Spread(4, 24)
+    assert RaterVariance(None, 6).widened(Spread(4, 24)) is None

@@ -1,19 +1,28 @@
-"""ProactBench for the runner: the triggers of a corpus, the assistant under test, the judges."""
+"""ProactBench: a turn of a curated dialogue, a response to it, and a judge that grades it by a rubric."""
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.proactbench.cases import conversation_of
-from dspy_proact.benchmarks.proactbench.jury import Jury
-from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
-from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView
-from dspy_proact.models import Model
-from dspy_proact.programs import Direct
-from dspy_proact.runs import CONTROL, Benchmark, Case, CaseSet, ExpectedCall, Nouns, Scored
+from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
+from dspy_proact.errors import UsageError
+from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
 
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
+    from dspy_proact.models import Embedder
+    from dspy_proact.report import Particulars
+
+HUB = "proactbench"
+"""Name of the published corpus."""
 HELD_BACK, UNWANTED = "HELD_BACK", "UNWANTED"
 """What a response at a control turn did: only answer, or offer what nobody asked for."""
 ASSUMED_WORDS = 300
@@ -26,16 +35,13 @@ VERDICT_TOKENS = (450, 550)
 
 
 class ProactBench(Benchmark[Response, Verdict | Offers]):
-    """Binds cases to programs and their models.
-
-    Args:
-        case_set: As `case_set_of` makes it.
-        assistant: The program under test.
-        model: Under it; None where responses are there already.
-        jury: Who grades; None where nobody does.
-    """
+    """Triggers of curated dialogues, the assistant that responds there, and the judge of its responses."""
 
     name = "proactbench"
+    about = "Whether an assistant takes up what a user disclosed and never asked about."
+    size = "198 dialogues with 624 triggers in 25 scenarios"
+    licence = "Apache-2.0, and CC-BY-4.0 for what derives from personas"
+    data = "Hugging Face dataset bosonai/proactbench, fetched by `datasets` at the first use; a sample is bundled"
     strata: Sequence[str] = tuple(Phase)
     labels: Sequence[str] = tuple(Grade)
     control_labels: Sequence[str] = (HELD_BACK, UNWANTED)
@@ -52,54 +58,192 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         rows="dialogues",
     )
     answer_type = Response
+    options = frozenset({"*"})
+    judge_name = "openai/gpt-5.4"
+    published_corpus = HUB
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
-    detector = OfferDetector()
+    as_published = ("--judge-prompt", "official")
+    published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
 
-    def __init__(self, case_set: CaseSet, assistant: Assistant, model: Model | None, jury: Jury | None):
-        self.case_set, self.control_prompt = case_set, self.detector.fingerprint()
-        self._assistant, self._jury = assistant, jury
-        self._answering = Direct(model.lm) if model else None
-        self._grading = {judge.name: Direct(judge.lm) for judge in (jury.models if jury else ())}
-        self.judges: Sequence[str] = tuple(self._grading)
+    leaderboard_columns = MappingProxyType(
+        {"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase}
+    )
+    leaderboard_notes = (
+        f"{', '.join(phase[0] for phase in Phase)}: the score by phase ({', '.join(Phase)}).",
+        "published: ProactBench (arXiv 2605.09228), judge GPT-5.4.",
+    )
 
-    @classmethod
-    def view_type(cls, stratum: str) -> type[BaseModel]:
-        """What a case of a stratum may show of itself."""
+    @property
+    def best(self) -> str:
+        """Of the published models, over all phases."""
+        first = self.published()[0]
+        return f"{100 * (first.scores['score'] or 0):.1f} % weighted over all phases: {first.name} (arXiv 2605.09228)"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
+        from dspy_proact.benchmarks.proactbench.corpus import published_models
+
+        return tuple(
+            PublishedRow(
+                each.model,
+                {
+                    "score": each.overall.weighted,
+                    "strict": each.overall.strict_weighted,
+                    **{phase: counts.weighted for phase, counts in each.phases.items()},
+                },
+                counts=each.phases,
+                cases=each.overall.total,
+            )
+            for each in published_models()
+        )
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """Judge, prompt, decoding, corpus and extent of the published models."""
+        from dspy_proact.benchmarks.proactbench.report.leaderboard import differences
+
+        return differences(run)
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""
+        from dspy_proact.benchmarks.proactbench.cases import case_set_of
+        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+
+        return case_set_of(load_corpus(corpus, revision) if isinstance(corpus, str) else corpus)
+
+    def view_type(self, stratum: str) -> type[BaseModel]:
+        """What a judge sees of a trigger; of a control turn what the detector of offers sees."""
         return ControlView if stratum == CONTROL else JudgeView
 
-    async def answer(self, case: Case) -> Response:
-        """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
-        assert self._answering is not None, "responses that are there are not asked for"
-        return await self._assistant.respond(AssistantView.of(conversation_of(case)), self._answering)
+    def mark(self, view: BaseModel) -> str:
+        """Of the dialogue."""
+        assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
+        return dialogue_mark(view.conversation)
 
-    async def grade(self, case: Case, answer: Response, judge: str | None) -> Scored[Verdict | Offers]:
-        """One judge's verdict on a response; at a control turn what its model finds offered."""
-        assert judge is not None, "ProactBench does not grade by itself"
-        assert self._jury is not None, "ProactBench is graded by judges"
-        asking = self._grading[judge]
+    def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> "Assistant":
+        """The bare chat, one with a system prompt, or a compiled assistant."""
+        from dspy_proact.benchmarks.proactbench.programs import Assistant
+        from dspy_proact.programs.artefact import load_assistant
+
+        if start.file is None:
+            return Assistant(start.prompt)
+        if start.prompt is not None:
+            raise UsageError("--program has a prompt of its own; leave --system-prompt out")
+        return load_assistant(start.file)
+
+    def judge(self, settings: Settings, start: Start) -> "Judge":
+        """Our judge, one with the official words, or a compiled one."""
+        from dspy_proact.benchmarks.proactbench.programs import Judge, OfficialJudge
+        from dspy_proact.programs.artefact import load_judge
+
+        if start.file is not None and start.prompt is not None:
+            raise UsageError("--judge-program has words of its own; leave --judge-prompt out")
+        if start.file is not None:
+            return load_judge(start.file)
+        if start.prompt not in (None, "official"):
+            raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are default, official")
+        return OfficialJudge() if start.prompt == "official" else Judge()
+
+    def stand_in(self, role: str) -> StandIn:
+        """Rules that take up what was disclosed, and that look for it."""
+        from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
+
+        return assistant.answer if role == "assistant" else judge.answer
+
+    async def answer(self, case: Case, ask: "Ask") -> Response:
+        """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
+        return await ask.program.respond(AssistantView.of(_conversation(case)), ask.asking)
+
+    async def grade(self, case: Case, answer: Response, ask: "Ask") -> Scored[Verdict | Offers]:
+        """The judge's verdict on a response; at a control turn what its model finds offered."""
+        from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+
         if isinstance(case.view, ControlView):
-            offers = await self.detector.look(case.view, answer.text, asking)
+            offers = await OfferDetector().look(case.view, answer.text, ask.asking)
             label = UNWANTED if offers.unwanted else HELD_BACK
             return Scored(float(label == HELD_BACK), label, offers, offers.verified)
-        verdict = await self._jury.program.judge(_view(case), answer.text, asking)
+        assert isinstance(case.view, JudgeView), "ProactBench makes its own cases"
+        verdict = await ask.program.judge(case.view, answer.text, ask.asking)
         return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
 
-    def answer_calls(self, case: Case) -> Sequence[ExpectedCall]:
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall]:
         """The bare chat, or what a prompt makes of it."""
-        return [ExpectedCall(self._assistant.messages(AssistantView.of(conversation_of(case))), RESPONSE_TOKENS)]
+        return [ExpectedCall(program.messages(AssistantView.of(_conversation(case))), RESPONSE_TOKENS)]
 
-    def grade_calls(self, case: Case, answer: Response | None) -> Sequence[ExpectedCall]:
+    def grade_calls(
+        self, case: Case, answer: Response | None, judge: Any, settings: Settings
+    ) -> Sequence[ExpectedCall]:
         """The judge's question, or the detector's."""
-        assert self._jury is not None, "ProactBench is graded by judges"
-        text = answer.text if answer else ASSUMED_RESPONSE
-        messages: list[dict[str, Any]] = (
-            self.detector.messages(case.view, text)
-            if isinstance(case.view, ControlView)
-            else self._jury.program.messages(_view(case), text)
-        )
+        from dspy_proact.benchmarks.proactbench.programs import OfferDetector
+
+        asked = OfferDetector() if isinstance(case.view, ControlView) else judge
+        messages: list[dict[str, Any]] = asked.messages(case.view, answer.text if answer else ASSUMED_RESPONSE)
         return [ExpectedCall(messages, VERDICT_TOKENS)]
 
+    def control_prompt(self) -> str:
+        """Of the detector of offers."""
+        from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
-def _view(case: Case) -> JudgeView:
-    assert isinstance(case.view, JudgeView), "ProactBench makes its own cases"
-    return case.view
+        return OfferDetector().fingerprint()
+
+    def responses(self, path: Path, corpus: str | None) -> "Responses":
+        """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
+        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.results import answered_corpus, responses_of_results
+
+        if not path.is_file():
+            return super().responses(path, corpus)
+        results = read_results(path)
+        answered = answered_corpus(results, corpus)
+        if answered is None:
+            raise UsageError(
+                f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
+            )
+        return responses_of_results(results, answered)
+
+    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
+        """Tuned for phases, with guards."""
+        from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+
+        return AssistantCompile(
+            load_corpus(tuning.corpus, tuning.revision),
+            tuning.model,
+            tuning.judge,
+            tuning.report_judge,
+            tuning.proposer,
+            recipe=tuning.recipe,
+            phases=tuple(phase for phase in Phase if phase in tuning.strata) or (Phase.RECOVERY,),
+            margins=dict(tuning.margins),
+            system_prompt=tuning.system_prompt,
+            start=tuning.start,
+            gate=tuning.gate,
+        )
+
+    def judge_compile(self, tuning: "JudgeTuning") -> Any:
+        """Tuned to people's ratings."""
+        from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+
+        return JudgeCompile(
+            tuning.labels(),
+            tuning.judge,
+            tuning.proposer,
+            recipe=tuning.recipe,
+            votes=tuning.votes,
+            start=tuning.start,
+            guards=tuning.guards,
+            gate=tuning.gate,
+        )
+
+    def graded_answers(self) -> None:
+        """Ratings are named."""
+
+    def particulars(self) -> "Particulars":
+        """Conversations, rubrics, quotes and offers."""
+        from dspy_proact.benchmarks.proactbench.report.particulars import PARTICULARS
+
+        return PARTICULARS
+
+
+def _conversation(case: Case) -> Any:
+    assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
+    return case.view.conversation

@@ -101,7 +101,7 @@ class Examination:
         with collect_calls() as calls:
             try:
                 async with room:
-                    for _ in range(self._jury.votes):
+                    for _ in range(self._jury.program.votes):
                         asked = self._jury.program.judge(case.view, case.response, self._asking)
                         verdict, why = told(await attempted(asked))
                         verdicts += [verdict] if verdict else []

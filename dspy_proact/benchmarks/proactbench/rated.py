@@ -36,6 +36,7 @@ def responses_of_ratings(ratings: Ratings) -> Responses:
         case_set=CaseSet(tuple(_case(item) for item in rated), _record(ratings), sha256),
         stages=tuple(response_stage(item.key, item.response, "the item has no response") for item in rated),
         embedded=_model(ratings.items) == "embedded",
+        benchmark="proactbench",
     )
 
 

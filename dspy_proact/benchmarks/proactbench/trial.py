@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.proactbench.at_once import STOPPED, at_once, told
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.jury import Jury
@@ -17,9 +18,9 @@ from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt
 from dspy_proact.models import Gate, Model
-from dspy_proact.runs import Case, CaseSet, CorpusRecord, attempted, run_to_end
+from dspy_proact.runs import Case, Settings, attempted, run_to_end
 
-_NO_CASES = CaseSet((), CorpusRecord(name="", revision=None, rows=0, cases=0, ignored_fields={}), "")
+_DECLARED = ProactBench()
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,9 @@ class Trial:
 
     def __init__(self, assistant: Assistant | None, model: Model, jury: Jury | None, gate: Gate):
         self._model, self._jury, self._gate = model, jury, gate
-        self._bare = ProactBench(_NO_CASES, Assistant(), model, jury)
-        self._prompted = assistant and ProactBench(_NO_CASES, assistant, model, jury)
+        self._bare = Ask.in_run(Assistant(), model.lm, Settings())
+        self._prompted = assistant and Ask.in_run(assistant, model.lm, Settings())
+        self._grading = jury and Ask.in_run(jury.program, jury.models[0].lm, Settings())
 
     def run(self, cases: Sequence[Case]) -> Tried:
         """Ask everything at once and wait for the end of it.
@@ -112,29 +114,29 @@ class Trial:
 
     async def arun(self, cases: Sequence[Case]) -> Tried:
         """The same, awaited."""
-        benchmarks = [benchmark for benchmark in (self._prompted, self._bare) if benchmark]
-        work = [partial(self._side, benchmark, case) for case in cases for benchmark in benchmarks]
+        asked = [ask for ask in (self._prompted, self._bare) if ask]
+        work = [partial(self._side, ask, case) for case in cases for ask in asked]
         models = self._model, *(self._jury.models if self._jury else ())
         found, halt = await at_once(work, models, self._gate)
         sides = iter(found)
         pairs = [Pair(case, next(sides) if self._prompted else None, next(sides)) for case in cases]
         return Tried(tuple(pairs), halt)
 
-    async def _side(self, benchmark: ProactBench, case: Case, room: asyncio.Semaphore) -> Side:
+    async def _side(self, ask: Ask, case: Case, room: asyncio.Semaphore) -> Side:
         response = verdict = error = None
         with collect_calls() as calls:
             try:
                 async with room:
-                    response, error = told(await attempted(benchmark.answer(case)))
+                    response, error = told(await attempted(_DECLARED.answer(case, ask)))
                     if response is not None:
-                        verdict, error = told(await attempted(self._verdict(benchmark, case, response)))
+                        verdict, error = told(await attempted(self._verdict(case, response)))
             except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
                 error = STOPPED
         return Side(response, verdict, error, tuple(calls))
 
-    async def _verdict(self, benchmark: ProactBench, case: Case, response: Response) -> Verdict | None:
-        if self._jury is None or not isinstance(case.view, JudgeView):
+    async def _verdict(self, case: Case, response: Response) -> Verdict | None:
+        if self._grading is None or not isinstance(case.view, JudgeView):
             return None
-        scored = await benchmark.grade(case, response, self._jury.models[0].name)
+        scored = await _DECLARED.grade(case, response, self._grading)
         assert isinstance(scored.detail, Verdict), "a trigger is graded by its rubric"
         return scored.detail

@@ -1,31 +1,40 @@
-"""PROBE for the runner: the tasks of a corpus, the agent under test, the judges."""
+"""PROBE: search a person's documents for what matters, identify the one bottleneck, resolve it."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.grading import (
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
+from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     PARTIAL,
     SOLVED,
+    ProbeGrade,
     graded,
     is_described,
     is_filled,
     label_of,
     parts_of,
 )
-from dspy_proact.benchmarks.probe.judging import ProbeJudge
-from dspy_proact.benchmarks.probe.oracles import shown, with_given
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import PARTS, Agent, Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
-from dspy_proact.errors import ContentError
-from dspy_proact.models import Model
-from dspy_proact.programs import Direct
-from dspy_proact.runs import Benchmark, Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, shown, with_given
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.probe.agents import AgentModule
+    from dspy_proact.benchmarks.probe.baselines import Blind
+    from dspy_proact.benchmarks.probe.judging import ProbeJudge
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
+    from dspy_proact.models import Embedder, Gate
+    from dspy_proact.report import Particulars
+
+BLIND = "blind"
+"""Stands for the model of a baseline, which has none."""
 DIFFICULTIES = ("easy", "medium", "hard")
 SOLUTION_TOKENS = (150, 4000)
 """Of an answer in one call: assumed, from the tersest to one that thinks aloud."""
@@ -34,21 +43,19 @@ VERDICT_TOKENS = (150, 600)
 _ASSUMED_WORDS = 60
 _UNREADABLE = ("empty", "unreadable", "calls")
 """Reasons for which an answer is missing or malformed, which is the model's doing."""
+_SHOWN_ALL = ("single", "stages")
+"""Agents that use no tool."""
 
 
 class Probe(Benchmark[Solution, ProbeGrade]):
-    """Binds tasks to an agent, its model and the judges.
-
-    Args:
-        case_set: As `case_set_of` makes it.
-        agent: The program under test; None where answers are there already.
-        model: Under it; None for an agent that asks no model.
-        judge: The program that grades.
-        judges: Models under it; none where there is nothing to judge.
-        settings: As the agent was made.
-    """
+    """Tasks of people, the agents that work them, and the two judges of an answer."""
 
     name = "probe"
+    about = "Whether an assistant, unasked, finds the one bottleneck in a person's documents and resolves it."
+    size = "1,000 tasks of 235 people"
+    licence = "MIT for its code; that of the dataset is not known"
+    data = "Hugging Face dataset gilfastino/PROBE, fetched at the first use, or its two zips; a sample is bundled"
+    strata: Sequence[str] = DIFFICULTIES
     labels: Sequence[str] = (SOLVED, PARTIAL, FAILED)
     nouns = Nouns(
         case="task",
@@ -77,81 +84,290 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="turns", title="turns", parts=("turns",)),
     )
     answer_type = Solution
+    settings_type = ProbeSettings
+    of_grading = frozenset({"upstream_rule"})
+    options = frozenset({"--corpus", "--program", "--judge-program"})
+    judge_name = "openai/gpt-4o-mini"
+    published_corpus = "probe"
     assumption = (
         f"Judges are counted as asked about a description of {_ASSUMED_WORDS} words and the parameters of the right "
         "action where there is no answer yet; agents with several calls cannot be told."
     )
+    as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
-    def __init__(
-        self,
-        case_set: CaseSet,
-        agent: Agent | None,
-        model: Model | None,
-        judge: ProbeJudge,
-        judges: Sequence[Model],
-        *,
-        settings: ProbeSettings,
-    ):
-        self.case_set = case_set
-        self.settings: ProbeSettings = settings  # pyright: ignore[reportIncompatibleVariableOverride]  # set once
+    leaderboard_headline = "task"
+
+    @property
+    def best(self) -> str:
+        """Of the published models, by task execution."""
+        rows = self.published()
+        most = max(row.scores["task"] or 0.0 for row in rows)
+        first = [row.name for row in rows if row.scores["task"] == most]
+        return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
+
+    @property
+    def leaderboard_columns(self) -> "Mapping[str, str]":
+        """The stages."""
+        from dspy_proact.benchmarks.probe.report.failures import COLUMNS
+
+        return COLUMNS
+
+    @property
+    def leaderboard_notes(self) -> Sequence[str]:
+        """What task asks for."""
+        from dspy_proact.benchmarks.probe.report.failures import NOTES
+
+        return NOTES
+
+    def published(self) -> "Sequence[PublishedRow]":
+        """The paper's models, agents and people."""
+        from dspy_proact.benchmarks.probe.report.failures import published_rows
+
+        return published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """The paper names no judge, so that no run is ranked."""
+        from dspy_proact.benchmarks.probe.report.failures import differences
+
+        return tuple(differences(run))
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_details
+
+        return leaderboard_details(runs)
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_document
+
+        return leaderboard_document(runs)
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
+
+        Raises:
+            UsageError: The tasks were read by other settings.
+        """
+        from dspy_proact.benchmarks.probe.corpus import case_set_of, load_tasks
+
+        wanted = _of_probe(settings)
+        if isinstance(corpus, str):
+            corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed)
+        if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
+            read, asked = (f"sanitize={each.sanitize} and seed={each.seed}" for each in (corpus, wanted))
+            raise UsageError(f"{corpus.name}: read with {read}, and the settings say {asked}; read it by the settings")
+        return case_set_of(corpus)
+
+    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
+        """The difficulties that the tasks have."""
         there = {case.stratum for case in case_set.cases}
-        self.strata: Sequence[str] = tuple(each for each in DIFFICULTIES if each in there)
-        self._agent, self._judge = agent, judge
-        self._answering = Direct(model.lm) if model else None
-        self._grading = {each.name: Direct(each.lm) for each in judges}
-        self.judges: Sequence[str] = tuple(self._grading)
+        return [each for each in DIFFICULTIES if each in there]
 
-    @classmethod
-    def view_type(cls, stratum: str) -> type[BaseModel]:
+    def view_type(self, stratum: str) -> type[BaseModel]:
         """Of every difficulty the same."""
         assert stratum in DIFFICULTIES, "PROBE makes its own cases"
         return ProbeView
 
-    async def answer(self, case: Case) -> Solution:
+    def mark(self, view: BaseModel) -> str:
+        """Of the task, whatever the ids and the order of its items."""
+        from dspy_proact.benchmarks.probe.compiled import mark_of
+
+        assert isinstance(view, ProbeView), "PROBE makes its own cases"
+        return mark_of(view)
+
+    def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
+        """The embedder of a search; raises a `UsageError` where none can be named so, or nothing is searched."""
+        from dspy_proact.calls import Price
+        from dspy_proact.models import ModelSpec, open_embedder
+
+        wanted = _of_probe(settings)
+        if wanted.embedder is None:
+            for name in ("embedder_api_base", "embedder_price"):
+                if getattr(wanted, name) is not None:
+                    raise UsageError(f"--set {name}: is said of an embedder; name it with --set embedder=NAME")
+            return ()
+        if wanted.agent in _SHOWN_ALL:
+            why = f"agent={wanted.agent} is shown every item and searches for none"
+            raise UsageError(f"--set embedder={wanted.embedder}: {why}; leave it out, or name another agent")
+        price = wanted.embedder_price
+        given = (
+            None if price is None else Price(prompt=price / 1e6, completion=0.0, reason="given by --set embedder_price")
+        )
+        spec = ModelSpec(name=wanted.embedder, api_base=wanted.embedder_api_base, price=given)
+        return (open_embedder(spec, gate, "--set embedder"),)
+
+    def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
+        """With the embedder's endpoint."""
+        if not companions:
+            return settings
+        return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
+
+    def unasked(self, settings: Settings) -> str | None:
+        """A baseline asks no model."""
+        return None if _of_probe(settings).baseline == "none" else BLIND
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where a baseline is given what it does not ask."""
+        wanted = _of_probe(settings)
+        if wanted.baseline == "none":
+            return
+        named = f"--set baseline={wanted.baseline}"
+        if start.file or any(model != "embedded" for model in models):
+            raise UsageError(f"{named}: a baseline asks no model; leave --model and --judge out")
+        if wanted.embedder:
+            raise UsageError(f"{named}: a baseline asks no embedder; leave embedder out")
+        if wanted.oracle != "none":
+            raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
+
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
+        """The agent that the settings name, compiled or not, or a baseline."""
+        from dspy_proact.benchmarks.probe.agents import make_agent
+        from dspy_proact.benchmarks.probe.baselines import Blind
+        from dspy_proact.benchmarks.probe.compiled import load_agent
+
+        wanted = _of_probe(settings)
+        if start.prompt is not None:
+            raise UsageError("--system-prompt: an agent has questions of its own; leave it out")
+        if wanted.baseline != "none":
+            return Blind(wanted.baseline, wanted.take)
+        agent = make_agent(wanted.agent, wanted, next(iter(companions), None))
+        if start.file is not None:
+            load_agent(start.file, agent)
+        return agent
+
+    def judge(self, settings: Settings, start: Start) -> "ProbeJudge":
+        """Both judges, compiled or not."""
+        from dspy_proact.benchmarks.probe.compiled import load_judges
+        from dspy_proact.benchmarks.probe.judging import ProbeJudge
+
+        if start.prompt is not None:
+            raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
+        return load_judges(start.file)[0] if start.file is not None else ProbeJudge()
+
+    def stand_in(self, role: str) -> StandIn | None:
+        """An agent by rules, and judges by rules."""
+        from dspy_proact.benchmarks.probe.agents import AGENT
+        from dspy_proact.benchmarks.probe.embedded_judge import answer
+
+        return AGENT.stand_in if role == "assistant" else answer
+
+    async def answer(self, case: Case, ask: "Ask") -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
-        assert self._agent is not None, "answers that are there are not asked for"
-        view, oracle = _view(case), self.settings.oracle
+        view, oracle = _view(case), _of_probe(ask.settings).oracle
         try:
-            solution = await self._agent.solve(shown(oracle, view), self._answering)
+            solution = await ask.program.solve(shown(oracle, view), ask.asking)
         except ContentError as error:
             if error.reason not in _UNREADABLE:
                 raise
             solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
 
-    async def grade(self, case: Case, answer: Solution, judge: str | None) -> Scored[ProbeGrade]:
+    async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, asking = _view(case), self._grading[judge] if judge else None
-        described, filled = is_described(answer, self.settings), is_filled(answer, view.gold)
-        assert asking or not (described or filled), "what is described or filled in is graded by judges"
-        identified = await self._judge.identification.judge(view, answer.bottleneck, asking) if described else None
-        resolved = await self._judge.resolution.judge(view, answer.parameters, asking) if filled else None
-        grade = graded(view, answer, self.settings, identified, resolved)
+        view, settings = _view(case), _of_probe(ask.settings)
+        described, filled = is_described(answer, settings), is_filled(answer, view.gold)
+        identified = resolved = None
+        judge = ask.program
+        if judge is not None:
+            identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
+            resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
+        assert judge or not (described or filled), "what is described or filled in is graded by judges"
+        grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
-    def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The one call of `single`; none of a baseline; what else an agent asks depends on the answers."""
-        if self.settings.baseline != "none":
+        wanted = _of_probe(settings)
+        if wanted.baseline != "none":
             return []
-        if self.settings.agent != "single" or self._agent is None:
+        if wanted.agent != "single":
             return None
-        return [ExpectedCall(self._agent.expected(shown(self.settings.oracle, _view(case))), SOLUTION_TOKENS)]
+        return [ExpectedCall(program.expected(shown(wanted.oracle, _view(case))), SOLUTION_TOKENS)]
 
-    def grade_calls(self, case: Case, answer: Solution | None) -> Sequence[ExpectedCall]:
+    def grade_calls(
+        self, case: Case, answer: Solution | None, judge: Any, settings: Settings
+    ) -> Sequence[ExpectedCall]:
         """What both judges are asked."""
-        view = _view(case)
+        view, wanted = _view(case), _of_probe(settings)
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
         )
-        solution = answer or (assumed if self.settings.baseline == "none" else Solution())
+        solution = answer or (assumed if wanted.baseline == "none" else Solution())
         asked: list[list[dict[str, Any]]] = []
-        if is_described(solution, self.settings):
-            asked.append(self._judge.identification.messages(view, solution.bottleneck))
+        if is_described(solution, wanted):
+            asked.append(judge.identification.messages(view, solution.bottleneck))
         if is_filled(solution, view.gold):
-            asked.append(self._judge.resolution.messages(view, solution.parameters))
+            asked.append(judge.resolution.messages(view, solution.parameters))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
+
+    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
+        """The agent that the settings name."""
+        from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
+        from dspy_proact.benchmarks.probe.corpus import load_tasks
+
+        settings = _of_probe(tuning.settings)
+        tasks = load_tasks(tuning.corpus, tuning.revision, sanitize=settings.sanitize, seed=settings.seed)
+        return AgentCompile(
+            tasks,
+            tuning.model,
+            tuning.judge,
+            tuning.report_judge,
+            tuning.proposer,
+            settings=settings,
+            recipe=tuning.recipe,
+            start=tuning.start,
+            gate=tuning.gate,
+        )
+
+    def judge_compile(self, tuning: "JudgeTuning") -> Any:
+        """Both judges, to the answers that the sample's authors graded."""
+        from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
+
+        _require_unset(tuning.settings, "optimize judge")
+        if tuning.votes > 1:
+            raise UsageError("--votes: judges of probe give one verdict on an answer; leave it out")
+        return JudgesCompile(tuning.judge, tuning.proposer, recipe=tuning.recipe, start=tuning.start, gate=tuning.gate)
+
+    def begun_with(self, artefact: Any, start: Path | None) -> Any:
+        """Of agents and of judges."""
+        from dspy_proact.benchmarks.probe.compiled import start_of, states_of
+        from dspy_proact.programs.artefact import AgentArtefact
+
+        program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
+        return states_of(program), program.fingerprint()
+
+    def agreement_room(self) -> Any:
+        """Facet by facet."""
+        from dspy_proact.benchmarks.probe import report
+
+        return report
+
+    def graded_answers(self) -> "Responses":
+        """Those of the sample, which its authors graded."""
+        from dspy_proact.benchmarks.probe.graded import responses_of_graded
+
+        return responses_of_graded()
+
+    def particulars(self) -> "Particulars":
+        """Worlds, documents, actions, and how an answer fails."""
+        from dspy_proact.benchmarks.probe.report.particulars import PARTICULARS
+
+        return PARTICULARS
+
+
+def _of_probe(settings: Settings) -> ProbeSettings:
+    assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
+    return settings
 
 
 def _view(case: Case) -> ProbeView:
     assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
     return case.view
+
+
+def _require_unset(settings: Settings, verb: str) -> None:
+    """Raise a `UsageError` where something is set for a verb that is about the answers that were graded by hand."""
+    if name := min(settings.model_fields_set, default=None):
+        why = "the answers that people graded are shown to judges alike, whatever is set"
+        raise UsageError(f"--set {name}: {verb} reads no setting of probe; {why}. Leave it out")

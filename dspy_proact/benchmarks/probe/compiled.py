@@ -1,17 +1,17 @@
-"""A compiled program of PROBE: its predictors as an artefact keeps them, and the agent or the judges that they make."""
+"""A compiled program of PROBE: what an artefact keeps of its predictors, and the agent or the judges made of it."""
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
 import dspy
 
-from dspy_proact.benchmarks.probe.agents import AGENTS, AgentModule, AgentName, make_agent
-from dspy_proact.benchmarks.probe.corpus import Task
+from dspy_proact.benchmarks.probe.agents import AGENTS, AgentModule, make_agent
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.settings import AgentName
+from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import (
     AgentArtefact,
@@ -29,56 +29,65 @@ BENCHMARK = "probe"
 
 def states_of(program: dspy.Module) -> Mapping[str, PredictorState]:
     """What the predictors of a program learned, by their names."""
-    return {name: predictor_state(each, signature) for name, each, signature in _signed(program)}
+    return {
+        name: predictor_state(predictor, cast("type[dspy.Signature]", predictor.signature))
+        for name, predictor in program.named_predictors()
+    }
 
 
 def signature_of(program: dspy.Module) -> str:
     """sha256 over the declared signatures of its predictors."""
-    hashes = {name: signature_hash(signature) for name, _, signature in _signed(program)}
+    named = program.named_predictors()
+    hashes = {name: signature_hash(cast("type[dspy.Signature]", predictor.signature)) for name, predictor in named}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
 
-def mark_of(task: Task | ProbeView) -> str:
-    """Of a task, whatever the ids and the order of its items."""
-    said = [task.world.model_dump(mode="json"), task.gold.description]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+def mark_of(task: ProbeView) -> str:
+    """Identifies a task, whatever the ids and the order of its items."""
+    content = [task.world.model_dump(mode="json"), task.gold.description]
+    return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def load_agent(path: str | Path, agent: AgentModule) -> AgentArtefact:
-    """Have an agent say what the one in a file says.
+    """Load a compiled agent's instructions and demos into an uncompiled one.
 
     Args:
         path: Of an artefact, or of the folder of its compile.
-        agent: Uncompiled; it is changed.
+        agent: Is changed.
 
     Returns:
         The artefact.
 
     Raises:
-        UsageError: It cannot be read, is of another agent or benchmark, or of other signatures.
+        UsageError: It cannot be read, or is of another agent, benchmark or signature.
     """
     artefact = read_agent(path)
     if artefact.agent != agent.name:
         raise UsageError(f"{path}: a compiled agent {artefact.agent!r}; name it with --set agent={artefact.agent}")
     _load(path, artefact, agent)
+    agent.card, agent.learned_from = artefact.card, artefact.card.learned_from
     return artefact
 
 
 def load_judges(path: str | Path) -> tuple[ProbeJudge, JudgesArtefact]:
-    """The judges in a file, and the artefact; raises a `UsageError` likewise."""
+    """The judges in a file, and the artefact; raises a `UsageError` as `load_agent` does."""
     artefact, judge = read_judges(path), ProbeJudge()
     _load(path, artefact, judge)
-    judge.name = f"compiled:{artefact.digest[:12]}"
+    judge.name, judge.card = f"compiled:{artefact.digest[:12]}", artefact.card
     return judge, artefact
 
 
 def start_of(agent: str | None, start: str | Path | None = None) -> AgentModule | ProbeJudge:
-    """The agent of a name, or our judges where None: compiled as a file says, or uncompiled; raises likewise."""
+    """What a compile began with: the agent of a name, or our judges where None; loaded from a file, or uncompiled.
+
+    Raises:
+        UsageError: There is no such agent, or as `load_agent` does.
+    """
     if agent is None:
         return load_judges(start)[0] if start else ProbeJudge()
     name: AgentName | None = next((each for each in AGENTS if each == agent), None)
     if name is None:
-        raise UsageError(f"{agent!r} is no agent; there is {', '.join(AGENTS)}")
+        raise UsageError(f"{agent!r} is no agent; choose among {', '.join(AGENTS)}")
     program = make_agent(name)
     if start:
         load_agent(start, program)
@@ -96,7 +105,3 @@ def _load(path: str | Path, artefact: SeveralArtefact, program: dspy.Module) -> 
         )
     for name, state in artefact.states.items():
         predictors[name].load_state(state.model_dump(mode="json"))
-
-
-def _signed(program: dspy.Module) -> Iterator[tuple[str, dspy.Predict, type[dspy.Signature]]]:
-    return ((name, each, cast("type[dspy.Signature]", each.signature)) for name, each in program.named_predictors())

@@ -1,68 +1,86 @@
-"""The sample's answers that were graded by hand, to be graded by a judge."""
+"""Answers to the sample's tasks that its authors graded by hand, for a judge to grade again.
+
+The authors are language-model agents: agreement with them says how a judge does on answers that were written to be of
+four qualities, and nothing about people.
+"""
 
 import hashlib
 import json
 import time
-from pathlib import Path
+from typing import Any, Literal
 
-from dspy_proact.benchmarks.probe.cases import TaskEntry
-from dspy_proact.benchmarks.probe.compiled import load_judges, mark_of
-from dspy_proact.benchmarks.probe.corpus import (
-    GradedDescription,
-    GradedParameters,
-    load_tasks,
-    sample_graded_descriptions,
-    sample_graded_parameters,
-)
+from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
+from dspy_proact.benchmarks.probe.scoring import IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.task import ProbeView, Solution
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.runs import Case, CaseSet, CorpusRecord, Event, RoleIdentity, StageKey
+from dspy_proact.types import Frozen
 
 _NAME = "graded answers"
 
 
+class GradedDescription(Frozen):
+    """A description of a task's bottleneck, and its grade."""
+
+    key: str
+    task: str
+    quality: Literal["full", "detail missing", "wrong blocker", "generic"]
+    """What it was written to be."""
+    description: str
+    verdict: IdentificationVerdict
+
+
+class GradedParameters(Frozen):
+    """Parameters of a task's right action, and their grade."""
+
+    key: str
+    task: str
+    quality: Literal["good", "paraphrase", "partial", "wrong"]
+    """What they were written to be."""
+    parameters: dict[str, Any]
+    verdict: ParametersVerdict
+
+
+def sample_graded_descriptions() -> tuple[GradedDescription, ...]:
+    """Four descriptions per task, in the order of their file."""
+    lines = (DATA / "sample" / "graded_descriptions.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(map(GradedDescription.model_validate_json, lines))
+
+
+def sample_graded_parameters() -> tuple[GradedParameters, ...]:
+    """Four sets of parameters per task, in the order of their file."""
+    lines = (DATA / "sample" / "graded_parameters.jsonl").read_text(encoding="utf-8").splitlines()
+    return tuple(map(GradedParameters.model_validate_json, lines))
+
+
 def responses_of_graded() -> Responses:
-    """Every description and every set of parameters, each an answer with nothing else in it; the grades stay behind."""
+    """Every description and every set of parameters as an answer with nothing else in it, without its grade."""
     tasks = load_tasks("sample")
-    entries = {each.key: each for each in tasks.entries}
-    views = {key: ProbeView.of(tasks.task(key)) for key in entries}
-    graded = [*sample_graded_descriptions(), *sample_graded_parameters()]
-    answers = [_answer(each, views[each.task]) for each in graded]
-    cases = tuple(_case(each, entries[each.task], views[each.task]) for each in graded)
-    told = [[each.key, answer.model_dump(mode="json")] for each, answer in zip(graded, answers, strict=True)]
-    sha256 = hashlib.sha256(json.dumps([tasks.sha256, told], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    by_key, cases, answers = {task.key: task for task in tasks}, list[Case](), dict[str, Any]()
+    for graded in (*sample_graded_descriptions(), *sample_graded_parameters()):
+        task = by_key[graded.task]
+        meta = {"person": task.person, "task": graded.task, "quality": graded.quality}
+        cases.append(Case(graded.key, task.person, task.difficulty, ProbeView.of(task), meta))
+        if isinstance(graded, GradedDescription):
+            answer = Solution(bottleneck=graded.description, faults=("evidence", "action", "parameters"))
+        else:
+            faults = ("evidence", "bottleneck")
+            answer = Solution(action=task.gold.action, parameters=graded.parameters, faults=faults)
+        answers[graded.key] = answer.model_dump(mode="json")
+    identified = json.dumps([tasks.sha256, [*map(list, answers.items())]], ensure_ascii=False, sort_keys=True)
+    sha256 = hashlib.sha256(identified.encode()).hexdigest()
     record = CorpusRecord(name=_NAME, revision=None, rows=len(cases), cases=len(cases), ignored_fields={})
     return Responses(
         name=_NAME,
         parent=sha256,
         identity=RoleIdentity(model="authors", program="by hand", prompt="", decoding={}),
-        case_set=CaseSet(cases, record, sha256),
-        stages=tuple(_stage(each.key, answer) for each, answer in zip(graded, answers, strict=True)),
+        case_set=CaseSet(tuple(cases), record, sha256),
+        stages=tuple(
+            Event(key=StageKey(case=key, epoch=1, stage="response"), answer=answer, calls=(), time=time.time())
+            for key, answer in answers.items()
+        ),
         embedded=False,
+        benchmark="probe",
         settings=ProbeSettings().model_dump(mode="json"),
     )
-
-
-def answers_learned_from(program: Path, responses: Responses) -> int:
-    """Of such responses those of tasks that the judges in a file were compiled on; raises as `load_judges` does."""
-    _, artefact = load_judges(program)
-    views = (case.view for case in responses.case_set.cases)
-    return sum(isinstance(view, ProbeView) and mark_of(view) in artefact.card.learned_from for view in views)
-
-
-def _answer(graded: GradedDescription | GradedParameters, view: ProbeView) -> Solution:
-    if isinstance(graded, GradedDescription):
-        return Solution(bottleneck=graded.description, faults=("evidence", "action", "parameters"))
-    return Solution(action=view.gold.action, parameters=graded.parameters, faults=("evidence", "bottleneck"))
-
-
-def _case(graded: GradedDescription | GradedParameters, entry: TaskEntry, view: ProbeView) -> Case:
-    meta = {"person": entry.person, "task": graded.task, "quality": graded.quality}
-    return Case(key=graded.key, group=entry.person, stratum=entry.difficulty, view=view, meta=meta)
-
-
-def _stage(key: str, answer: Solution) -> Event:
-    stage = StageKey(case=key, epoch=1, stage="response")
-    return Event(key=stage, answer=answer.model_dump(mode="json"), calls=(), time=time.time())

@@ -1,23 +1,31 @@
-"""The judges of PROBE: one of what was identified, one of the parameters of the right action.
+"""The judges of PROBE: one of the description of the bottleneck, one of the parameters of the right action.
 
-Names, order, types and descriptions of the fields are prompt text, those of `Known` and its like included; the
-instructions stand in `identification.txt` and `parameters.txt`. A verdict that cannot be read is asked for once more;
-one that cannot be read then is a `StageError`, and no score.
+Names, order, types and descriptions of the fields are prompt text, those of `Workplace` and its like included; the
+instructions are in `identification.txt` and `parameters.txt`. A verdict that cannot be read is asked for once more; one
+that cannot be read then is a `StageError`, and no score.
 """
 
 import hashlib
 import json
+from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 import dspy
 
-from dspy_proact.benchmarks.probe.corpus import Action, Facets, Gold, Organisation, Relationship, World
-from dspy_proact.benchmarks.probe.corpus.grade import FacetGrades, IdentificationVerdict, ParametersVerdict
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.scoring import (
+    FacetGrades,
+    FacetWord,
+    IdentificationVerdict,
+    Judgment,
+    ParametersVerdict,
+)
+from dspy_proact.benchmarks.probe.task import Action, Facets, Gold, Organisation, ProbeView, Relationship, World
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Frozen
+
+Verdict = TypeVar("Verdict")
 
 
 def _instruction(name: str) -> str:
@@ -53,15 +61,15 @@ class JudgeIdentification(dspy.Signature):
     expected: Expected = dspy.InputField(desc="what is really the matter; a facet that is null does not apply")
     description: str = dspy.InputField(desc="what was found; each of its lines begins with |")
     reasoning: str = dspy.OutputField(desc="what the description gets right and wrong, in one to four sentences")
-    who_blocked: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    who_blocker: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    what_task: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    why_root_cause: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    when_deadline: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    where_system: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    how_mechanism: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    impact_scope: Literal["correct", "incorrect", "missing", "n/a"] = dspy.OutputField()
-    judgment: Literal["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"] = dspy.OutputField()
+    who_blocked: FacetWord = dspy.OutputField()
+    who_blocker: FacetWord = dspy.OutputField()
+    what_task: FacetWord = dspy.OutputField()
+    why_root_cause: FacetWord = dspy.OutputField()
+    when_deadline: FacetWord = dspy.OutputField()
+    where_system: FacetWord = dspy.OutputField()
+    how_mechanism: FacetWord = dspy.OutputField()
+    impact_scope: FacetWord = dspy.OutputField()
+    judgment: Judgment = dspy.OutputField()
 
 
 class JudgeParameters(dspy.Signature):
@@ -77,83 +85,88 @@ class JudgeParameters(dspy.Signature):
     incorrect: list[str] = dspy.OutputField(desc="names of parameters that are given wrongly")
     semantic_matches: list[str] = dspy.OutputField(desc="names of parameters that say the same in another form")
     would_resolve: Literal["yes", "partially", "no"] = dspy.OutputField()
-    judgment: Literal["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"] = dspy.OutputField()
+    judgment: Judgment = dspy.OutputField()
 
 
-class IdentificationJudge(dspy.Module):
-    """Grades a description of the bottleneck in eight facets."""
+def description_inputs(view: ProbeView, description: str) -> dict[str, Any]:
+    """What the judge of a description is shown."""
+    expected = Expected(description=view.gold.description, facets=view.gold.facets)
+    return {"workplace": Workplace(**_workplace(view.world)), "expected": expected, "description": description}
 
-    def __init__(self) -> None:
+
+def parameters_inputs(view: ProbeView, parameters: dict[str, Any]) -> dict[str, Any]:
+    """What the judge of parameters is shown."""
+    gold = view.gold
+    return {
+        "workplace": Colleagues(**_workplace(view.world), relationships=view.world.relationships),
+        "bottleneck": Expected(description=gold.description, facets=gold.facets),
+        "action": next(action for action in view.actions if action.id == gold.action),
+        "expected": json.dumps(gold.parameters, ensure_ascii=False),
+        "given": json.dumps(parameters, ensure_ascii=False),
+    }
+
+
+def _workplace(world: World) -> dict[str, Any]:
+    at = world.organisation
+    return {"person": world.person, "company": at.company_name, "department": at.department, "team_size": at.team_size}
+
+
+class PartJudge(dspy.Module, Generic[Verdict]):
+    """Grades one part of an answer.
+
+    Args:
+        signature: What the model is asked.
+        fenced: The input that an agent wrote.
+        inputs: Makes the inputs out of a task and the part of the answer.
+        verdict: Reads the verdict from the outputs.
+    """
+
+    def __init__(
+        self,
+        signature: type[dspy.Signature],
+        fenced: str,
+        inputs: Callable[[ProbeView, Any], dict[str, Any]],
+        verdict: Callable[[dspy.Prediction], Verdict],
+    ):
         super().__init__()
-        self.grade = dspy.Predict(JudgeIdentification)
+        self.grade = dspy.Predict(signature)
+        self._fenced, self._inputs, self._verdict = fenced, inputs, verdict
 
-    def forward(self, workplace: Workplace, expected: Expected, description: str) -> dspy.Prediction:
-        """A prediction with the eight facets, `judgment` and `reasoning`; raises a `StageError` when there is none."""
-        return run_now(self._graded(ask_now, workplace=workplace, expected=expected, description=description))
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
+        return run_now(self._graded(ask_now, **inputs))
 
-    async def aforward(self, workplace: Workplace, expected: Expected, description: str) -> dspy.Prediction:
-        """The same, awaited."""
-        return await self._graded(ask, workplace=workplace, expected=expected, description=description)
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Async version of `forward`."""
+        return await self._graded(ask, **inputs)
 
-    async def judge(self, view: ProbeView, description: str, asking: Asking | None = None) -> IdentificationVerdict:
-        """The verdict on a description; by way of DSPy where no other way to ask is given."""
-        inputs = description_inputs(view, description)
-        said = await (self._graded(asking, **inputs) if asking else self.acall(**inputs))
-        facets = FacetGrades(**{name: said[name] for name in FacetGrades.model_fields})
-        return IdentificationVerdict(facets=facets, judgment=said.judgment, reasoning=said.reasoning)
+    async def judge(self, view: ProbeView, answered: Any, asking: Asking | None = None) -> Verdict:
+        """The verdict on a part of an answer; asks through DSPy where no other way is given."""
+        inputs = self._inputs(view, answered)
+        return self._verdict(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)))
 
-    def messages(self, view: ProbeView, description: str) -> list[dict[str, Any]]:
-        """What `judge` sends first."""
-        return rendered(self.grade, _describing(), description_inputs(view, description))
+    def messages(self, view: ProbeView, answered: Any) -> list[dict[str, Any]]:
+        """The first request of `judge`."""
+        return rendered(self.grade, self._adapter(), self._inputs(view, answered))
+
+    def _adapter(self, note: str = "") -> FencedJSON:
+        return FencedJSON(self._fenced, note=note)
 
     async def _graded(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        return await ask_for_fields(asking, self.grade, _describing, **inputs)
-
-
-class ParametersJudge(dspy.Module):
-    """Grades the parameters of the right action."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.grade = dspy.Predict(JudgeParameters)
-
-    def forward(
-        self, workplace: Colleagues, bottleneck: Expected, action: Action, expected: str, given: str
-    ) -> dspy.Prediction:
-        """A prediction with the fields of a `ParametersVerdict`; raises a `StageError` when there is none."""
-        inputs = {"workplace": workplace, "bottleneck": bottleneck, "action": action}
-        return run_now(self._graded(ask_now, **inputs, expected=expected, given=given))
-
-    async def aforward(
-        self, workplace: Colleagues, bottleneck: Expected, action: Action, expected: str, given: str
-    ) -> dspy.Prediction:
-        """The same, awaited."""
-        inputs = {"workplace": workplace, "bottleneck": bottleneck, "action": action}
-        return await self._graded(ask, **inputs, expected=expected, given=given)
-
-    async def judge(
-        self, view: ProbeView, parameters: dict[str, Any], asking: Asking | None = None
-    ) -> ParametersVerdict:
-        """The verdict on parameters, asked as `IdentificationJudge.judge` does."""
-        inputs = parameters_inputs(view, parameters)
-        said = await (self._graded(asking, **inputs) if asking else self.acall(**inputs))
-        return ParametersVerdict(**{name: said[name] for name in ParametersVerdict.model_fields})
-
-    def messages(self, view: ProbeView, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-        """What `judge` sends first."""
-        return rendered(self.grade, _filling(), parameters_inputs(view, parameters))
-
-    async def _graded(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        return await ask_for_fields(asking, self.grade, _filling, **inputs)
+        return await ask_for_fields(asking, self.grade, self._adapter, **inputs)
 
 
 class ProbeJudge(dspy.Module):
     """Both judges of an answer."""
 
+    card: Any = None
+    """What their compile showed; None where they are not compiled."""
+
     def __init__(self) -> None:
         super().__init__()
         self.name = "default"
-        self.identification, self.resolution = IdentificationJudge(), ParametersJudge()
+        self.identification = PartJudge(JudgeIdentification, "description", description_inputs, _identified)
+        self.resolution = PartJudge(JudgeParameters, "given", parameters_inputs, _resolved)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
@@ -161,55 +174,29 @@ class ProbeJudge(dspy.Module):
 
     @property
     def instruction(self) -> str:
-        """What the judge of descriptions is told."""
+        """Of the judge of descriptions."""
         signature: Any = self.identification.grade.signature
         return signature.instructions
 
     def fingerprint(self) -> str:
         """sha256, in hexadecimal, of what they say to their model."""
-        asked = [
-            self.identification.messages(_STAND_IN, "{description}"),
-            self.resolution.messages(_STAND_IN, {"{name}": "{value}"}),
+        requests = [
+            self.identification.messages(_PLACEHOLDER, "{description}"),
+            self.resolution.messages(_PLACEHOLDER, {"{name}": "{value}"}),
         ]
-        return hashlib.sha256(json.dumps(asked, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def description_inputs(view: ProbeView, description: str) -> dict[str, Any]:
-    """What the judge of a description is shown."""
-    place = _place(view.world)
-    return {"workplace": Workplace(**place), "expected": _expected(view.gold), "description": description}
+def _identified(outputs: dspy.Prediction) -> IdentificationVerdict:
+    facets = FacetGrades(**{name: outputs[name] for name in FacetGrades.model_fields})
+    return IdentificationVerdict(facets=facets, judgment=outputs.judgment, reasoning=outputs.reasoning)
 
 
-def parameters_inputs(view: ProbeView, parameters: dict[str, Any]) -> dict[str, Any]:
-    """What the judge of parameters is shown."""
-    gold, action = view.gold, next(each for each in view.actions if each.id == view.gold.action)
-    return {
-        "workplace": Colleagues(**_place(view.world), relationships=view.world.relationships),
-        "bottleneck": _expected(gold),
-        "action": action,
-        "expected": json.dumps(gold.parameters, ensure_ascii=False),
-        "given": json.dumps(parameters, ensure_ascii=False),
-    }
+def _resolved(outputs: dspy.Prediction) -> ParametersVerdict:
+    return ParametersVerdict(**{name: outputs[name] for name in ParametersVerdict.model_fields})
 
 
-def _place(world: World) -> dict[str, Any]:
-    at = world.organisation
-    return {"person": world.person, "company": at.company_name, "department": at.department, "team_size": at.team_size}
-
-
-def _expected(gold: Gold) -> Expected:
-    return Expected(description=gold.description, facets=gold.facets)
-
-
-def _describing(note: str = "") -> FencedJSON:
-    return FencedJSON("description", note=note)
-
-
-def _filling(note: str = "") -> FencedJSON:
-    return FencedJSON("given", note=note)
-
-
-_STAND_IN = ProbeView(
+_PLACEHOLDER = ProbeView(
     world=World(
         person="{person}",
         occupation="{occupation}",
@@ -221,12 +208,6 @@ _STAND_IN = ProbeView(
     ),
     items=(),
     actions=(Action(id="{action}", type="{type}", required=("{name}",)),),
-    gold=Gold(
-        evidence=(),
-        description="{bottleneck}",
-        facets=None,
-        action="{action}",
-        parameters={"{name}": "{expected}"},
-    ),
+    gold=Gold(evidence=(), description="{bottleneck}", action="{action}", parameters={"{name}": "{expected}"}),
 )
-"""What judges are shown for their fingerprint."""
+"""The task in the fingerprint."""

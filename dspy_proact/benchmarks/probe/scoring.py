@@ -1,15 +1,196 @@
-"""The scores of PROBE: pure functions of ids and of what judges say. All are in [0, 1], higher is better.
+"""From an answer and what judges say of it to a grade: the scores of PROBE, all in [0, 1], higher is better.
 
 Source: the paper (arXiv 2510.19771) and its evaluator.
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import Literal
 
-from dspy_proact.benchmarks.probe.corpus.grade import ESSENTIAL, FURTHER, JUDGMENT_SCORES, STAGE_WEIGHTS, SearchGrade
+from dspy_proact.benchmarks.probe.settings import OracleName, ProbeSettings
+from dspy_proact.benchmarks.probe.task import PARTS, Gold, ProbeView, Solution
+from dspy_proact.types import Frozen
+
+FacetWord = Literal["correct", "incorrect", "missing", "n/a"]
+Judgment = Literal["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
+JUDGMENT_SCORES: dict[str, float] = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
+"""What each judgment is worth in the task score."""
+STAGE_WEIGHTS: dict[str, float] = {"f1": 0.334, "identification": 0.333, "task": 0.333}
+"""Of each stage in the paper's overall."""
+ESSENTIAL = ("who_blocked", "who_blocker", "what_task", "why_root_cause")
+"""Facets without which nothing is identified."""
+FURTHER = ("when_deadline", "where_system", "how_mechanism", "impact_scope")
+SOLVED, PARTIAL, FAILED = "SOLVED", "PARTIAL", "FAILED"
+
+
+class FacetGrades(Frozen):
+    """How a description does in each facet of the bottleneck."""
+
+    who_blocked: FacetWord
+    who_blocker: FacetWord
+    what_task: FacetWord
+    why_root_cause: FacetWord
+    when_deadline: FacetWord
+    where_system: FacetWord
+    how_mechanism: FacetWord
+    impact_scope: FacetWord
+
+
+class IdentificationVerdict(Frozen):
+    """What a judge says of a description."""
+
+    facets: FacetGrades
+    judgment: Judgment
+    """On the whole; no score is made of it."""
+    reasoning: str
+
+
+class ParametersVerdict(Frozen):
+    """What a judge says of the parameters of the right action."""
+
+    judgment: Judgment
+    would_resolve: Literal["yes", "partially", "no"]
+    missing: tuple[str, ...]
+    """Names of expected parameters that are not given."""
+    incorrect: tuple[str, ...]
+    """Names of parameters whose value is wrong."""
+    semantic_matches: tuple[str, ...]
+    """Names of parameters that mean the same in other words."""
+    reasoning: str
+
+
+class SearchGrade(Frozen):
+    """How the named evidence compares with the right one."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+class ProbeGrade(Frozen):
+    """Everything that is known about an answer."""
+
+    search: SearchGrade
+    touched: SearchGrade
+    """Of everything that its tools returned."""
+    missed: tuple[str, ...]
+    """Ids of right items that are not named."""
+    wrong: tuple[str, ...]
+    """Ids that are named and not right."""
+    unknown: tuple[str, ...]
+    """Those of them that are of no item."""
+    identification: float
+    """0, 0.5 or 1, from the facets."""
+    identified: IdentificationVerdict | None
+    """None where no judge was asked: nothing was described, or an oracle described it."""
+    action: str
+    """The action that was taken; empty for none."""
+    expected_action: str
+    task: float
+    """0, 0.5 or 1: action and parameters."""
+    resolved: ParametersVerdict | None
+    """None where no judge was asked: the action is wrong, or has none of its parameters."""
+    lacking: tuple[str, ...]
+    """Names of parameters that the action taken requires and was not given."""
+    overall: float
+    """The paper's weighted mean of the three stages."""
+    solved: bool
+    """Strictly end to end: some of the evidence, the whole bottleneck, the whole resolution."""
+    faults: tuple[str, ...]
+    """Of the answer."""
+    oracle: OracleName = "none"
+    """What was given away."""
+
+    @property
+    def action_right(self) -> bool:
+        """Whether the action is the right one."""
+        return self.action == self.expected_action
+
+
+def is_described(solution: Solution, settings: ProbeSettings) -> bool:
+    """Whether there is a description of the agent's own to judge."""
+    return settings.oracle != "bottleneck" and bool(solution.bottleneck.strip())
+
+
+def is_filled(solution: Solution, gold: Gold) -> bool:
+    """Whether there are parameters to judge: the action is right, and has some where it needs some."""
+    return solution.action == gold.action and bool(solution.parameters or not gold.parameters)
+
+
+def graded(
+    view: ProbeView,
+    solution: Solution,
+    settings: ProbeSettings,
+    identified: IdentificationVerdict | None,
+    resolved: ParametersVerdict | None,
+) -> ProbeGrade:
+    """Grade an answer.
+
+    Args:
+        view: The task.
+        solution: The answer; what is missing in it earns 0.
+        settings: Of the run.
+        identified: A judge's verdict, where something is described.
+        resolved: A judge's verdict, where parameters are given.
+    """
+    gold, known = view.gold, {item.id for item in view.items}
+    search, identification = search_scores(gold.evidence, solution.evidence), 0.0
+    if settings.oracle == "bottleneck":
+        identification = 1.0
+    elif identified:
+        words, facets = identified.facets.model_dump(), None if settings.upstream_rule else gold.facets
+        inapplicable = facets and [name for name in words if getattr(facets, name) is None]
+        identification = identification_score(words, inapplicable)
+    task = task_score(solution.action, gold.action, resolved.judgment if resolved else None)
+    required = next((action.required for action in view.actions if action.id == solution.action), ())
+    stages = {"f1": search.f1, "identification": identification, "task": task}
+    return ProbeGrade(
+        search=search,
+        touched=search_scores(gold.evidence, solution.touched),
+        missed=tuple(id_ for id_ in gold.evidence if id_ not in solution.evidence),
+        wrong=tuple(id_ for id_ in solution.evidence if id_ not in gold.evidence),
+        unknown=tuple(id_ for id_ in solution.evidence if id_ not in known),
+        identification=identification,
+        identified=identified,
+        action=solution.action,
+        expected_action=gold.action,
+        task=task,
+        resolved=resolved,
+        lacking=tuple(name for name in required if name not in solution.parameters),
+        overall=overall_score(stages),
+        solved=search.f1 > 0 and identification == 1 and task == 1,
+        faults=solution.faults,
+        oracle=settings.oracle,
+    )
+
+
+def label_of(grade: ProbeGrade) -> str:
+    """SOLVED strictly end to end, FAILED where no stage earned anything, else PARTIAL."""
+    return SOLVED if grade.solved else PARTIAL if grade.overall > 0 else FAILED
+
+
+def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
+    """The numbers that measures are made of; those that begin with `read_` only for answers that could be read."""
+    stages = {"f1": grade.search.f1, "identification": grade.identification, "task": grade.task}
+    scores = stages | {"overall": grade.overall}
+    unread = set(grade.faults) >= set(PARTS)
+    judged = grade.identified
+    return {
+        "precision": grade.search.precision,
+        "recall": grade.search.recall,
+        **scores,
+        "end_to_end": float(grade.solved),
+        "touched_recall": grade.touched.recall,
+        "touched_f1": grade.touched.f1,
+        **({} if unread else {f"read_{name}": score for name, score in scores.items()}),
+        **({"apart": float(JUDGMENT_SCORES[judged.judgment] != grade.identification)} if judged else {}),
+        "unknown_ids": float(len(grade.unknown)),
+        "faulty": float(bool(grade.faults)),
+        "turns": float(solution.turns),
+    }
 
 
 def search_scores(gold: Iterable[str], named: Iterable[str]) -> SearchGrade:
-    """Precision, recall and F1 of ids as sets; an id that is of no item counts as wrong.
+    """Precision, recall and F1 of ids as sets; an id of no item counts as wrong.
 
     Nothing named: precision 0. No right item: everything 0. Precision and recall 0: F1 0.
     """
@@ -27,42 +208,19 @@ def identification_score(facets: Mapping[str, str], inapplicable: Collection[str
 
     Args:
         facets: By name `correct`, `incorrect`, `missing` or `n/a`.
-        inapplicable: Facets that gold has none of, which alone may be `n/a`. None for the published rule, by which
+        inapplicable: Facets that gold has none of: only these may be `n/a`. None for the published rule, by which
             every further facet may and no essential one.
     """
-    excused = FURTHER if inapplicable is None else inapplicable
-
-    def right(name: str) -> bool:
-        word = facets.get(name, "missing")
-        return word == "correct" or (word == "n/a" and name in excused)
-
-    if not all(map(right, ESSENTIAL)):
-        return 0.0
-    return 1.0 if all(map(right, FURTHER)) else 0.5
+    may_not_apply = FURTHER if inapplicable is None else inapplicable
+    right = {name for name, word in facets.items() if word == "correct" or (word == "n/a" and name in may_not_apply)}
+    return 0.0 if not right.issuperset(ESSENTIAL) else 1.0 if right.issuperset(FURTHER) else 0.5
 
 
-def judgment_score(judgment: str) -> float:
-    """What a judge's word is worth; 0 for a word that is none of the three."""
-    return JUDGMENT_SCORES.get(judgment, 0.0)
+def task_score(taken: str, right: str, judgment: str | None) -> float:
+    """The worth of the judgment on the parameters; 0 without one, or where the two ids of actions differ at all."""
+    return JUDGMENT_SCORES.get(judgment or "", 0.0) if taken == right else 0.0
 
 
-def task_score(taken: str, right: str, parameters: str | None) -> float:
-    """1, 0.5 or 0 by the judge's word on the parameters; 0 where the action is not the right one, letter by letter.
-
-    Args:
-        taken: Id of the action.
-        right: Likewise.
-        parameters: The word; None where there are no parameters to judge.
-    """
-    return judgment_score(parameters) if taken == right and parameters else 0.0
-
-
-def overall_score(f1: float, identification: float, task: float) -> float:
-    """The paper's weighted mean of the three stages."""
-    stages = {"f1": f1, "identification": identification, "task": task}
+def overall_score(stages: Mapping[str, float]) -> float:
+    """The paper's weighted mean of `f1`, `identification` and `task`."""
     return sum(weight * stages[name] for name, weight in STAGE_WEIGHTS.items())
-
-
-def is_solved(f1: float, identification: float, task: float) -> bool:
-    """Strictly end to end, which is ours: some of the evidence, the whole bottleneck, the whole resolution."""
-    return f1 > 0 and identification == 1 and task == 1

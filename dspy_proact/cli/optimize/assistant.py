@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.entries import AssistantTuning
+from dspy_proact.benchmarks.tuning import AssistantTuning
 from dspy_proact.cli.optimize.recipe import recipe_options
-from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
 from dspy_proact.cli.options.cases import CORPUS, known_names, strata_options
 from dspy_proact.cli.options.kinds import Output, output_options, path_option
-from dspy_proact.cli.options.models import EMBEDDED, GATE, SYSTEM_PROMPT, NamedModel, model_options
+from dspy_proact.cli.options.models import EMBEDDED, GATE, SYSTEM_PROMPT, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import RunError, UsageError
 
@@ -119,31 +119,33 @@ def assistant(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import Typed, say
 
-    entry, tested = chosen.entry(), model.spec(EMBEDDED)
-    settings = chosen.settings_of_answers(entry)
+    declared, tested = chosen.declared(), model.spec(EMBEDDED)
+    settings = chosen.settings_of_answers(declared)
     if tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
             "allowed, and the card warns of it"
         )
-    tuning, named = judge.spec(EMBEDDED), entry.corpus(corpus, tested.name == EMBEDDED)
-    compiling = entry.assistant_compile(
+    tuning, named = judge.spec(EMBEDDED), corpus_of(declared, corpus, tested.name == EMBEDDED)
+    compiling = declared.assistant_compile(
         AssistantTuning(
             model=tested,
             judge=tuning,
             report_judge=report_judge.spec(tuning),
             proposer=proposer.spec(tuning),
             corpus=named,
-            revision=_recorded_revision(named, output.out) if named == entry.published_corpus else None,
+            revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
             settings=settings,
             recipe=recipe,
             start=start,
             gate=gate,
-            system_prompt=system_prompt,
-            phases=known_names("--stratum", (*strata, *phases), entry.benchmark().strata) if strata or phases else (),
+            system_prompt=text_of(system_prompt),
+            strata=known_names("--stratum", (*strata, *phases), declared.strata),
             margins=dict(guards),
         )
     )
+    if (folds := compiling.recipe.folds) < recipe.folds:
+        say(f"{named}: {folds} people make {folds} folds.")
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")

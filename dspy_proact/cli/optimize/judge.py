@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.entries import JudgeTuning
+from dspy_proact.benchmarks.tuning import JudgeTuning
 from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.cases import HUB, default_corpus
@@ -82,13 +82,13 @@ def judge(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
 
-    entry, tuned = chosen.entry(), judge.spec(EMBEDDED)
-    compiling = entry.judge_compile(
+    declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
+    compiling = declared.judge_compile(
         JudgeTuning(
             judge=tuned,
             proposer=proposer.spec(tuned),
-            labels=labels,
-            settings=chosen.settings(entry),
+            labels=labels.load,
+            settings=chosen.settings(declared),
             recipe=recipe,
             votes=votes,
             start=start,

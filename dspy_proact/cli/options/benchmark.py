@@ -7,12 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.cli.entries import Entry
-    from dspy_proact.runs import Settings
+    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.models import ModelSpec
+    from dspy_proact.runs import Nouns, Settings
+
+LACKED = {
+    "--system-prompt": "assistant that takes a prompt",
+    "--program": "compiled assistant",
+    "--judge-prompt": "judge with other words",
+    "--judge-program": "compiled judge",
+    "--min-kappa": "compiled judge",
+    "--corpus": "corpus to choose",
+    "--guard": "guards of a compile",
+    "--max-demos": "worked examples",
+    "--ratings": "ratings to choose",
+    "--run": "ratings of a run",
+    "--items": "ratings of items",
+    "--consensus": "ratings to compare otherwise",
+    "--min-ratings": "ratings to compare otherwise",
+    "--exclude": "ratings to compare otherwise",
+}
+"""Options that not every benchmark has, and what one lacks that does not have them."""
+DEFAULT = "proactbench"
+"""The benchmark where none is named and no run says which."""
 
 
 class SettingText(click.ParamType):
@@ -46,42 +68,48 @@ class Chosen:
         if self.benchmark:
             self.known(*paths)
 
-    def known(self, *paths: Path) -> "Entry":
+    def known(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The benchmark: the one that is named, or that of the runs, or else the default.
 
         Raises:
             UsageError: There is none of that name, or one of the runs is of another.
         """
-        from dspy_proact.cli.entries import DEFAULT, entry_of
+        from dspy_proact.benchmarks.registry import benchmark_named
 
-        named = entry_of(self.benchmark).name if self.benchmark else None
+        named = benchmark_named(self.benchmark) if self.benchmark else None
         recorded = {path: benchmark for path in paths if (benchmark := _recorded(path))}
         for path, benchmark in recorded.items():
-            if named and benchmark != named:
-                raise UsageError(f"--benchmark {named}: {path} is of {benchmark}; leave it out, or name another run")
-        return entry_of(named or next(iter(recorded.values()), DEFAULT))
+            if named and benchmark != named.name:
+                raise UsageError(
+                    f"--benchmark {named.name}: {path} is of {benchmark}; leave it out, or name another run"
+                )
+        return named or benchmark_named(next(iter(recorded.values()), DEFAULT))
 
-    def entry(self, *paths: Path) -> "Entry":
-        """The same, which has all that the options of the command are about; raises `UsageError` where it has not."""
-        entry = self.known(*paths)
-        entry.require(list(typed(click.get_current_context())))
-        return entry
+    def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
+        """The same, where it has all that the options given are about; raises `UsageError` where it has not."""
+        declared = self.known(*paths)
+        if "--phase" in typed(click.get_current_context()):
+            require_phases(declared.nouns, declared.name)
+        for flag in typed(click.get_current_context()):
+            if flag in LACKED and not {"*", flag} & declared.options:
+                raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag]}; leave it out")
+        return declared
 
-    def settings(self, entry: "Entry") -> "Settings":
+    def settings(self, declared: "Benchmark[Any, Any]") -> "Settings":
         """What the benchmark is set to; raises `UsageError` where it cannot be set so."""
         from dspy_proact.cli.options.settings import read_settings
 
-        return read_settings(entry.settings(), self.given, entry.name)
+        return read_settings(declared.settings_type, self.given, declared.name)
 
-    def settings_of_answers(self, entry: "Entry") -> "Settings":
+    def settings_of_answers(self, declared: "Benchmark[Any, Any]") -> "Settings":
         """The same where answers are made; raises likewise, and where what is set decides nothing."""
         from dspy_proact.cli.options.settings import require_deciding
 
-        settings = self.settings(entry)
+        settings = self.settings(declared)
         require_deciding(settings, [name for name, _ in self.given])
         return settings
 
-    def settings_of_grading(self, entry: "Entry", before: Mapping[str, Any]) -> "Settings":
+    def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
         """What it is set to where the answers are there already, by the settings that they were made with.
 
         Raises:
@@ -89,18 +117,20 @@ class Chosen:
         """
         from dspy_proact.cli.options.settings import plain, read_settings, require_deciding
 
-        settings, usual = read_settings(entry.settings(), self.given, entry.name, before), entry.settings()()
+        settings, usual = (
+            read_settings(declared.settings_type, self.given, declared.name, before),
+            declared.settings_type(),
+        )
         for name, _ in self.given:
-            if name not in entry.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
-                free = f", but {', '.join(sorted(entry.of_grading))} may change" if entry.of_grading else ""
+            if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
+                free = f", but {', '.join(sorted(declared.of_grading))} may change" if declared.of_grading else ""
                 raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
-        require_deciding(settings, [name for name, _ in self.given if name in entry.of_grading])
+        require_deciding(settings, [name for name, _ in self.given if name in declared.of_grading])
         return settings
 
 
 def _recorded(path: Path) -> str | None:
     """The benchmark of a run, or of a results file; None of what is neither, which its reader refuses."""
-    from dspy_proact.cli.entries import DEFAULT
     from dspy_proact.runs import RunFolder
 
     folder = RunFolder(path)
@@ -111,14 +141,14 @@ def _recorded(path: Path) -> str | None:
 
 def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """Those that a shell may complete a word to."""
-    from dspy_proact.cli.entries import entries
+    from dspy_proact.benchmarks.registry import benchmarks
 
-    return [entry.name for entry in entries() if entry.name.startswith(incomplete)]
+    return [name for name in benchmarks() if name.startswith(incomplete)]
 
 
 _BENCHMARK = click.Option(
     ["--benchmark"],
-    metavar="NAME",
+    metavar="NAME|FILE.py",
     help="Benchmark, see `dspy-proact benchmarks`. Default: that of RUN, else proactbench.",
     shell_complete=_names,
 )
@@ -128,3 +158,29 @@ _SET = click.Option(
 BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK, _SET)),), Chosen)
 READ_BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK,)),), Chosen)
 """The same for a command that reads runs, whose settings are recorded."""
+
+
+def require_phases(nouns: "Nouns", of: object) -> None:
+    """Raise a `UsageError` where strata are not called phases, which `--phase` names them."""
+    if nouns.stratum != "phase":
+        raise UsageError(f"--phase: {of} has no phases; use --stratum, which names its {nouns.strata}")
+
+
+def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool) -> str:
+    """The corpus: where none is named, the stand-in's is the sample, a real model's the published one."""
+    return named or ("sample" if embedded or declared.published_corpus is None else declared.published_corpus)
+
+
+def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bool) -> "tuple[ModelSpec, ...]":
+    """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model.
+
+    Raises:
+        UsageError: A real model is judged, and the benchmark names no judge of its own.
+    """
+    from dspy_proact.benchmarks.benchmark import Benchmark
+
+    if not named.name and type(declared).judge is Benchmark.judge:
+        return ()
+    if not named.name and not embedded and declared.judge_name is None:
+        raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")
+    return named.specs(EMBEDDED if embedded or declared.judge_name is None else declared.judge_name)

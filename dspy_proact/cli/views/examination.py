@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
+from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 from dspy_proact.benchmarks.proactbench.examination import Examination, Examined, JudgedCase
 from dspy_proact.benchmarks.proactbench.jury import Jury, open_jury
 from dspy_proact.benchmarks.proactbench.report import sections
 from dspy_proact.cli.views.message import Typed, say, say_next
-from dspy_proact.cli.views.runs import say_of_judge
+from dspy_proact.cli.views.runs import say_of_card
 from dspy_proact.cli.views.trial import Spending
 from dspy_proact.models import Model
 from dspy_proact.report import (
@@ -40,12 +41,12 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
     Raises:
         UsageError: The judge cannot be called as asked.
     """
-    program = judging.program
-    jury, cases = open_jury(judge, gate, artefact=program), judge_cases()
-    say_of_judge(program, [judge])
-    if program and program.card.cases:
+    jury, cases = open_jury(judge, gate, start=Start(file=judging.file)), judge_cases()
+    card = jury.program.card
+    say_of_card("--judge-program", card, "judge", [judge.name])
+    if card and card.cases:
         say("--judge-program: was compiled with --guard cases on these cases, so this is no test of it.")
-    say(f"Asking for {counted(len(cases) * jury.votes, 'verdict')}.")
+    say(f"Asking for {counted(len(cases) * jury.program.votes, 'verdict')}.")
     examined = Examination(jury, gate).run(cases)
     if examined.begun and as_json:
         if jury.models[0].embedded:
@@ -71,7 +72,8 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
         jury: One judge.
         whole: Whether conversation, rubric and response of the others are printed too.
     """
-    model, name = jury.models[0], jury.participants[0].identity.name
+    model, program = jury.models[0], jury.program.name
+    name = model.name if program == "default" else f"{model.name} ({program})"
     console, stand_in = Console(), MEASURES_NOTHING if model.embedded else ""
     show(console, f"{stand_in}{name} {_count(examined)}.")
     words = {True: "yes", False: "no", None: "-"}

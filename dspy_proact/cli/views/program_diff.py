@@ -11,7 +11,7 @@ import click
 
 from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
-from dspy_proact.cli.entries import entry_of
+from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
@@ -148,7 +148,7 @@ def _before(artefact: Artefact, start: Path | None, system_prompt: str | None) -
     if system_prompt is not None and not isinstance(artefact, AssistantArtefact):
         raise UsageError(f"--system-prompt: {_WITHOUT_PROMPT[artefact.program]}; leave it out")
     if isinstance(artefact, SeveralArtefact):
-        return _Said.several(*entry_of(artefact.benchmark).begun_with(artefact, start))
+        return _Said.several(*benchmark_named(artefact.benchmark).begun_with(artefact, start))
     if isinstance(artefact, JudgeArtefact):
         judge = Judge(ask_quote_again=False)
         return _now(read_judge(start)) if start else _Said.one(judge.instruction, (), judge.fingerprint())

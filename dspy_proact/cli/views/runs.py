@@ -3,7 +3,7 @@
 import dataclasses
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,34 +18,38 @@ from dspy_proact.cli.views.progress import RunProgress, duration
 from dspy_proact.errors import Halt
 from dspy_proact.models import Limits
 from dspy_proact.plain_text import printable
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.runs import CorpusRecord, RunFolder, Scope
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.programs import Assistant, AssistantCard, JudgeCard
-    from dspy_proact.models import ModelSpec
-    from dspy_proact.programs.artefact import JudgeArtefact
+    from dspy_proact.programs import Card
 
 # Before
 
 
-def say_of_judge(program: "JudgeArtefact | None", judges: "Sequence[ModelSpec]") -> None:
-    """Say where a compiled judge shows no improvement, or was compiled for another model than the judge's."""
-    if program:
-        _say("--judge-program", program.card, "judge", judges)
+def say_of_programs(execution: Execution) -> None:
+    """Say where a compiled program shows no improvement, or was compiled for another model than it speaks through."""
+    for flag, role, participants in execution.compiled():
+        say_of_card(flag, participants[0].program_card, role, [each.model.name for each in participants])
 
 
-def say_of_assistant(program: "Assistant", models: "Sequence[ModelSpec]") -> None:
-    """The same of a compiled assistant and the models under test."""
-    if program.card:
-        _say("--program", program.card, "assistant", models)
-
-
-def _say(flag: str, card: "JudgeCard | AssistantCard", role: str, used: "Iterable[ModelSpec]") -> None:
+def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]) -> None:
+    """The same of one program and the models that it speaks through; nothing of one that is not compiled."""
+    if card is None:
+        return
     if not card.shown:
         say(f"{flag}: its card shows no improvement over the program that the compile began with.")
     made = card.provenance.models[role].model
-    if others := [spec.name for spec in used if spec.name != made]:
+    if others := [name for name in models if name != made]:
         say(f"{flag}: was compiled for {made}; its card says nothing about {', '.join(others)}.")
+
+
+def say_of_corpus(named: str, record: CorpusRecord) -> None:
+    """Say which fields the format does not know, and which rows are no cases."""
+    if record.ignored_fields:
+        fields = ", ".join(f"{name} ({count})" for name, count in record.ignored_fields.items())
+        say(f"{named}: ignored fields that the format does not know: {fields}")
+    for reason, count in record.left_out.items():
+        say(f"{named}: {count:,} of {record.rows:,} rows {'is' if count == 1 else 'are'} left out: {reason}.")
 
 
 def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:

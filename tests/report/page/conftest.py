@@ -3,8 +3,8 @@
 import pytest
 from browser import chromium
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import load_corpus
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.report import summarize
 from dspy_proact.report.page import page
@@ -24,7 +24,7 @@ def runs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs")
     assistants = {"plain": Assistant(), "told": Assistant("When the task is done, offer one next step.")}
     for name, assistant in assistants.items():
-        evaluation = Evaluation(load_corpus("sample"), model="embedded", judge="embedded", assistant=assistant)
+        evaluation = Evaluation(load_corpus("sample"), model="embedded", judge="embedded", program=assistant)
         evaluation.run(folder / name, Scope(controls=True))
     return [folder / name for name in assistants]
 

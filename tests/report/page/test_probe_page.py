@@ -3,8 +3,8 @@
 import pytest
 from browser import visit
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 
@@ -13,7 +13,7 @@ def runs(tmp_path_factory):
     """Two agents of the stand-in on the sample."""
     folder, tasks = tmp_path_factory.mktemp("runs"), load_tasks("sample")
     for agent in ("single", "react"):
-        ProbeEvaluation(tasks, settings=ProbeSettings(agent=agent)).run(folder / agent)
+        Evaluation(tasks, settings=ProbeSettings(agent=agent), benchmark="probe").run(folder / agent)
     return [folder / "single", folder / "react"]
 
 
@@ -29,7 +29,7 @@ def two(paged, runs):
 
 def test_published_rows_stand_above_runs_with_what_was_done_otherwise(browser, two):
     with visit(browser, two) as page:
-        task = page.locator("[data-at='/ranking/published/0/task']")
+        task = page.locator("[data-at='/ranking/rows/0/scores/task/value']")
         assert (task.get_attribute("value"), task.inner_text()) == ("0.4", "40.0")
         assert page.locator("#ranking tbody").nth(3).locator("tr.own").count() == 2
         assert "the agent is 'react' of ours" in page.locator("#ranking tr.own").nth(1).inner_text()

@@ -7,6 +7,7 @@ What holds in one phase alone, in `judge_emergent.txt` and its like, stands with
 
 from collections.abc import Mapping
 from importlib.resources import files
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, cast
 
 import dspy
@@ -66,6 +67,12 @@ class Judge(dspy.Module):
     """
 
     name = "default"
+    votes = 1
+    """Verdicts to ask for on each response."""
+    cuts: Mapping[Phase, tuple[float, float]] = MappingProxyType({})
+    """By phase, from where on the mean level of verdicts is PARTIAL, and PASS; where there are none, the commonest."""
+    card: Any = None
+    """What its compile showed; None where it is not compiled."""
     _rules: ClassVar[Mapping[Phase, str]] = RULES
 
     def __init__(self, ask_quote_again: bool = True) -> None:

@@ -11,30 +11,14 @@ rewoo       2                         tools, all planned beforehand
 from collections.abc import Mapping
 from typing import get_args
 
-from dspy_proact.benchmarks.probe.agents.agent_module import AgentModule
-from dspy_proact.benchmarks.probe.agents.questions import (
-    ChooseStep,
-    ConcludeTask,
-    CriticiseAttempt,
-    IdentifyBottleneck,
-    PlanStep,
-    PlanWork,
-    ResolveBottleneck,
-    SearchDocuments,
-    SolveTask,
-    Step,
-)
-from dspy_proact.benchmarks.probe.agents.react import ReAct
-from dspy_proact.benchmarks.probe.agents.reflexion import Reflexion
-from dspy_proact.benchmarks.probe.agents.rewoo import ReWOO
-from dspy_proact.benchmarks.probe.agents.single import Single
-from dspy_proact.benchmarks.probe.agents.stages import Stages
+from dspy_proact.benchmarks.probe.agents.programs import AgentModule, ReAct, Reflexion, ReWOO, Single, Stages
 from dspy_proact.benchmarks.probe.agents.stand_in import AGENT
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
 from dspy_proact.models import Embedder
 
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 """Every agent's name."""
+_KINDS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
 
 
 def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder | None = None) -> AgentModule:
@@ -45,30 +29,7 @@ def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder
         bounds: How far it may go.
         embedder: By which its tools search; None searches by words.
     """
-    kinds: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
-    return kinds[name](bounds, embedder)
+    return _KINDS[name](bounds, embedder)
 
 
-__all__ = [
-    "AGENT",
-    "AGENTS",
-    "AgentModule",
-    "AgentName",
-    "Bounds",
-    "ChooseStep",
-    "ConcludeTask",
-    "CriticiseAttempt",
-    "IdentifyBottleneck",
-    "PlanStep",
-    "PlanWork",
-    "ReAct",
-    "ReWOO",
-    "Reflexion",
-    "ResolveBottleneck",
-    "SearchDocuments",
-    "Single",
-    "SolveTask",
-    "Stages",
-    "Step",
-    "make_agent",
-]
+__all__ = ["AGENT", "AGENTS", "AgentModule", "make_agent"]

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import dspy
 
-from dspy_proact.benchmarks.probe.corpus import Action, Document, Email, Event, World
-from dspy_proact.benchmarks.probe.tools import COLUMNS
+from dspy_proact.benchmarks.probe.agents.tools import COLUMNS
+from dspy_proact.benchmarks.probe.task import Action, Document, Email, Event, World
 from dspy_proact.types import Frozen
 
 _AIM = """\
@@ -38,6 +38,10 @@ document; people holds sender, receivers or attendees; time is when a message wa
 is room."""
 
 
+def _joined(*paragraphs: str) -> str:
+    return "\n\n".join(paragraphs)
+
+
 class Step(Frozen):
     """One use of a tool."""
 
@@ -56,8 +60,10 @@ class PlanStep(Frozen):
 
 
 class _Solution(dspy.Signature):
-    """The whole of an answer, whatever it rests on; the instruction is that of who asks for it."""
+    """The inputs and outputs that `SolveTask` and `ConcludeTask` share."""
 
+    world: World = dspy.InputField(desc="who the person is and what matters to them")
+    actions: list[Action] = dspy.InputField(desc="all that can be done")
     reasoning: str = dspy.OutputField(desc="what holds up what, and how the items show it")
     evidence: list[str] = dspy.OutputField(desc="ids of items")
     bottleneck: str = dspy.OutputField()
@@ -66,15 +72,13 @@ class _Solution(dspy.Signature):
 
 
 class SolveTask(_Solution):
-    __doc__ = "\n\n".join(("Find the bottleneck and resolve it.", _AIM, _EVIDENCE, _BOTTLENECK, _RESOLUTION, _DATA))
+    __doc__ = _joined("Find the bottleneck and resolve it.", _AIM, _EVIDENCE, _BOTTLENECK, _RESOLUTION, _DATA)
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
 
 
 class SearchDocuments(dspy.Signature):
-    __doc__ = "\n\n".join(("Find the items that show the bottleneck.", _AIM, _EVIDENCE, _DATA))
+    __doc__ = _joined("Find the items that show the bottleneck.", _AIM, _EVIDENCE, _DATA)
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")
     documents: list[Email | Event | Document] = dspy.InputField(desc="everything in mailbox, calendar and folders")
@@ -83,7 +87,7 @@ class SearchDocuments(dspy.Signature):
 
 
 class IdentifyBottleneck(dspy.Signature):
-    __doc__ = "\n\n".join(("Say what the bottleneck is.", _AIM, _BOTTLENECK, _DATA))
+    __doc__ = _joined("Say what the bottleneck is.", _AIM, _BOTTLENECK, _DATA)
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")
     documents: list[Email | Event | Document] = dspy.InputField(desc="the items that were found to show it")
@@ -91,7 +95,7 @@ class IdentifyBottleneck(dspy.Signature):
 
 
 class ResolveBottleneck(dspy.Signature):
-    __doc__ = "\n\n".join(("Resolve the bottleneck with one action.", _RESOLUTION, _DATA))
+    __doc__ = _joined("Resolve the bottleneck with one action.", _RESOLUTION, _DATA)
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")
     actions: list[Action] = dspy.InputField(desc="all that can be done")
@@ -102,15 +106,13 @@ class ResolveBottleneck(dspy.Signature):
 
 
 class ChooseStep(dspy.Signature):
-    __doc__ = "\n\n".join(
-        (
-            "Look for the bottleneck with tools, one use at a time.",
-            _AIM,
-            _TOOLS,
-            "- finish: the argument is empty. Finish as soon as the steps hold the evidence and what the action's "
-            "parameters need.",
-            _DATA,
-        )
+    __doc__ = _joined(
+        "Look for the bottleneck with tools, one use at a time.",
+        _AIM,
+        _TOOLS,
+        "- finish: the argument is empty. Finish as soon as the steps hold the evidence and what the action's "
+        "parameters need.",
+        _DATA,
     )
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")
@@ -123,16 +125,14 @@ class ChooseStep(dspy.Signature):
 
 
 class PlanWork(dspy.Signature):
-    __doc__ = "\n\n".join(
-        (
-            "Plan how to find the bottleneck: all uses of tools beforehand, before any result is seen.",
-            _AIM,
-            _TOOLS,
-            "Each step has a name of its own, such as E1. $E1 in the argument of a later step stands for what E1 "
-            "returned: for read the ids of its items, for sql the same as a list of texts, for search the title of its "
-            "first item.",
-            _DATA,
-        )
+    __doc__ = _joined(
+        "Plan how to find the bottleneck: all uses of tools beforehand, before any result is seen.",
+        _AIM,
+        _TOOLS,
+        "Each step has a name of its own, such as E1. $E1 in the argument of a later step stands for what E1 "
+        "returned: for read the ids of its items, for sql the same as a list of texts, for search the title of its "
+        "first item.",
+        _DATA,
     )
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")
@@ -143,34 +143,28 @@ class PlanWork(dspy.Signature):
 
 
 class ConcludeTask(_Solution):
-    __doc__ = "\n\n".join(
-        (
-            "Conclude from what tools returned what the bottleneck is, and resolve it.",
-            _AIM,
-            _EVIDENCE,
-            _BOTTLENECK,
-            _RESOLUTION,
-            _DATA,
-        )
+    __doc__ = _joined(
+        "Conclude from what tools returned what the bottleneck is, and resolve it.",
+        _AIM,
+        _EVIDENCE,
+        _BOTTLENECK,
+        _RESOLUTION,
+        _DATA,
     )
 
-    world: World = dspy.InputField(desc="who the person is and what matters to them")
-    actions: list[Action] = dspy.InputField(desc="all that can be done")
     steps: list[Step] = dspy.InputField(desc="what was done, and what it returned")
 
 
 class CriticiseAttempt(dspy.Signature):
-    __doc__ = "\n\n".join(
-        (
-            "Judge an attempt to find one bottleneck and to resolve it, by what its steps returned.",
-            _AIM,
-            _EVIDENCE,
-            _BOTTLENECK,
-            _RESOLUTION,
-            "Score: from 0, nothing in it holds, to 1, every statement and every parameter is borne out by the steps "
-            "and nothing is left open. Lacking: what a further attempt should look for or do otherwise.",
-            _DATA,
-        )
+    __doc__ = _joined(
+        "Judge an attempt to find one bottleneck and to resolve it, by what its steps returned.",
+        _AIM,
+        _EVIDENCE,
+        _BOTTLENECK,
+        _RESOLUTION,
+        "Score: from 0, nothing in it holds, to 1, every statement and every parameter is borne out by the steps "
+        "and nothing is left open. Lacking: what a further attempt should look for or do otherwise.",
+        _DATA,
     )
 
     world: World = dspy.InputField(desc="who the person is and what matters to them")

@@ -1,10 +1,10 @@
 """What the embedded model answers to an agent's questions: rules, so that a machine without a key has agents.
 
-Its rules. Left to itself it takes the items that are loudest and speak of something open. An instruction that speaks
-of waiting, or a worked example whose evidence waits more than its other items, makes it take items in which something
-waits that is not on the person's list; one that asks to cross-check, those of the best that have most names in common,
-and what shares these; one that asks for few items halves their number. The bottleneck is a sentence of each item taken,
-the action the one whose words are nearest to them, a parameter the first date, person or title among them, by its name.
+Without more it takes the items that are loudest and speak of something open. An instruction that speaks of waiting, or
+a worked example whose evidence waits more than its other items, makes it take items in which something waits that is
+not on the person's list; one that asks to cross-check, those of the best that have most names in common, and what
+shares these; one that asks for few items halves their number. The bottleneck is a sentence of each item taken, the
+action the one whose words are nearest to them, a parameter the first date, person or title among them, by its name.
 With tools it searches by the person's list, or for what waits, reads what it found, and finishes; as its own judge it
 asks for one further trial.
 """
@@ -12,7 +12,7 @@ asks for one further trial.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -23,10 +23,8 @@ from dspy_proact.programs.embedded.words import content_words, sentences
 
 _MOST, _FEW = 4, 2
 """Items that it takes."""
-_BEST = 8
-"""Items among which two are looked for that belong together."""
-_RARE = 4
-"""Items that a name may be in to tell that they do."""
+_BEST, _RARE = 8, 4
+"""Items among which it looks for two that belong together, and items that a name may be in to show that they do."""
 _LOUD = re.compile(r"\b(urgent\w*|asap|immediately|at once|important|priority|critical)\b|!", re.IGNORECASE)
 _OPEN = re.compile(
     r"\b(waiting|waits?|pending|blocked|stuck|overdue|until|not yet|cannot|can't|still|without|missing|hold|unanswered|"
@@ -37,7 +35,7 @@ _WAITS = re.compile(r"\b(waits?|waiting|pending|blocked)\b", re.IGNORECASE)
 _CROSS = re.compile(r"cross-?check|in common", re.IGNORECASE)
 _SPARING = re.compile(r"\btake few\b|\bbe strict\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b|\b[A-Z]+-?\d+\b")
-"""Of people and things, and numbers of papers; what begins a sentence is none."""
+"""Of people and things, and numbers of papers; a word that begins a sentence is none."""
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?\b")
 _RECORD = re.compile(r"^id: (.*)$", re.MULTILINE)
 _WAITING = ("waiting pending blocked stuck overdue", "missing still hold unanswered signed")
@@ -49,7 +47,7 @@ _WHO = re.compile(
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Item:
     """An item as far as it was shown."""
 
     id: str
@@ -61,6 +59,9 @@ class _Found:
     def words(self) -> str:
         return f"{self.title}\n{self.people}\n{self.text}"
 
+    def count(self, mark: re.Pattern[str]) -> int:
+        return len(mark.findall(self.words))
+
 
 def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The fields that are asked for, as JSON."""
@@ -69,58 +70,70 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     world: dict[str, Any] = value_of(shown.get("world"), {})
     items, steps = _items(shown), value_of(shown.get("steps"), [])
     names = outputs_of(system)
-    said: dict[str, Any]
+    fields: dict[str, Any]
     if "tool" in names:
-        said = _chosen(world, steps, instruction)
+        fields = _next_step(world, steps, instruction)
     elif "plan" in names:
-        said = {"plan": [{"var": f"E{number}", **step} for number, step in enumerate(_planned(world), start=1)]}
+        fields = {"plan": [{"var": f"E{number}", **step} for number, step in enumerate(_plan(world), start=1)]}
     elif "score" in names:
         again = any(step.get("tool") == "reflect" for step in steps)
-        said = {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
+        fields = {"lacking": "Look for what is waiting.", "score": 0.9 if again else 0.5}
     else:
-        said = _concluded(shown, world, items, _rules(instruction, messages[:-1]))
-    said.setdefault("reasoning", f"{len(items)} items were shown.")
-    said.setdefault("thought", f"{len(steps)} steps are done.")
-    return json.dumps({name: said.get(name, "") for name in names or said}, ensure_ascii=False)
+        taken = items if "bottleneck" in shown else _taken(world, items, instruction, messages[:-1])
+        fields = _concluded(shown, world, taken)
+    fields.setdefault("reasoning", f"{len(items)} items were shown.")
+    fields.setdefault("thought", f"{len(steps)} steps are done.")
+    return json.dumps({name: fields.get(name, "") for name in names or fields}, ensure_ascii=False)
 
 
 AGENT = Role("assistant", "--model", "response", answer)
 """An agent under test."""
 
 
-@dataclass(frozen=True)
-class _Rules:
-    waits: bool
-    cross: bool
-    most: int
-
-
-def _rules(instruction: str, demos: Sequence[tuple[str, str]]) -> _Rules:
-    waits = bool(_WAITS.search(instruction)) or any(_waits(*pair) for pair in _pairs(demos))
-    return _Rules(waits, bool(_CROSS.search(instruction)), _FEW if _SPARING.search(instruction) else _MOST)
-
-
-def _pairs(demos: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [(asked, said) for (asker, asked), (_, said) in pairwise(demos) if asker == "user"]
-
-
-def _waits(asked: str, said: str) -> bool:
+def _waits(question: str, said: str) -> bool:
     """Whether the evidence of a worked example waits more than its other items do."""
-    items, evidence = _items(fields_of(asked)), value_of(said, {}).get("evidence", [])
-    named = [_count(_OPEN, item) for item in items if item.id in evidence]
-    others = [_count(_OPEN, item) for item in items if item.id not in evidence]
+    evidence = value_of(said, {}).get("evidence", [])
+    named, others = list[int](), list[int]()
+    for item in _items(fields_of(question)):
+        (named if item.id in evidence else others).append(item.count(_OPEN))
     return bool(named and others) and sum(named) * len(others) > sum(others) * len(named)
 
 
-def _concluded(
-    shown: Mapping[str, str], world: Mapping[str, Any], items: Sequence[_Found], rules: _Rules
-) -> dict[str, Any]:
-    taken = items if "bottleneck" in shown else _taken(world, items, rules)
-    told = [max(sentences(item.text) or [item.title], key=lambda each: len(_OPEN.findall(each))) for item in taken]
-    bottleneck = " ".join([f"{world.get('person', 'The person')} is held up.", *told])
+def _taken(
+    world: Mapping[str, Any], items: Sequence[_Item], instruction: str, demos: Sequence[tuple[str, str]]
+) -> Sequence[_Item]:
+    """The items that score best, in their order of score; of equal ones the first."""
+    examples = [(asked, said) for (asker, asked), (_, said) in pairwise(demos) if asker == "user"]
+    waits = bool(_WAITS.search(instruction)) or any(_waits(*example) for example in examples)
+    cares = content_words(" ".join(_cares(world)))
+
+    def score(item: _Item) -> float:
+        cared = len(content_words(item.words) & cares) / 2
+        return item.count(_OPEN) - (cared if waits else -2 * item.count(_LOUD))
+
+    best = sorted(items, key=lambda item: -score(item))
+    if _CROSS.search(instruction) and len(best) > 1:
+        named = {item.id: set(_NAME.findall(item.words)) for item in items}
+        counts = Counter(name for names in named.values() for name in names)
+        rare = {id_: {name for name in names if 1 < counts[name] <= _RARE} for id_, names in named.items()}
+        pair = max(combinations(best[:_BEST], 2), key=lambda two: len(rare[two[0].id] & rare[two[1].id]))
+        shared = rare[pair[0].id] | rare[pair[1].id]
+        others = [item for item in best if item not in pair]
+        best = [*pair, *sorted(others, key=lambda item: -len(rare[item.id] & shared))]
+    return best[: _FEW if _SPARING.search(instruction) else _MOST]
+
+
+def _concluded(shown: Mapping[str, str], world: Mapping[str, Any], taken: Sequence[_Item]) -> dict[str, Any]:
+    lines = [max(sentences(item.text) or [item.title], key=lambda line: len(_OPEN.findall(line))) for item in taken]
+    bottleneck = " ".join([f"{world.get('person', 'The person')} is held up.", *lines])
     words = content_words(" ".join([shown.get("bottleneck", ""), bottleneck, *(item.title for item in taken)]))
-    actions = [each for each in value_of(shown.get("actions"), []) if isinstance(each, dict)]
-    best = max(actions, key=lambda each: len(content_words(_said(each)) & words), default={})
+
+    def nearness(action: Mapping[str, Any]) -> int:
+        kind = str(action.get("type", "")).replace("_", " ")
+        return len(content_words(f"{kind} {action.get('description', '')}") & words)
+
+    actions = [action for action in value_of(shown.get("actions"), []) if isinstance(action, dict)]
+    best = max(actions, key=nearness, default={})
     return {
         "evidence": [item.id for item in taken],
         "bottleneck": bottleneck,
@@ -129,37 +142,9 @@ def _concluded(
     }
 
 
-def _taken(world: Mapping[str, Any], items: Sequence[_Found], rules: _Rules) -> list[_Found]:
-    """The items that score best, in their order of score; of equal ones the first."""
-    cares = content_words(" ".join(_cares(world)))
-
-    def score(item: _Found) -> float:
-        cared = len(content_words(item.words) & cares) / 2
-        return _count(_OPEN, item) - (cared if rules.waits else -2 * _count(_LOUD, item))
-
-    best = sorted(items, key=lambda item: -score(item))
-    if rules.cross and len(best) > 1:
-        names = _rare_names(items)
-        pair = max(combinations(best[:_BEST], 2), key=lambda two: len(names[two[0].id] & names[two[1].id]))
-        shared = names[pair[0].id] | names[pair[1].id]
-        best = [
-            *pair,
-            *sorted((each for each in best if each not in pair), key=lambda each: -len(names[each.id] & shared)),
-        ]
-    return best[: rules.most]
-
-
-def _rare_names(items: Sequence[_Found]) -> dict[str, set[str]]:
-    """Of each item the names and numbers that stand in few others."""
-    named = {item.id: set(_NAME.findall(item.words)) for item in items}
-    counts = Counter(name for names in named.values() for name in names)
-    return {id_: {name for name in names if 1 < counts[name] <= _RARE} for id_, names in named.items()}
-
-
-def _value(name: str, items: Sequence[_Found]) -> str:
+def _value(name: str, items: Sequence[_Item]) -> str:
     """What a parameter of this name might be."""
-    text = "\n".join(item.words for item in items)
-    if _WHEN.search(name) and (date := _DATE.search(text)):
+    if _WHEN.search(name) and (date := _DATE.search("\n".join(item.words for item in items))):
         return date.group()
     people = [person.strip() for item in items for person in item.people.split(",") if person.strip()]
     if _WHO.search(name.replace("_", " ")) and people:
@@ -167,68 +152,54 @@ def _value(name: str, items: Sequence[_Found]) -> str:
     return items[0].title if items else ""
 
 
-def _chosen(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instruction: str) -> dict[str, Any]:
-    """The next use of a tool: what is planned, one after another."""
-    lessons = [step["observation"] for step in steps if step.get("tool") == "reflect"]
-    planned = _planned(world)
+def _next_step(world: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], instruction: str) -> dict[str, Any]:
+    """The next use of a tool in its plan."""
+    lessons = sum(step.get("tool") == "reflect" for step in steps)
+    plan = _plan(world)
     if lessons or _WAITS.search(instruction):
-        planned[0]["argument"], planned[1]["argument"] = _WAITING
-    done = len(steps) - len(lessons)
-    if done >= len(planned):
+        plan[0]["argument"], plan[1]["argument"] = _WAITING
+    done = len(steps) - lessons
+    if done >= len(plan):
         return {"tool": "finish", "argument": ""}
-    if planned[done]["tool"] != "read":
-        return dict(planned[done])
+    if plan[done]["tool"] != "read":
+        return dict(plan[done])
     seen = dict.fromkeys(id_ for step in steps for id_ in _RECORD.findall(str(step.get("observation", ""))))
     return {"tool": "read", "argument": " ".join(seen)}
 
 
-def _planned(world: Mapping[str, Any]) -> list[dict[str, str]]:
-    hurts = " ".join(map(str, world.get("pain_points", []))) or str(world.get("occupation", ""))
+def _plan(world: Mapping[str, Any]) -> list[dict[str, str]]:
+    pains = " ".join(map(str, world.get("pain_points", []))) or str(world.get("occupation", ""))
     return [
         {"tool": "search", "argument": " ".join(_cares(world)[:3])},
-        {"tool": "search", "argument": hurts},
+        {"tool": "search", "argument": pains},
         {"tool": "read", "argument": "$E1 $E2"},
     ]
 
 
 def _cares(world: Mapping[str, Any]) -> list[str]:
     """What the person cares about, as texts."""
-    told = [*world.get("current_priorities", []), *world.get("pain_points", [])]
-    return [str(each) for each in told or [world.get("about", "")]]
+    listed = [*world.get("current_priorities", []), *world.get("pain_points", [])]
+    return [str(each) for each in listed or [world.get("about", "")]]
 
 
-def _items(shown: Mapping[str, str]) -> list[_Found]:
+def _items(shown: Mapping[str, str]) -> list[_Item]:
     """What was shown whole, and what tools returned; of an item that came twice the longer."""
     found = [_of_document(each) for each in value_of(shown.get("documents"), []) if isinstance(each, dict)]
     for step in value_of(shown.get("steps"), []):
-        found += _records(str(step.get("observation", "")))
-    longest = sorted(found, key=lambda item: len(item.text))
-    kept = {item.id: item for item in longest}
+        # As `Record.shown` writes them.
+        parts = _RECORD.split(str(step.get("observation", "")))
+        for id_, rest in zip(parts[1::2], parts[2::2], strict=True):
+            named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
+            text = "\n".join(line.removeprefix("| ") for line in rest.split("\n") if line.startswith("|"))
+            found.append(_Item(id_, named.get("title", ""), named.get("people", ""), text))
+    kept = {item.id: item for item in sorted(found, key=lambda item: len(item.text))}
     return [kept[id_] for id_ in dict.fromkeys(item.id for item in found)]
 
 
-def _of_document(item: Mapping[str, Any]) -> _Found:
-    first: Callable[..., str] = lambda *names: next((str(item[name]) for name in names if item.get(name)), "")  # noqa: E731
+def _of_document(item: Mapping[str, Any]) -> _Item:
+    def first(*names: str) -> str:
+        return next((str(item[name]) for name in names if item.get(name)), "")
+
     people = [item.get("sender") or "", *item.get("to", []), *item.get("attendees", [])]
-    text = first("body", "description", "content")
-    return _Found(first("id"), first("subject", "title"), ", ".join(filter(None, map(str, people))), text)
-
-
-def _records(observation: str) -> list[_Found]:
-    """The items in what a tool returned, as `Record.shown` writes them."""
-    parts = _RECORD.split(observation)
-    return [_record(id_, rest) for id_, rest in zip(parts[1::2], parts[2::2], strict=True)]
-
-
-def _record(id_: str, rest: str) -> _Found:
-    named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
-    text = "\n".join(line.removeprefix("| ") for line in rest.split("\n") if line.startswith("|"))
-    return _Found(id_, named.get("title", ""), named.get("people", ""), text)
-
-
-def _count(mark: re.Pattern[str], item: _Found) -> int:
-    return len(mark.findall(item.words))
-
-
-def _said(action: Mapping[str, Any]) -> str:
-    return f"{str(action.get('type', '')).replace('_', ' ')} {action.get('description', '')}"
+    listed = ", ".join(filter(None, map(str, people)))
+    return _Item(first("id"), first("subject", "title"), listed, first("body", "description", "content"))

@@ -6,16 +6,16 @@ from typing import Any
 
 from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
 from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS, VERDICT_TOKENS
-from dspy_proact.benchmarks.probe.cases import Tasks
 from dspy_proact.benchmarks.probe.compile.card import make_card
 from dspy_proact.benchmarks.probe.compile.grader import Grader
 from dspy_proact.benchmarks.probe.compile.people import people_of, suited, tuned_at_most
 from dspy_proact.benchmarks.probe.compile.task import SHOWN, AgentTask, items_of
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_agent, signature_of, states_of
-from dspy_proact.benchmarks.probe.evaluation import JUDGE, REPORT_JUDGE
+from dspy_proact.benchmarks.probe.corpus import TaskCorpus
+from dspy_proact.benchmarks.probe.embedded_judge import JUDGE, REPORT_JUDGE
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Solution
+from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.forecast import Forecast, RoleForecast, mean_tokens
@@ -62,7 +62,7 @@ class AgentCompile(Compile[AgentArtefact]):
 
     def __init__(
         self,
-        tasks: Tasks,
+        tasks: TaskCorpus,
         model: ModelSpec | str = "embedded",
         judge: ModelSpec | str = "embedded",
         report_judge: ModelSpec | str = "embedded",

@@ -7,7 +7,7 @@ from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.compile.people import people_of
 from dspy_proact.benchmarks.probe.compile.task import AgentTask
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.folds import Grouped

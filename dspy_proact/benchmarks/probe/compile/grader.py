@@ -4,12 +4,10 @@ from dataclasses import dataclass
 
 import dspy
 
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.grading import graded, is_described, is_filled
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.task import ProbeView, Solution
 from dspy_proact.errors import ContentError
 from dspy_proact.programs.asking import ask_now, run_now
 

@@ -19,15 +19,15 @@ from dspy_proact.benchmarks.probe.compile.judges_task import (
 )
 from dspy_proact.benchmarks.probe.compile.people import people_of, suited, tuned_at_most
 from dspy_proact.benchmarks.probe.compiled import BENCHMARK, load_judges, signature_of, states_of
-from dspy_proact.benchmarks.probe.corpus import (
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.benchmarks.probe.embedded_judge import JUDGE
+from dspy_proact.benchmarks.probe.graded import (
     GradedDescription,
-    load_tasks,
     sample_graded_descriptions,
     sample_graded_parameters,
 )
-from dspy_proact.benchmarks.probe.evaluation import JUDGE
 from dspy_proact.benchmarks.probe.judging import ProbeJudge
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.calls import Price
 from dspy_proact.compile.compile import Compile, require_unseen
 from dspy_proact.compile.cross_fit import Compiled

@@ -8,10 +8,10 @@ import dspy
 
 from dspy_proact.benchmarks.probe.compile.people import folds_of
 from dspy_proact.benchmarks.probe.compiled import mark_of
-from dspy_proact.benchmarks.probe.corpus import GradedDescription, GradedParameters
-from dspy_proact.benchmarks.probe.corpus.grade import JUDGMENT_SCORES, FacetGrades
+from dspy_proact.benchmarks.probe.graded import GradedDescription, GradedParameters
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, description_inputs, parameters_inputs
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.scoring import JUDGMENT_SCORES, FacetGrades
+from dspy_proact.benchmarks.probe.task import ProbeView
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, split
 from dspy_proact.compile.training import Proposal, Training

@@ -7,14 +7,13 @@ from statistics import fmean
 import dspy
 
 from dspy_proact.benchmarks.probe.agents import AgentModule
-from dspy_proact.benchmarks.probe.cases import Tasks
 from dspy_proact.benchmarks.probe.compile.grader import Grader
 from dspy_proact.benchmarks.probe.compile.people import folds_of
 from dspy_proact.benchmarks.probe.compile.training import PROPOSAL, AgentTraining
 from dspy_proact.benchmarks.probe.compiled import mark_of
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.solution import PARTS, Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.corpus import TaskCorpus
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.folds import Fold, split
@@ -60,7 +59,7 @@ class AgentTask:
         tuning: Whose verdicts optimizers see.
         reporting: Whose verdicts test.
         proposer_lm: Writes instructions.
-        width: Tasks at once.
+        width: TaskCorpus at once.
     """
 
     start: AgentModule
@@ -80,7 +79,7 @@ class AgentTask:
         return folds_of(self.items, self.recipe)
 
     def training(self, train: Sequence[TaskItem], before: Mapping[str, ProbeGrade | None]) -> AgentTraining:
-        """Tasks in two parts; what the reporting judge found before is not looked at."""
+        """TaskCorpus in two parts; what the reporting judge found before is not looked at."""
         del before
         learn, compare = split(train, self.recipe.seed)
         return AgentTraining(
@@ -117,6 +116,6 @@ class AgentTask:
         return fmean(known) if known else None
 
 
-def items_of(tasks: Tasks) -> tuple[TaskItem, ...]:
+def items_of(tasks: TaskCorpus) -> tuple[TaskItem, ...]:
     """Every task of a corpus, in its order."""
     return tuple(TaskItem(each.key, each.person, ProbeView.of(tasks.task(each.key))) for each in tasks.entries)

@@ -8,9 +8,8 @@ import dspy
 
 from dspy_proact.benchmarks.probe.agents import AgentModule
 from dspy_proact.benchmarks.probe.compile.grader import Grader
-from dspy_proact.benchmarks.probe.corpus.grade import ProbeGrade
-from dspy_proact.benchmarks.probe.solution import Solution
-from dspy_proact.benchmarks.probe.view import ProbeView
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade
+from dspy_proact.benchmarks.probe.task import ProbeView, Solution
 from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.training import Proposal, Training
 

@@ -111,7 +111,7 @@ def test_nothing_tried_has_no_figure():
 
 @pytest.mark.parametrize("numbers", [(1, 1, 1, 0), (0, 0, 0, 1), (3, -1, 0, 0), (3, 0, -1, 0), (3, 0, 0, -1)])
 def test_more_grades_than_triggers_and_negative_counts_are_refused(numbers: tuple[int, int, int, int]):
-    with pytest.raises(ValueError, match="counts are at least 0, and grades at most one a trigger"):
+    with pytest.raises(ValueError, match="counts are at least 0, and labels at most one a case"):
         Counts(*numbers)
 
 

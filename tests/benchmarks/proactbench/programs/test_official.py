@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from official_package import RUNTIME, TYPES, installed, missing
 
-from dspy_proact.benchmarks.proactbench.jury import open_jury
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfficialJudge
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialPrompt
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
@@ -303,7 +303,7 @@ SCHEMAS = {
 )
 def test_a_package_that_is_not_as_it_was_is_refused_before_the_first_call(tmp_path, server, runtime, types):
     with installed(tmp_path, runtime, types), pytest.raises(UsageError) as caught:
-        _ = open_jury(ModelSpec(name="hosted_vllm/any", api_base=server.judge), Gate(), prompt="official").participants
+        Evaluation("sample", judge=ModelSpec(name="hosted_vllm/any", api_base=server.judge), judge_prompt="official")
     assert str(caught.value).startswith("--judge-prompt official: ")
     assert "not the one known here" in str(caught.value)
     assert not server.sent
@@ -336,9 +336,10 @@ def test_the_fingerprint_changes_with_what_the_package_says_to_the_model(tmp_pat
 
 def test_the_embedded_stand_in_is_refused_with_what_to_do(package):
     with pytest.raises(UsageError, match="name a --judge"):
-        open_jury("embedded", Gate(), prompt="official")
+        Evaluation("sample", judge="embedded", judge_prompt="official")
 
 
 def test_one_embedded_judge_of_several_is_refused_too(server, package):
+    judges = [ModelSpec(name="hosted_vllm/any", api_base=server.judge), "embedded"]
     with pytest.raises(UsageError, match="embedded"):
-        open_jury([ModelSpec(name="hosted_vllm/any", api_base=server.judge), "embedded"], Gate(), prompt="official")
+        Evaluation("sample", judge=judges, judge_prompt="official")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from study import LABELS, PHASES, TIES, study
 
 from dspy_proact.benchmarks.proactbench.report.published_rule import excludes, published_rule
-from dspy_proact.stats import Estimate, alpha, kappa, standings
+from dspy_proact.stats import Estimate, alpha_estimate, kappa, standings
 
 law = settings(deadline=None, max_examples=10)
 FAIL, PARTIAL, PASS = LABELS
@@ -92,7 +92,7 @@ def test_what_does_not_align_is_refused():
 def test_values_are_those_of_the_plain_statistics(table: list[tuple[list[str], str]]):
     ratings, judge = [ratings for ratings, _ in table], [grade for _, grade in table]
     one = published_rule(ratings, judge, LABELS, TIES)
-    assert one.alpha.value == pytest.approx(alpha(ratings, LABELS, "ordinal"))
+    assert one.alpha.value == pytest.approx(alpha_estimate(ratings, LABELS, "ordinal", range(len(ratings))).value)
     assert one.kappa.value == pytest.approx(kappa(one.confusion, "none"))
     assert published_rule(ratings, judge, LABELS, TIES) == one
 

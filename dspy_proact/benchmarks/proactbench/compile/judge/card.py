@@ -31,12 +31,11 @@ def make_card(
     gains = improvement(
         before,
         after,
-        [item.soft for item in items],
+        _panel(items),
         [item.phase for item in items],
         [item.scenario for item in items],
         order=list(Phase),
         seed=provenance.recipe.seed,
-        panel=_panel(items),
     )
     phases = dict(zip(Phase, gains.strata, strict=True))
     return JudgeCard(

@@ -8,8 +8,7 @@ from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.folds import grouped_folds
 from dspy_proact.programs.artefact import Cuts
 from dspy_proact.runs import cut_label
-from dspy_proact.stats.cuts import START as START_CUTS
-from dspy_proact.stats.cuts import keep_cuts
+from dspy_proact.stats import START_CUTS, keep_cuts
 
 _FOLDS = 5
 PLAIN = dict.fromkeys(Phase, Cuts(partial=START_CUTS[0], full=START_CUTS[1]))

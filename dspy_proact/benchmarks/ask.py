@@ -1,0 +1,40 @@
+"""How a benchmark asks a program: in a run straight through the gate, in a compile through DSPy."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import dspy
+
+from dspy_proact.programs.asking import Asking, ask_now, ours
+from dspy_proact.programs.direct import Direct
+from dspy_proact.runs import Settings
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A program, and the model that it speaks through."""
+
+    program: Any
+    """None where no model is asked."""
+    lm: dspy.LM | None
+    """None for a program that asks no model."""
+    settings: Settings
+    asking: Asking | None
+    """How a program of ours asks with an adapter of its own; None without a model."""
+
+    @classmethod
+    def in_run(cls, program: Any, lm: dspy.LM | None, settings: Settings) -> "Ask":
+        """Asks straight through the gate."""
+        return cls(program, lm, settings, Direct(lm) if lm else None)
+
+    @classmethod
+    def in_compile(cls, program: Any, lm: dspy.LM, settings: Settings) -> "Ask":
+        """Asks through DSPy, whose calls are over when they return."""
+        return cls(program, lm, settings, ask_now)
+
+    async def __call__(self, **inputs: Any) -> dspy.Prediction:
+        """The program's prediction; raises errors of `errors`, such as a `StageError` where there is none."""
+        with ours(), dspy.context(lm=self.lm):
+            if self.asking is ask_now:
+                return self.program(**inputs)
+            return await self.program.acall(**inputs)

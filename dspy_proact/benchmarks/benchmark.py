@@ -1,0 +1,411 @@
+"""What a benchmark is: one declaration, which every verb asks.
+
+A benchmark is a class derived from `Benchmark`. It says what its cases are, which program is under test and how an
+answer is graded; whatever else it says makes further verbs work on it. Nothing slow is imported here, and none
+should be at the top of a file that declares one: what needs DSPy is imported by the methods that need it, so that
+reports of its runs load neither DSPy nor litellm.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
+    from dspy_proact.models import Embedder, Gate
+
+Answer = TypeVar("Answer", bound=BaseModel)
+Detail = TypeVar("Detail", bound=BaseModel)
+StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
+"""What the embedded model answers to a system text and messages, each with its role."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a person names in place of the uncompiled program."""
+
+    prompt: str | None = None
+    """A system prompt, or the name of a judge's prompt; None for the program's own."""
+    file: Path | None = None
+    """Of a compiled program, or the folder of its compile."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a grading that people grade too."""
+
+    name: str
+    levels: tuple[str, ...]
+    """From worst to best on an ordinal scale; in any order on a nominal one."""
+    scale: Literal["ordinal", "nominal"] = "ordinal"
+
+
+@dataclass(frozen=True)
+class HumanGrade:
+    """One person's grade of one part of one answer."""
+
+    case: str
+    """Key of the case."""
+    answer: BaseModel
+    """Of the benchmark's answer type."""
+    grade: str
+    """One of the part's levels."""
+    rater: str
+    part: str = ""
+    """Name of the part; empty for the grading as a whole."""
+    reason: str = ""
+    item: str = ""
+    """Key of the answer, where a case has several; the case's key otherwise."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many cases earned each of three labels, of how many that were tried.
+
+    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
+    tried, unscored counting 0. All are in [0, 1], higher is better.
+
+    Raises:
+        ValueError: A count is negative, or more cases are graded than were tried.
+    """
+
+    total: int
+    """Cases that were tried."""
+    full: int
+    """Those with the best label, the full score."""
+    partial: int
+    """Those with the middle one, half the score."""
+    fail: int
+    """Those with the worst, which scores 0."""
+
+    def __post_init__(self):
+        if min(self.full, self.partial, self.fail, self.unscored) < 0:
+            raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
+
+    def __add__(self, other: Self) -> "Counts":
+        return Counts(
+            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
+        )
+
+    @property
+    def labels(self) -> tuple[int, int, int]:
+        """Counts of the labels, from best to worst."""
+        return self.full, self.partial, self.fail
+
+    @property
+    def scored(self) -> int:
+        """Cases with a label."""
+        return self.full + self.partial + self.fail
+
+    @property
+    def unscored(self) -> int:
+        """Cases that were tried and have no grade."""
+        return self.total - self.scored
+
+    @property
+    def weighted(self) -> float | None:
+        """Lenient mean score; None when nothing was scored."""
+        return _share(self.full + 0.5 * self.partial, self.scored)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Lenient share of the best label; None when nothing was scored."""
+        return _share(self.full, self.scored)
+
+    @property
+    def strict_weighted(self) -> float | None:
+        """Strict mean score; None when nothing was tried."""
+        return _share(self.full + 0.5 * self.partial, self.total)
+
+    @property
+    def strict_pass_rate(self) -> float | None:
+        """Strict share of the best label; None when nothing was tried."""
+        return _share(self.full, self.total)
+
+
+def pooled(counts: Iterable[Counts]) -> Counts:
+    """The counts of all together; zeros when there are none."""
+    return reduce(add, counts, Counts(0, 0, 0, 0))
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """Scores that were published."""
+
+    name: str
+    scores: Mapping[str, float | None]
+    """Shares in [0, 1], by the name of a measure or a stratum, or `score`, the mean score, and `strict`."""
+    kind: str = "model"
+    """What it is of; the rows of the first one's kind are ranked."""
+    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts])
+    """By stratum; empty where means alone were published. With counts there are ranges of ranks."""
+    cases: int | None = None
+    """How many cases it was measured on; None where that is not known."""
+    notes: Sequence[str] = ()
+    """What speaks against it, in sentences without their end."""
+
+
+class Benchmark(Generic[Answer, Detail]):
+    """A set of cases, a program under test and a way to grade its answers.
+
+    Attributes:
+        file: The file of a person's own benchmark; None for one of the package.
+    """
+
+    name: ClassVar[str]
+    """As a person types it and runs record it."""
+    about: ClassVar[str] = ""
+    """What it measures, a sentence."""
+    size: ClassVar[str] = ""
+    """Of the published corpus, counted in its nouns."""
+    licence: ClassVar[str] = "not known"
+    """Of the published corpus."""
+    data: ClassVar[str] = ""
+    """Where the corpus comes from."""
+
+    strata: Sequence[str] = ("all",)
+    """Every stratum, in the order of reports."""
+    labels: Sequence[str]
+    """Every label, from best to worst; the first is a full pass."""
+    control_labels: Sequence[str] = ()
+    """Every label of control cases, from best to worst; empty where it has none."""
+    nouns: Nouns = Nouns()
+    measures: Sequence[Measure] = ()
+    """What reports give beside scores, in their order."""
+    answer_type: type[Answer]
+    """As what answers are read from disk: a frozen pydantic model."""
+    view: type[BaseModel] | None = None
+    """As what the views of its cases are read from disk, where those of all strata are alike."""
+    settings_type: type[Settings] = Settings
+    """What `--set` sets."""
+    of_grading: frozenset[str] = frozenset()
+    """Settings that decide grades and no answer, so that a rejudging may change them."""
+    options: frozenset[str] = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--guard"})
+    """Options of the command line that not every benchmark has, and this one has; see `cli/options/benchmark.py`."""
+    judge_name: str | None = None
+    """Judge of a real model where none is named; None for none."""
+    published_corpus: str | None = None
+    """Name of the published corpus, as `--corpus` takes it; None where there is no other than the one it has."""
+    assumption: str | None = None
+    """What the expected calls assume, a sentence for people who read a forecast."""
+    as_published: Sequence[str] = ()
+    """Options of an `eval` made as the published scores were."""
+    published_beside: str = "A run of your own stands beside them: leaderboard RUN."
+    """Where a run stands on the leaderboard."""
+    file: Path | None = None
+
+    @property
+    def best(self) -> str:
+        """The best published score and its source, a sentence; empty without one."""
+        first = next(iter(self.published()), None)
+        score = first and first.scores.get("score")
+        return f"{100 * score:.1f} of 100 ({first.name})" if first and score is not None else ""
+
+    # Cases
+
+    def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        """The cases of a corpus, control cases among them.
+
+        Args:
+            corpus: `sample`, the name of the published one, the path of a file, or a corpus that was read.
+            settings: Of this benchmark.
+            revision: Of the published corpus, as a run has recorded it; None for the newest.
+
+        Raises:
+            CorpusError: There is no such corpus, or it is not valid.
+        """
+        raise NotImplementedError(f"{self.name}: `read` is not declared")
+
+    def view_type(self, stratum: str) -> type[BaseModel]:
+        """As what the views of a stratum's cases are read from disk."""
+        if self.view is None:
+            raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
+        return self.view
+
+    def strata_of(self, case_set: CaseSet) -> Sequence[str]:
+        """The strata that reports of these cases give: all of them unless it is said otherwise."""
+        return self.strata
+
+    def mark(self, view: BaseModel) -> str:
+        """What tells whether a compiled program has seen a case: equal for cases of one row of the corpus."""
+        import hashlib
+
+        return hashlib.sha256(view.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    # Programs
+
+    def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> Any:
+        """The program under test, a `dspy.Module` whose inputs are fields of the cases' views.
+
+        Args:
+            settings: Of this benchmark.
+            start: Another prompt or a compiled program, where a person names one.
+            companions: As `companions` opened them.
+
+        Raises:
+            UsageError: The start cannot be used.
+        """
+        raise NotImplementedError(f"{self.name}: `program` is not declared")
+
+    def judge(self, settings: Settings, start: Start) -> Any | None:
+        """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
+        return None
+
+    def stand_in(self, role: str) -> StandIn | None:
+        """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
+        return None
+
+    def companions(self, settings: Settings, gate: "Gate") -> Sequence["Embedder"]:
+        """Further models that the program under test calls; raises `UsageError` where they cannot be called."""
+        return ()
+
+    def settled(self, settings: Settings, companions: Sequence["Embedder"]) -> Settings:
+        """The settings as a run records them, such as with the endpoint of a further model."""
+        return settings
+
+    def unasked(self, settings: Settings) -> str | None:
+        """What stands for the model of a program that asks none; None where one is asked."""
+        return None
+
+    def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
+        """Raise a `UsageError` where settings, models and program do not fit together."""
+
+    # Answers and grades
+
+    async def answer(self, case: Case, ask: "Ask") -> Answer:
+        """Have the program under test answer, once or often; raises a `StageError` when there is no answer."""
+        return self.answer_of(await ask(**self.inputs(case.view)))
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """The inputs of the program under test: the fields of a view that it takes."""
+        return {name: getattr(view, name) for name in type(view).model_fields}
+
+    def answer_of(self, prediction: Any) -> Answer:
+        """An answer, from a prediction of the program under test."""
+        given, wanted = prediction.toDict(), self.answer_type.model_fields
+        if missing := [name for name, field in wanted.items() if field.is_required() and name not in given]:
+            raise TypeError(f"the program gives {', '.join(given)}, and {self.answer_type.__name__} needs {missing[0]}")
+        try:
+            return self.answer_type.model_validate({name: given[name] for name in wanted if name in given})
+        except ValidationError as error:
+            raise ContentError("unreadable", error.errors()[0]["msg"]) from error
+
+    async def grade(self, case: Case, answer: Answer, ask: "Ask") -> Scored[Detail]:
+        """Grade an answer by asking a judge, or without one, where `ask` has no program and is read for its settings.
+
+        Raises:
+            StageError: There is no grade.
+        """
+        raise NotImplementedError(f"{self.name}: `grade` is not declared")
+
+    def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:
+        """What an optimizer may be told of an answer and its grade; nothing hidden of the case may be in it."""
+        return f"Graded {scored.label}, {scored.score:.2f} of 1."
+
+    def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
+        """The first calls of `answer`, without repairs; None where they cannot be told."""
+        return None
+
+    def grade_calls(
+        self, case: Case, answer: Answer | None, judge: Any, settings: Settings
+    ) -> Sequence[ExpectedCall] | None:
+        """Those of `grade`, likewise; for an answer that is None one of an assumed length stands."""
+        return None
+
+    def control_prompt(self) -> str | None:
+        """sha256 of the words in which control cases are graded; None where there are none."""
+        return None
+
+    # People, and what was published
+
+    parts: Sequence[Part] = ()
+    """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
+
+    def human_grades(self) -> Sequence[HumanGrade]:
+        """Grades that people gave to answers."""
+        return ()
+
+    def published(self) -> Sequence[PublishedRow]:
+        """Scores that were published, the best first."""
+        return ()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """What a run, a `report.Summary`, was measured otherwise than the published rows; ranked where nothing was."""
+        return ("no condition is declared under which a run is ranked",)
+
+    leaderboard_columns: Mapping[str, str] = MappingProxyType({})
+    """Heading of each score of the leaderboard, by its name; those of the first published row where none are given."""
+    leaderboard_headline: str = "score"
+    """Name of the score that ranks."""
+    leaderboard_notes: Sequence[str] = ()
+    """What the table is to be read with, in sentences."""
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
+        """Further sentences and tables of the leaderboard, on demand."""
+        return ()
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Further keys of `leaderboard --json`."""
+        return {}
+
+    def responses(self, path: Path, corpus: str | None) -> "Responses":
+        """Answers that exist, to be judged again: those of the folder of a run.
+
+        Args:
+            path: Of the run, or of a file in a format of the benchmark's own.
+            corpus: As `--corpus` takes it; None where none is named.
+
+        Raises:
+            UsageError: There is no run, or a corpus is named and the run knows its own.
+        """
+        from dspy_proact.benchmarks.responses import Responses
+        from dspy_proact.runs import RunFolder
+
+        if path.is_file():
+            raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
+        if corpus is not None:
+            raise UsageError("--corpus is for results files; a run knows its corpus")
+        return Responses.of_run(RunFolder(path), self)
+
+    # Compiles, agreement and leaderboard
+
+    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
+        """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
+        raise UsageError(f"{self.name}: it has no assistant to compile")
+
+    def judge_compile(self, tuning: "JudgeTuning") -> Any:
+        """What `optimize judge` does; raises likewise."""
+        raise UsageError(f"{self.name}: it has no judge to compile")
+
+    def begun_with(self, artefact: Any, start: Path | None) -> Any:
+        """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
+        raise UsageError(f"{self.name}: it has no program with several questions")
+
+    def agreement_room(self) -> Any:
+        """Where the agreement of judges with graded answers is counted."""
+        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
+
+    def graded_answers(self) -> "Responses | None":
+        """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""
+        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
+
+    # Reports
+
+    def particulars(self) -> Any | None:
+        """A `report.Particulars`: what reports say of a case and a verdict; None for what serves any benchmark."""
+        return None

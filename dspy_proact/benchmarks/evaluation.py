@@ -1,0 +1,235 @@
+"""Any benchmark, evaluated: who answers, who grades, on which cases. What `eval` and `rejudge` do, as values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.benchmarks.ask import Ask
+from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
+from dspy_proact.benchmarks.bound import Bound
+from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.own_file import located
+from dspy_proact.benchmarks.participant import Participant, Rule, fingerprint_of, program_name
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import UsageError
+from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelSpec, Role, open_model
+from dspy_proact.runs import CaseSet, Settings
+
+Named = ModelSpec | str | Sequence[ModelSpec | str]
+"""One judge or several, each by its name or with all that is said of it."""
+
+
+class Evaluation(Execution):
+    """A benchmark, a model under test, its judges and a corpus.
+
+    Args:
+        corpus: As the benchmark reads it: `sample`, the published one's name, a path, or cases that were read.
+        model: By its name, or with all that is said of it.
+        judge: Likewise; several are a jury. None for the embedded stand-in where the benchmark has a judge.
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
+        program: The program under test in place of the benchmark's: a module, or the file of a compiled one.
+        system_prompt: Of the program under test, where it takes one.
+        judge_prompt: Name of the words in which judges are asked, where the benchmark has several.
+        judge_program: A compiled judge in place of the benchmark's: a module, or a file.
+        revision: Of the published corpus; None for the newest.
+        gate: How calls are made; the usual way where None.
+
+    Raises:
+        UsageError: Models, settings and programs do not fit together.
+        CorpusError: There is no such corpus, or it is not valid.
+    """
+
+    def __init__(
+        self,
+        corpus: Any = "sample",
+        model: ModelSpec | str = EMBEDDED,
+        judge: Named | None = None,
+        *,
+        benchmark: "Benchmark[Any, Any] | str | None" = None,
+        settings: Settings | None = None,
+        program: Any = None,
+        system_prompt: str | None = None,
+        judge_prompt: str = "default",
+        judge_program: Any = None,
+        revision: str | None = None,
+        gate: Gate | None = None,
+    ):
+        declared, gate = benchmark_named(benchmark), gate or Gate()
+        settings, start = settings or declared.settings_type(), Start(system_prompt, _file(program))
+        declared.require(settings, [ModelSpec.of(each).name for each in (model, *_several(judge))], start)
+        companions = declared.companions(settings, gate)
+        settings = declared.settled(settings, companions)
+        cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
+        module = (
+            program if program is not None and start.file is None else declared.program(settings, start, companions)
+        )
+        answering = _participant(declared, settings, module, model, gate=gate, companions=companions, cases=cases)
+        asks = declared.unasked(settings) is None
+        judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asks)
+        ask = Ask.in_run(module, answering.model.lm if asks else None, settings)
+        bound = Bound(declared, cases, settings, ask, judges.asks, judges.program)
+        super().__init__(bound, answering, judges.participants, gate)
+
+
+class Rejudging(Execution):
+    """Judges for answers that exist, in a run of its own that names its parent.
+
+    Args:
+        responses: What is judged; a parent that has grown since hands over what is new.
+        judge: As for an `Evaluation`, and all that follows.
+        benchmark: Of which the responses are.
+        settings: Those of the responses where None.
+        judge_prompt: As for an `Evaluation`.
+        judge_program: As for an `Evaluation`.
+        gate: How calls are made.
+
+    Raises:
+        UsageError: The judges cannot be called as asked.
+    """
+
+    def __init__(
+        self,
+        responses: Responses,
+        judge: Named | None = None,
+        *,
+        benchmark: "Benchmark[Any, Any] | str | None" = None,
+        settings: Settings | None = None,
+        judge_prompt: str = "default",
+        judge_program: Any = None,
+        gate: Gate | None = None,
+    ):
+        declared, gate = benchmark_named(benchmark or responses.benchmark), gate or Gate()
+        settings = settings or declared.settings_type.model_validate(responses.settings)
+        judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program)
+        bound = Bound(declared, responses.case_set, settings, None, judges.asks, judges.program)
+        super().__init__(bound, responses, judges.participants, gate)
+
+
+class _Judges:
+    """The judge's program, and the models under it."""
+
+    def __init__(
+        self,
+        declared: Benchmark[Any, Any],
+        settings: Settings,
+        named: Named | None,
+        gate: Gate,
+        *,
+        prompt: str,
+        program: Any,
+        asked: bool = True,
+    ):
+        file = _file(program)
+        given = program if program is not None and file is None else None
+        self.program = given or declared.judge(settings, Start(None if prompt == "default" else prompt, file))
+        models = list[Model]()
+        if self.program is not None and asked:
+            models = open_judges(EMBEDDED if named is None else named, role_of(declared, "judge"), gate)
+            if prompt != "default" and any(model.embedded for model in models):
+                raise UsageError(
+                    f"--judge-prompt {prompt}: the embedded stand-in reads our prompt only; name a --judge"
+                )
+        elif named and asked:
+            raise UsageError(f"{declared.name} is graded without a judge; leave --judge out")
+        self.participants = [_grader(model, self.program) for model in models]
+        self.asks = {model.name: Ask.in_run(self.program, model.lm, settings) for model in models}
+
+
+def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -> Role:
+    """The role of an assistant or a judge of a benchmark, with its stand-in, if any."""
+    flags = {"assistant": "--model", "judge": "--judge"}
+    return Role(name, flag or flags[name], "response" if name == "assistant" else "verdict", _stand_in(declared, name))
+
+
+def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
+    """Make one judge or several callable, by their names; their order makes no difference.
+
+    Raises:
+        UsageError: None is named, or one twice; a model cannot be called as asked.
+    """
+    specs = sorted(map(ModelSpec.of, _several(named)), key=lambda spec: spec.name)
+    if len({spec.name for spec in specs}) < len(specs) or not specs:
+        raise UsageError("name each judge once; --votes N has each of them grade a response N times")
+    return [open_model(spec, role, gate) for spec in specs]
+
+
+def _stand_in(declared: Benchmark[Any, Any], role: str) -> StandIn | None:
+    """The stand-in, a fault in which names file and line."""
+    if (answer := declared.stand_in(role)) is None:
+        return None
+
+    def located_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+        with located(declared, "stand_in"):
+            return answer(system, messages)
+
+    return answer if declared.file is None else located_answer
+
+
+def _participant(
+    declared: Benchmark[Any, Any],
+    settings: Settings,
+    program: Any,
+    model: ModelSpec | str,
+    *,
+    gate: Gate,
+    companions: Sequence[Embedder],
+    cases: CaseSet,
+) -> Participant:
+    """Who answers; a rule that asks no model has its own name in place of a model's."""
+    role, said = role_of(declared, "assistant"), (program_name(program), fingerprint_of(program))
+    if (rule := declared.unasked(settings)) is not None:
+        role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
+        return Rule(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
+    opened = open_model(model, role, gate)
+    if companions:
+        inherited = {each.name: getattr(opened, each.name) for each in fields(opened)}
+        opened = _Accompanied(**inherited, companions=tuple(companions))
+    seen = frozenset[str](getattr(program, "learned_from", ()))
+    return Participant(
+        opened,
+        *said,
+        system_prompt=getattr(program, "system_prompt", None) or None,
+        program_card=getattr(program, "card", None),
+        learned_on=len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0,
+        further_prices=dict.fromkeys([EMBEDDER], companions[0].price) if companions else {},
+    )
+
+
+def _grader(model: Model, program: Any) -> Participant:
+    return Participant(
+        model,
+        program_name(program),
+        fingerprint_of(program),
+        cuts=getattr(program, "cuts", {}),
+        votes=getattr(program, "votes", 1),
+        program_card=getattr(program, "card", None),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Accompanied(Model):
+    """A model whose program calls further ones: all need their keys, and are closed together."""
+
+    companions: tuple[Embedder, ...]
+
+    def require_key(self) -> None:
+        super().require_key()
+        for each in self.companions:
+            each.require_key()
+
+    async def aclose(self) -> None:
+        await super().aclose()
+        for each in self.companions:
+            await each.aclose()
+
+
+def _several(named: Named | None) -> Sequence[ModelSpec | str]:
+    return () if named is None else [named] if isinstance(named, ModelSpec | str) else named
+
+
+def _file(program: Any) -> Path | None:
+    """The path that a program is given by; None for a program itself, and for none."""
+    return Path(program) if isinstance(program, str | Path) else None

@@ -1,0 +1,421 @@
+"""The five agents: DSPy modules that work a task, sync or async, and end in a `Solution`."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
+from types import SimpleNamespace
+from typing import Any
+
+import dspy
+from dspy.utils.exceptions import AdapterParseError
+
+from dspy_proact.benchmarks.probe.agents.questions import (
+    ChooseStep,
+    ConcludeTask,
+    CriticiseAttempt,
+    IdentifyBottleneck,
+    PlanStep,
+    PlanWork,
+    ResolveBottleneck,
+    SearchDocuments,
+    SolveTask,
+    Step,
+)
+from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox, cut
+from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.probe.task import PARTS, Action, Email, Item, Organisation, Solution, TaskView, World
+from dspy_proact.calls import collect_calls
+from dspy_proact.errors import ContentError
+from dspy_proact.models import Embedder
+from dspy_proact.programs import Direct, FencedJSON
+from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, rendered, run_now
+
+_FENCED = ("bottleneck", "action")
+"""What a model wrote who has read the items, and is shown again."""
+_TO_CONCLUDE = 2
+"""Requests that are kept for the conclusion and its repair."""
+_TO_END_TRIAL = 4
+"""Requests that are kept for the end of a trial: a conclusion, a critique, and their repairs."""
+_LACKED = "I tried before, and this was lacking."
+_LESSONS = 2
+"""Of the latest trials, that the next one is shown."""
+_REFERENCE = re.compile(r"\$(\w+)")
+_PLACEHOLDER = {
+    "world": World(
+        person="{person}",
+        occupation="{occupation}",
+        about="{about}",
+        relationships=(),
+        organisation=Organisation(company_name="{company}", department="{department}", team_size=1, reporting_to=""),
+    ),
+    "documents": [Email(id="{id}", subject="{subject}", sender="{sender}", timestamp="{time}", body="{body}")],
+    "actions": [Action(id="{action}", type="{type}", required=("{name}",))],
+    "steps": [],
+    "bottleneck": "{bottleneck}",
+    "evidence": [],
+    "action": "{action}",
+    "parameters": {},
+    "left": 1,
+    "most": 1,
+}
+"""The inputs in the fingerprint."""
+
+
+class PartialJSON(FencedJSON):
+    """The adapter under a repair: reads each field by itself; one that is missing or malformed is None."""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The output fields of the one object in the answer; raises `AdapterParseError` where none can be read."""
+        found: dict[str, Any] = {}
+        for name, field in signature.output_fields.items():
+            alone: Any = SimpleNamespace(output_fields={name: field})  # all that parsing reads of a signature
+            with suppress(AdapterParseError):
+                found |= super().parse(alone, completion)
+        return dict.fromkeys(signature.output_fields) | found if found else super().parse(signature, completion)
+
+
+def adapter(note: str = "") -> FencedJSON:
+    """The adapter under a question; a question that ends with a note is a repair."""
+    return PartialJSON(*_FENCED, note=note) if note else FencedJSON(*_FENCED)
+
+
+class Session:
+    """Asks the model about one task, counts requests, and notes what cannot be read as faults.
+
+    Args:
+        asking: How a question is asked.
+        task: What the agent sees.
+        tools: Over its items.
+        calls: Requests that may be made, repairs included.
+
+    Attributes:
+        common: The inputs that most questions begin with.
+        turns: Questions that were asked.
+        left: Requests that are left.
+        faults: In the order in which they were noticed, each once.
+    """
+
+    def __init__(self, asking: Asking, task: TaskView, tools: Toolbox, calls: int):
+        self.task, self.tools, self.turns, self.left = task, tools, 0, calls
+        self.common = {"world": task.world, "actions": list(task.actions)}
+        self.faults: dict[str, None] = {}
+        self._asking, self._read_any = asking, False
+        self._last: ContentError | None = None
+
+    async def ask(self, predictor: dspy.Predict, **inputs: Any) -> Mapping[str, Any]:
+        """The fields of an answer that can be read, after one repair; none where no request is left.
+
+        Raises:
+            ProviderError: The model could not be reached.
+        """
+        if self.left < 1:
+            self.fault("turns")
+            return {}
+        self.turns += 1
+        try:
+            answer = await ask_for_fields(self._counted, predictor, adapter, **inputs)
+        except ContentError as error:
+            self._last = error
+            return {}
+        fields = {name: value for name, value in answer.items() if value is not None}
+        self._read_any = self._read_any or bool(fields)
+        return fields
+
+    async def _counted(self, predictor: dspy.Predict, adapter: dspy.Adapter, **inputs: Any) -> Answer:
+        if self.left < 1:
+            raise ContentError("calls", "no request is left to repair an answer")
+        self.left -= 1
+        return await self._asking(predictor, adapter, **inputs)
+
+    def fault(self, name: str) -> None:
+        """Note what is missing or malformed."""
+        self.faults[name] = None
+
+    def solution(self, fields: Mapping[str, Any]) -> Solution:
+        """The solution in the fields of answers; a part that is missing, malformed or impossible is a fault.
+
+        Raises:
+            ContentError: Nothing at all could be read in any answer.
+        """
+        if self._last and not self._read_any:
+            raise self._last
+        fields = {name: value for name, value in fields.items() if _is_json(value)}
+        parameters = fields.get("parameters", {})
+        evidence = tuple(dict.fromkeys(id_ for each in fields.get("evidence") or () if (id_ := each.strip())))
+        bottleneck, action = (str(fields.get(part) or "").strip() for part in ("bottleneck", "action"))
+        required = next((each.required for each in self.task.actions if each.id == action), None)
+        sound = (evidence, bottleneck, required is not None, required is None or set(required) <= parameters.keys())
+        missing = [part for part, is_sound in zip(PARTS, sound, strict=True) if not is_sound or part not in fields]
+        return Solution(
+            evidence=evidence,
+            bottleneck=bottleneck,
+            action=action,
+            parameters=parameters,
+            touched=self.tools.touched,
+            turns=self.turns,
+            faults=tuple(dict.fromkeys((*missing, *self.faults))),
+        )
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a value can be written: every number in it is finite, and it is not too deep."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+class AgentModule(dspy.Module):
+    """An agent.
+
+    Args:
+        bounds: How far it may go.
+        embedder: By which it searches; None searches by words.
+
+    Attributes:
+        name: By which a person chooses it.
+        turns: The most uses of a tool before it concludes.
+    """
+
+    name: str
+    card: Any = None
+    """What its compile showed; None where it is not compiled."""
+    learned_from: frozenset[str] = frozenset()
+    """Marks of the tasks that it was compiled on."""
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__()
+        self.bounds, self._embedder = bounds or Bounds(), embedder
+        self.turns = self.bounds.turns
+
+    def forward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
+        """A prediction with the fields of a `Solution`; raises a `StageError` where there is no answer."""
+        task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
+        return dspy.Prediction(**run_now(self._solution(ask_now, task)).model_dump())
+
+    async def aforward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
+        """Async version of `forward`."""
+        task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
+        return dspy.Prediction(**(await self._solution(ask, task)).model_dump())
+
+    async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
+        """The answer to a task; one that is readable in part has faults.
+
+        Args:
+            task: Everything that it may see.
+            asking: How a run asks; None for DSPy's own way, as in a compile.
+
+        Raises:
+            StageError: The provider failed, or nothing at all could be read.
+        """
+        if asking:
+            return await self._solution(asking, task)
+        answer = await self.acall(world=task.world, documents=list(task.items), actions=list(task.actions))
+        return Solution.model_validate(answer.toDict())
+
+    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
+        """The messages of its first call, for a forecast."""
+        inputs = {"world": task.world, "documents": list(task.items), "actions": list(task.actions), "steps": []}
+        return list(rendered(self.predictors()[0], adapter(), inputs | {"left": self.turns, "most": self.turns}))
+
+    @property
+    def instruction(self) -> str:
+        """Of its first question."""
+        signature: Any = self.predictors()[0].signature
+        return signature.instructions
+
+    def fingerprint(self) -> str:
+        """Hash of what it says to its model."""
+        requests = {name: rendered(each, adapter(), _PLACEHOLDER) for name, each in self.named_predictors()}
+        return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        """The fields of a solution, as far as they could be read."""
+        raise NotImplementedError
+
+    async def _solution(self, asking: Asking, task: TaskView) -> Solution:
+        embedder = self._embedder
+        embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
+        with closing(Toolbox(task.items, self.bounds, embed)) as tools, collect_calls() as calls:
+            session = Session(asking, task, tools, self.bounds.calls)
+            solution = session.solution(await self._work(session))
+        truncated = any(call.finish_reason == "length" for call in calls)
+        return solution.model_copy(update={"truncated": truncated})
+
+
+class Single(AgentModule):
+    """One question with everything in it: the published setting."""
+
+    name = "single"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.solve_task = dspy.Predict(SolveTask)
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        session.tools.touch_all()
+        return await session.ask(self.solve_task, **session.common, documents=list(session.task.items))
+
+
+class Stages(AgentModule):
+    """Search, identify, resolve: each stage sees only what the ones before it found."""
+
+    name = "stages"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.search = dspy.Predict(SearchDocuments)
+        self.identify = dspy.Predict(IdentifyBottleneck)
+        self.resolve = dspy.Predict(ResolveBottleneck)
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        task = session.task
+        session.tools.touch_all()
+        searched = await session.ask(self.search, world=task.world, documents=list(task.items))
+        named = {id_.strip() for id_ in searched.get("evidence", ())}
+        found = [item for item in task.items if item.id in named]
+        identified = await session.ask(self.identify, world=task.world, documents=found)
+        bottleneck = identified.get("bottleneck", "")
+        resolved = await session.ask(self.resolve, **session.common, documents=found, bottleneck=bottleneck)
+        return {**searched, **identified, **resolved}
+
+
+class ReAct(AgentModule):
+    """Uses tools one by one, choosing each by what came before, and concludes."""
+
+    name = "react"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.choose = dspy.Predict(ChooseStep)
+        self.conclude = dspy.Predict(ConcludeTask)
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        return (await self.trial(session, self.turns))[1]
+
+    async def trial(
+        self, session: Session, turns: int, before: Sequence[Step] = (), reserved: int = _TO_CONCLUDE
+    ) -> tuple[list[Step], Mapping[str, Any]]:
+        """One way through the task: its steps, and the fields of the conclusion.
+
+        Args:
+            session: Asks the model.
+            turns: The most uses of a tool.
+            before: Steps that are shown as done already.
+            reserved: Requests that are left for what follows the choices.
+        """
+        steps = list(before)
+        for left in range(turns, -1, -1):
+            if left == 0 or session.left <= reserved:
+                session.fault("turns")
+                break
+            chosen = await session.ask(self.choose, **session.common, steps=steps, left=left)
+            tool, longest = chosen.get("tool"), self.bounds.observation
+            thought, argument = (cut(chosen.get(name, ""), longest) for name in ("thought", "argument"))
+            if tool is None:
+                session.fault("steps")
+            if tool in (None, "finish"):
+                break
+            observation = await session.tools.use(tool, argument)
+            steps.append(Step(thought=thought, tool=tool, argument=argument, observation=observation.text))
+        return steps, await session.ask(self.conclude, **session.common, steps=steps)
+
+
+class Reflexion(AgentModule):
+    """Tries with tools, judges itself by what it saw, and tries again with what was lacking.
+
+    Its own judge sees what the agent saw and nothing of gold. Of several trials the one with the best score of its own
+    counts, of equal ones the last.
+    """
+
+    name = "reflexion"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.react = ReAct(bounds, embedder)
+        self.criticise = dspy.Predict(CriticiseAttempt)
+        self.turns = max(1, self.bounds.turns // self.bounds.trials)
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        lessons: list[Step] = []
+        best: Mapping[str, Any] = {}
+        highest = -1.0
+        for number in range(self.bounds.trials):
+            if number and session.left < _TO_END_TRIAL:
+                break
+            before = lessons[-_LESSONS:]
+            steps, concluded = await self.react.trial(session, self.turns, before, reserved=_TO_END_TRIAL)
+            if number and not concluded:
+                continue
+            score, lacking = await self._criticised(session, steps, concluded)
+            if score >= highest:
+                best, highest = concluded, score
+            if score >= self.bounds.threshold:
+                break
+            lessons.append(Step(thought=_LACKED, tool="reflect", argument="", observation=lacking))
+        return best
+
+    async def _criticised(self, session: Session, steps: list[Step], concluded: Mapping[str, Any]) -> tuple[float, str]:
+        """Its own score of a trial in [0, 1], 0 where it cannot be read, and what was lacking."""
+        empty = {"evidence": [], "bottleneck": "", "action": "", "parameters": {}}
+        attempt = {part: concluded.get(part, nothing) for part, nothing in empty.items()}
+        critique = await session.ask(self.criticise, **session.common, steps=steps, **attempt)
+        score = critique.get("score", -1.0)
+        if not 0 <= score <= 1:
+            session.fault("steps")
+            score = 0.0
+        return score, critique.get("lacking", "")[: self.bounds.observation]
+
+
+class ReWOO(AgentModule):
+    """Plans all uses of tools at once; code does them; then it concludes."""
+
+    name = "rewoo"
+
+    def __init__(self, bounds: Bounds | None = None, embedder: Embedder | None = None):
+        super().__init__(bounds, embedder)
+        self.plan = dspy.Predict(PlanWork)
+        self.conclude = dspy.Predict(ConcludeTask)
+
+    async def _work(self, session: Session) -> Mapping[str, Any]:
+        planned = await session.ask(self.plan, **session.common, most=self.turns)
+        if "plan" not in planned:
+            session.fault("steps")
+        plan: list[PlanStep] = planned.get("plan", [])
+        if len(plan) > self.turns:
+            session.fault("turns")
+        steps = await _carry_out(plan[: self.turns], session.tools, self.bounds.observation)
+        return await session.ask(self.conclude, **session.common, steps=steps)
+
+
+async def _carry_out(plan: Sequence[PlanStep], tools: Toolbox, longest: int) -> list[Step]:
+    """The steps of a plan with what they returned; one that refers to a later one is not done."""
+    steps, results = list[Step](), dict[str, Observation]()
+    names = [re.sub(r"\W", "", planned.var) for planned in plan]
+    for name, planned in zip(names, plan, strict=True):
+        argument = cut(planned.argument, longest)
+        late = [each for each in _REFERENCE.findall(argument) if each in names and each not in results]
+        if late:
+            observation = Observation(f"Not done: {late[0]} is no step before it.")
+        else:
+            values = {f"${each}": _referenced(result, planned.tool, tools) for each, result in results.items()}
+            argument = _REFERENCE.sub(lambda match, values=values: values.get(match[0], match[0]), argument)
+            argument = cut(argument, longest)
+            observation = await tools.use(planned.tool, argument)
+        results[name] = observation
+        steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
+    return steps
+
+
+def _referenced(result: Observation, tool: str, tools: Toolbox) -> str:
+    """What a reference to a result stands for in the argument of a tool."""
+    match tool:
+        case "sql":
+            return ", ".join("'" + id_.replace("'", "''") + "'" for id_ in result.ids)
+        case "search":
+            return tools.title_of(result.ids[0]) if result.ids else ""
+        case _:
+            return " ".join(result.ids)

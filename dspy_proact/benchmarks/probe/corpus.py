@@ -1,0 +1,352 @@
+"""PROBE's tasks: where their official files are, and how they are read, sanitized and handed out one at a time.
+
+The published corpus has 1,000 tasks of 450 kB. A file is read when its task is asked for and then let go, so that
+memory does not grow with the corpus. Nothing is unpacked to disk, and what an archive says of its members is
+checked before the first of them is read.
+"""
+
+import hashlib
+import json
+import re
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from importlib.resources import files
+from pathlib import Path, PurePosixPath
+
+from dspy_proact.benchmarks.probe.official import JsonFile, UnsolvableError, read_task
+from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Task
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.hub import hub_commit, hub_folder
+from dspy_proact.files.text_file import opened
+from dspy_proact.plain_text import printable, shown
+from dspy_proact.runs import Case, CaseSet, CorpusRecord
+
+PROBE = "gilfastino/PROBE"
+"""The official dataset on the Hugging Face hub."""
+DATA = files("dspy_proact.benchmarks.probe") / "data"
+LARGEST = 16 << 20
+"""Bytes of one file; the official ones have less than one million."""
+MOST_BYTES = 8 << 30
+"""Bytes of all files of an archive, unpacked."""
+MOST_MEMBERS = 50_000
+"""Members of an archive; the official ones have 1,000."""
+_NAME = re.compile(r"(.+)_(input|output)\.json")
+_SIDES = re.compile(r"(inputs|outputs)(?!.*(?:inputs|outputs))")
+"""The last place in a zip's name that says which of the two it is."""
+_WANTED = "a folder of *_input.json and *_output.json, either of the two official zips, or a folder that holds both"
+_INSTEAD = "download its two zips and give the path of their folder"
+_LEFT_OUT = "the right parameters are not those of the right action"
+_ID_DIGITS = 8
+"""Hexadecimal digits of a sanitized id: short enough to copy, too many to guess."""
+_CACHED_VIEWS = 64
+"""Tasks that stay in memory: an agent looks at each, and soon after the judges."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the two files of a task."""
+
+    source: str
+    """Where it is, for messages."""
+    read: Callable[[], bytes]
+    """Returns its bytes; raises `CorpusError` where it cannot be read or is larger than `LARGEST`."""
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """What is kept of a task: enough to select it, to group it and to read it again."""
+
+    key: str
+    person: str
+    difficulty: Difficulty
+    sha256: str
+    """Of the task as it is handed out."""
+    given: Member = field(repr=False)
+    right: Member = field(repr=False)
+
+
+@dataclass(frozen=True)
+class TaskCorpus:
+    """Tasks that were validated as a whole. A task is read again each time it is asked for."""
+
+    name: str
+    """What the person asked for: a path, `sample` or `probe`."""
+    revision: str | None
+    """Commit of the dataset; None for files."""
+    entries: tuple[TaskEntry, ...]
+    """In the order of their keys."""
+    ignored_fields: Mapping[str, int] = field(hash=False)
+    """How often each field occurred that the format does not know, by dotted name."""
+    left_out: tuple[str, ...]
+    """For each task of the files that cannot be solved, what is wrong with it."""
+    sanitize: bool
+    seed: int
+
+    def __len__(self) -> int:
+        """Number of tasks, at least 1."""
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Task]:
+        """The tasks, one at a time, in the order of their keys; raises as `task` does."""
+        return (self.task(entry.key) for entry in self.entries)
+
+    def task(self, key: str) -> Task:
+        """Read the task of a key.
+
+        Raises:
+            KeyError: There is none.
+            CorpusError: Its files have changed since the corpus was read, or cannot be read.
+        """
+        entry = self._by_key[key]
+        task = _read(key, entry.given, entry.right, Counter())
+        task = sanitized(task, self.seed) if self.sanitize else task
+        if _sha256(task) != entry.sha256:
+            problem = "changed since the corpus was read; give the same command again"
+            raise CorpusError(problem, source=entry.given.source)
+        return task
+
+    @property
+    def persons(self) -> tuple[str, ...]:
+        """Ids of the people, in the order of their first tasks."""
+        return tuple(dict.fromkeys(entry.person for entry in self.entries))
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash over the tasks as they are handed out, in their order."""
+        return hashlib.sha256("".join(f"{entry.sha256}\n" for entry in self.entries).encode()).hexdigest()
+
+    @cached_property
+    def _by_key(self) -> Mapping[str, TaskEntry]:
+        return {entry.key: entry for entry in self.entries}
+
+
+def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True, seed: int = 0) -> TaskCorpus:
+    """Load the tasks that a person asked for, and validate all of them.
+
+    Args:
+        spec: `sample`, `probe`, `probe@REVISION`, or a path: a folder of the official files, one of the two official
+            zips, or a folder that holds both. A folder with one of these names is given as `./sample`.
+        revision: Used where `probe` pins none, such as the commit that a resumed run has recorded.
+        sanitize: Whether tasks are handed out with opaque ids, in a seeded order and without stamps.
+        seed: For the ids and the order.
+
+    Raises:
+        CorpusError: There is no such corpus, it is not valid, or a revision is given for files.
+    """
+    name, at, pinned = spec.partition("@")
+    if name == "probe":
+        if at and not pinned:
+            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
+        revision = hub_commit(PROBE, pinned or revision, _INSTEAD)
+        path = hub_folder(PROBE, revision, ("*.zip", "*_input.json", "*_output.json"), _INSTEAD)
+    elif revision is not None:
+        raise CorpusError("only probe has revisions; leave the revision out", source=spec)
+    else:
+        name, path = spec, str(DATA / "sample") if spec == "sample" else spec
+    ignored, entries, unsolvable = Counter[str](), list[TaskEntry](), list[UnsolvableError]()
+    for key, (given, right) in _pairs_at(path).items():
+        try:
+            task = _read(key, given, right, ignored)
+        except UnsolvableError as error:
+            unsolvable.append(error)
+        else:
+            sha256 = _sha256(sanitized(task, seed) if sanitize else task)
+            entries.append(TaskEntry(key, task.person, task.difficulty, sha256, given, right))
+    if unsolvable and not entries:
+        raise unsolvable[0]
+    left_out = tuple(map(str, unsolvable))
+    return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), left_out, sanitize, seed)
+
+
+def sanitized(task: Task, seed: int = 0) -> Task:
+    """The task with nothing but its content to tell what is evidence.
+
+    In the files of the official generator the prefix of an id, the order of the items and their time of creation can
+    tell it. A sanitized task has ids of one form, items cut to id, kind and content, and a seeded order; gold has the
+    new ids. The same task and seed give the same result, whatever the order of the items was. An item has another id in
+    every task, so that ids do not tell which items a person's tasks share.
+    """
+    items = sorted(task.items, key=lambda item: _digest(seed, task.key, "order", item.id))
+    ids: dict[str, str] = {}
+    for item in items:
+        digest = _digest(seed, task.key, "id", item.id)
+        # The prefix keeps a model from copying an id of digits alone as a number.
+        while (new := f"item_{digest[:_ID_DIGITS]}") in ids.values():
+            digest = _digest(digest)
+        ids[item.id] = new
+    gold, support = task.gold, task.gold.supported_by
+    in_gold = {
+        "evidence": tuple(ids[id_] for id_ in gold.evidence),
+        "supported_by": support and {name: ids[item] for name, item in support.items()},
+    }
+    return task.model_copy(
+        update={
+            "items": tuple(item.model_copy(update={"id": ids[item.id], "stamps": None}) for item in items),
+            "gold": gold.model_copy(update=in_gold),
+        }
+    )
+
+
+class TaskCase(Case):
+    """A case whose view is read when it is looked at."""
+
+    _read: Callable[[str], ProbeView]
+
+    def __init__(self, entry: TaskEntry, read: Callable[[str], ProbeView]):
+        meta = {"person": entry.person}
+        given = {"key": entry.key, "group": entry.person, "stratum": entry.difficulty, "meta": meta, "_read": read}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def view(self) -> ProbeView:  # pyright: ignore[reportIncompatibleVariableOverride]  # read-only in the frozen parent
+        """The task with the gold answer."""
+        return self._read(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        # A comparison by fields would read both tasks.
+        return isinstance(other, TaskCase) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def case_set_of(tasks: TaskCorpus) -> CaseSet:
+    """One case per task, in their order."""
+    count, left_out = len(tasks.entries), len(tasks.left_out)
+    record = CorpusRecord(
+        name=tasks.name,
+        revision=tasks.revision,
+        rows=count + left_out,
+        cases=count,
+        ignored_fields=dict(tasks.ignored_fields),
+        left_out={_LEFT_OUT: left_out} if left_out else {},
+    )
+    read = lru_cache(maxsize=_CACHED_VIEWS)(lambda key: ProbeView.of(tasks.task(key)))
+    return CaseSet(tuple(TaskCase(entry, read) for entry in tasks.entries), record, tasks.sha256)
+
+
+def _read(key: str, given: Member, right: Member, ignored: Counter[str]) -> Task:
+    return read_task(key, JsonFile.of(given.source, given.read()), JsonFile.of(right.source, right.read()), ignored)
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256("/".join(map(str, parts)).encode()).hexdigest()
+
+
+def _sha256(task: Task) -> str:
+    canonical = json.dumps(task.model_dump(mode="json"), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
+    """Input and output of each task at a path, by key and in the order of the keys.
+
+    Args:
+        path: A folder of the files, at any depth; one of the two zips, whose name differs from the other's by `inputs`
+            and `outputs`; or a folder that holds both.
+
+    Raises:
+        CorpusError: There is nothing of the kind, an archive is damaged or not to be trusted, a file has no partner, or
+            two have one name.
+    """
+    place = Path(path)
+    try:
+        is_folder, is_file = place.is_dir(), place.is_file()
+    except (OSError, ValueError):  # no path at all; opening it says what is wrong with it
+        is_folder = is_file = False
+    if is_folder:
+        zips = sorted(each for each in place.glob("*.zip") if _SIDES.search(each.name))
+        found = _in_zips(zips) if zips else _in_folder(place)
+    elif is_file:
+        found = _in_zips(_with_partner(place))
+    else:
+        with opened(path, _WANTED):
+            raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
+    sides: dict[str, dict[str, Member]] = {"input": {}, "output": {}}
+    for name, member in found:
+        if not (match := _NAME.fullmatch(name)) or name.startswith("._"):  # as a Mac's archiver adds
+            continue
+        if not name.isprintable():
+            raise CorpusError("its name has control characters", source=repr(member.source))
+        key, side = match.groups()
+        if (first := sides[side].setdefault(key, member)) is not member:
+            raise CorpusError(f"the same name as {first.source}; keep one of the two", source=member.source)
+    given, right = sides.values()
+    if not given and not right:
+        raise CorpusError(f"there is no file of a task in it; give {_WANTED}", source=path)
+    for key in sorted(given.keys() ^ right.keys()):
+        alone, other = (given[key], "output") if key in given else (right[key], "input")
+        problem = f"there is no {key}_{other}.json for it; {len(given)} inputs and {len(right)} outputs were found"
+        raise CorpusError(problem, source=alone.source)
+    return {key: (given[key], right[key]) for key in sorted(given)}
+
+
+def _with_partner(path: Path) -> list[Path]:
+    """A zip, and the other of the two where it is in the same folder."""
+    if not (found := _SIDES.search(path.name)):
+        return [path]
+    other = "outputs" if found.group() == "inputs" else "inputs"
+    partner = path.with_name(f"{path.name[: found.start()]}{other}{path.name[found.end() :]}")
+    return [path, partner] if partner.is_file() else [path]
+
+
+def _in_folder(folder: Path) -> Iterator[tuple[str, Member]]:
+    for path in sorted(folder.rglob("*.json")):
+        if path.is_file():
+            yield path.name, Member(str(path), partial(_read_file, str(path)))
+
+
+def _read_file(source: str) -> bytes:
+    with opened(source, _WANTED) as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise CorpusError(f"larger than {LARGEST:,} bytes, which no file of a task is", source=source)
+    return data
+
+
+def _in_zips(paths: Iterable[Path]) -> Iterator[tuple[str, Member]]:
+    for path in paths:
+        source = str(path)
+        try:
+            with opened(source, _WANTED):
+                # Its own destructor closes it, with the last of its members.
+                archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            problem = f"not a complete zip: {error}; give {_WANTED}, and download a truncated one again"
+            raise CorpusError(problem, source=source) from None
+        members = archive.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise CorpusError(f"{len(members):,} members; at most {MOST_MEMBERS:,} are read", source=source)
+        if (size := sum(member.file_size for member in members)) > MOST_BYTES:
+            raise CorpusError(f"{size:,} bytes when unpacked; at most {MOST_BYTES:,} are read", source=source)
+        for member in members:
+            _require_harmless(member, source)
+            if not member.is_dir():
+                where = f"{source}, {printable(member.filename)}"
+                yield PurePosixPath(member.filename).name, Member(where, partial(_read_zipped, archive, member, where))
+
+
+def _require_harmless(member: zipfile.ZipInfo, source: str) -> None:
+    # zipfile rewrites names on reading; orig_filename is what the archive says.
+    path = PurePosixPath(member.orig_filename.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or re.match("[A-Za-z]:", member.orig_filename):
+        raise CorpusError(f"{shown(member.orig_filename)} leads out of the archive; do not trust it", source=source)
+    if member.file_size > LARGEST:
+        problem = f"{shown(member.filename)} has {member.file_size:,} bytes; a file of a task has at most {LARGEST:,}"
+        raise CorpusError(problem, source=source)
+    if member.flag_bits & 1:
+        raise CorpusError(f"{shown(member.filename)} is encrypted; unpack it and give the folder", source=source)
+
+
+def _read_zipped(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
+    try:
+        with archive.open(member) as file:
+            # One byte more than the archive says there are, so that the end is seen and the checksum verified.
+            return file.read(member.file_size + 1)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+        raise CorpusError(f"cannot be unpacked: {error}; download the zip again", source=source) from None

@@ -1,0 +1,336 @@
+"""The two official files of a task: `..._input.json` holds what is given, `..._output.json` what is right.
+
+Field names are the files'. What the files hold besides (the plan of the evidence, the ids of the other items, who
+generated what) is listed here so that it is not counted as unknown, and dropped unread. `facets` and `supported_by` are
+ours: the official files have neither.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from dspy_proact.benchmarks.probe.task import (
+    Action,
+    Difficulty,
+    Facets,
+    Gold,
+    Item,
+    Organisation,
+    Relationship,
+    Task,
+    World,
+)
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.line import Line, strict_json
+from dspy_proact.files.part import Id, Name, RawPart, Text
+from dspy_proact.plain_text import shown
+
+_STAMPS = ("created_at", "metadata", "tags", "updated_at")
+"""What an item may say of itself besides its content."""
+_DROPPED_INPUT = {
+    "annotation_instructions",
+    "world_model.available_actions.solves_bottleneck",
+    *(f"data_points.{name}" for name in _STAMPS),
+}
+_STEP = "checklist.required_steps"
+_DROPPED_OUTPUT = {
+    "bottleneck.searchable_artifacts",
+    "checklist.checklist_id",
+    "checklist.description",
+    "distractor_ids",
+    "metadata",
+    *(f"{_STEP}.{name}" for name in ("checklist_idx", "description", "evidence_required", "previous_action_idx")),
+    *(f"{_STEP}.success_criteria.{name}" for name in ("expected_sources", "required_items")),
+    *(f"{_STEP}.success_criteria.{name}" for name in ("target_problem", "problem_description")),
+}
+_EXECUTION = "task_execution"
+"""The step of the checklist that names the action."""
+_KIND_STEP = re.compile(r"(\[\d+\])\.(?:email|event|document)\b")
+"""Validation adds an item's kind to the path of its fields, which is no step in the file."""
+_ITEM: TypeAdapter[Item] = TypeAdapter(Item)
+
+
+class UnsolvableError(CorpusError):
+    """A task whose right parameters are not those of its right action: nothing that an agent answers would be right."""
+
+
+class JsonFile(Line):
+    """A file that holds one JSON object."""
+
+    @classmethod
+    def of(cls, source: str, data: bytes) -> Self:
+        """Read the bytes of a file strictly; a byte order mark is skipped.
+
+        Raises:
+            CorpusError: They are not UTF-8, no JSON object, or hold what `strict_json` refuses.
+        """
+        try:
+            text = data.decode().removeprefix("\ufeff")
+            value = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
+        except UnicodeDecodeError as error:
+            problem = f"not UTF-8: {error.reason}, at byte {error.start + 1}; save the file as UTF-8"
+            raise CorpusError(problem, source=source) from None
+        except json.JSONDecodeError as error:
+            problem = f"not JSON: {error.msg}, at column {error.colno}"
+            raise CorpusError(problem, source=source, line=error.lineno) from None
+        if not isinstance(value, dict):
+            raise CorpusError(f"an object is expected, not {shown(value)}", source=source)
+        return cls(source, 1, "", value)
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this file."""
+        return CorpusError(problem, source=self.source, field=_KIND_STEP.sub(r"\1", field) if field else None)
+
+
+def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str]) -> Task:
+    """Read a task from its two files, and count the fields that the format does not know in `ignored`.
+
+    Raises:
+        UnsolvableError: The parameters are not those of the action. The official generator takes the action from one
+            step and the parameters from another, and does not compare them.
+        CorpusError: A field is missing or malformed, or the two files do not fit together.
+    """
+    source, output = _Input.of(given), _Output.of(right)
+    world = source.world_model
+    for name in _Person.model_fields:
+        here, there = getattr(output.world_model, name), getattr(world, name)
+        if here != there:
+            problem = f"{shown(here)}, while the input is of {shown(there)}; the two are no pair"
+            raise right.error(problem, f"world_model.{name}")
+    task = Task(
+        key=key,
+        person=world.persona_id,
+        difficulty=world.context_difficulty,
+        world=world.world(),
+        items=tuple(_item(each) for each in source.data_points),
+        actions=tuple(each.action() for each in world.available_actions),
+        gold=output.gold(),
+    )
+    _require_known(task, output.criteria_path, right)
+    unknown = ((source.unknown_fields(), _DROPPED_INPUT), (output.unknown_fields(), _DROPPED_OUTPUT))
+    ignored.update({name: count for found, dropped in unknown for name, count in found.items() if name not in dropped})
+    (taken,) = [action for action in task.actions if action.id == task.gold.action]
+    for name in task.gold.parameters:
+        if name not in taken.required:
+            has = ", ".join(map(shown, taken.required)) or "none"
+            problem = f"the action {shown(taken.id)} has no parameter {shown(name)}; it has {has}"
+            raise UnsolvableError(problem, source=right.source, field=f"{output.criteria_path}.correct_parameters")
+    return task
+
+
+def _require_known(task: Task, criteria: str, right: JsonFile) -> None:
+    """Raise a `CorpusError` where gold names an item, an action or a parameter that does not exist."""
+    gold, ids, actions = task.gold, {item.id for item in task.items}, {action.id for action in task.actions}
+    for index, id_ in enumerate(gold.evidence):
+        if id_ not in ids:
+            raise right.error(f"{shown(id_)} is none of the input's {len(ids)} items", f"true_positive_ids[{index}]")
+    if gold.action not in actions:
+        problem = f"{shown(gold.action)} is none of the input's {len(actions)} actions"
+        raise right.error(problem, f"{criteria}.correct_action")
+    for name, item in (gold.supported_by or {}).items():
+        if name not in gold.parameters:
+            raise right.error(f"{shown(name)} is none of the parameters", f"{criteria}.supported_by")
+        if item not in ids:
+            raise right.error(f"{shown(item)} is none of the input's {len(ids)} items", f"{criteria}.supported_by")
+
+
+def _repeated(path: str, ids: list[str], field: str = ".id") -> Iterator[tuple[str, str]]:
+    """Field and problem wherever an id of a list occurs again; `field` is its own path in an element."""
+    first: dict[str, int] = {}
+    for index, id_ in enumerate(ids):
+        if (before := first.setdefault(id_, index)) != index:
+            yield f"{path}[{index}]{field}", f"{shown(id_)} is at [{before}] already; an id stands once"
+
+
+class _Relationship(RawPart):
+    name: Name
+    type: Name
+    department: str | None = None
+    relationship_context: str = ""
+
+
+class _PersonalContext(RawPart):
+    work_style: str = ""
+    communication_preferences: list[str] = Field(default=[])
+    current_priorities: list[str] = Field(default=[])
+    pain_points: list[str] = Field(default=[])
+
+
+class _Organisation(RawPart):
+    company_name: str
+    department: str
+    team_size: int
+    reporting_to: str
+    key_meetings: list[str] = Field(default=[])
+
+
+class _ParametersSchema(RawPart):
+    required: list[Name] = Field(default=[])
+
+
+class _Action(RawPart):
+    id: Id
+    type: Name
+    description: str | None = None
+    constraints: list[str] = Field(default=[])
+    params_schema: _ParametersSchema = _ParametersSchema()
+
+    def action(self) -> Action:
+        known = self.known() | {"description": self.description or "", "required": self.params_schema.required}
+        return Action(**{name: value for name, value in known.items() if name != "params_schema"})
+
+
+class _Person(RawPart):
+    """What the world model of either file says of whose it is."""
+
+    persona_id: Id
+    persona_full_name: Name
+
+
+class _World(_Person):
+    persona_occupation: str
+    persona_about: str
+    relationships: list[_Relationship] = Field(default=[])
+    personal_context: _PersonalContext = _PersonalContext()
+    organizational_structure: _Organisation
+    available_actions: Annotated[list[_Action], Field(min_length=1)]
+    context_difficulty: Difficulty
+
+    def world(self) -> World:
+        return World(
+            person=self.persona_full_name,
+            occupation=self.persona_occupation,
+            about=self.persona_about,
+            relationships=tuple(Relationship(**each.known()) for each in self.relationships),
+            organisation=Organisation(**self.organizational_structure.known()),
+            **self.personal_context.known(),
+        )
+
+
+class _EmailPayload(RawPart):
+    subject: str
+    sender: str
+    to: list[str] = Field(default=[])
+    cc: list[str] = Field(default=[])
+    timestamp: str
+    body: str
+
+
+class _EventPayload(RawPart):
+    title: str
+    start_time: str
+    end_time: str
+    location: str | None = None
+    attendees: list[str] = Field(default=[])
+    description: str | None = None
+
+
+class _DocumentPayload(RawPart):
+    title: str
+    mime: str = "text/markdown"
+    content: str
+
+
+class _Email(RawPart):
+    id: Id
+    type: Literal["email"]
+    payload: _EmailPayload
+
+
+class _Event(RawPart):
+    # The official ids of events begin with another word than their type, such as `calendar_1a2b3c4d`.
+    id: Id
+    type: Literal["event"]
+    payload: _EventPayload
+
+
+class _Document(RawPart):
+    id: Id
+    type: Literal["document"]
+    payload: _DocumentPayload
+
+
+def _item(raw: _Email | _Event | _Document) -> Item:
+    extra = raw.model_extra or {}
+    stamps = {name: extra[name] for name in _STAMPS if name in extra}
+    content = {name: value for name, value in raw.payload.known().items() if value is not None}
+    return _ITEM.validate_python({"id": raw.id, "kind": raw.type, "stamps": stamps, **content})
+
+
+class _Input(RawPart):
+    world_model: _World
+    data_points: Annotated[
+        list[Annotated[_Email | _Event | _Document, Field(discriminator="type")]], Field(min_length=1)
+    ]
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        yield from _repeated("data_points", [each.id for each in self.data_points])
+        yield from _repeated("world_model.available_actions", [each.id for each in self.world_model.available_actions])
+
+
+class _Bottleneck(RawPart):
+    description: Text
+    facets: Facets | None = None
+
+
+class _Criteria(RawPart):
+    correct_action: Id | None = None
+    correct_parameters: dict[str, Any] | None = None
+    supported_by: dict[str, str] | None = None
+
+
+class _Step(RawPart):
+    step_type: str
+    success_criteria: _Criteria = _Criteria()
+
+
+class _Checklist(RawPart):
+    required_steps: list[_Step]
+
+
+class _Copy(_Person):
+    """The whole of the input's world model again, and which action solves what, which is not read."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Output(RawPart):
+    world_model: _Copy
+    bottleneck: _Bottleneck
+    checklist: _Checklist
+    true_positive_ids: Annotated[list[Id], Field(min_length=1)]
+
+    @property
+    def _execution(self) -> list[int]:
+        return [at for at, step in enumerate(self.checklist.required_steps) if step.step_type == _EXECUTION]
+
+    @property
+    def criteria_path(self) -> str:
+        return f"{_STEP}[{self._execution[0]}].success_criteria"
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        yield from _repeated("true_positive_ids", self.true_positive_ids, field="")
+        if len(self._execution) != 1:
+            yield _STEP, f"one step of type {_EXECUTION!r} is expected, not {len(self._execution)}"
+            return
+        criteria = self.checklist.required_steps[self._execution[0]].success_criteria
+        for name in ("correct_action", "correct_parameters"):
+            if getattr(criteria, name) is None:
+                yield f"{self.criteria_path}.{name}", "the field is missing"
+
+    def gold(self) -> Gold:
+        criteria = self.checklist.required_steps[self._execution[0]].success_criteria
+        assert criteria.correct_action is not None, "misfits says so"
+        assert criteria.correct_parameters is not None, "misfits says so"
+        return Gold(
+            evidence=tuple(self.true_positive_ids),
+            description=self.bottleneck.description,
+            facets=self.bottleneck.facets,
+            action=criteria.correct_action,
+            parameters=criteria.correct_parameters,
+            supported_by=criteria.supported_by,
+        )

@@ -1,0 +1,229 @@
+"""A task of PROBE, what each role sees of it, and what an agent answers.
+
+    TaskView     the person's world, the items, the actions     agents
+    ProbeView    the same and the gold answer                   what a run keeps; only graders read the gold
+    Task         the same and its key, person and difficulty    a corpus
+
+Names of fields are those of the official files, or say what these mean. Nothing in a `TaskView` has a place for gold.
+
+Docstrings and fields of what programs are shown are part of the hash by which a compiled program is accepted.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from dspy_proact.benchmarks.probe.settings import OracleName
+from dspy_proact.files.part import Text
+from dspy_proact.types import Frozen
+
+Difficulty = Literal["easy", "medium", "hard"]
+PARTS = ("evidence", "bottleneck", "action", "parameters")
+"""The parts of an answer. An answer in which nothing could be read has all of them as faults."""
+
+
+class Relationship(Frozen):
+    """Somebody whom the person works with."""
+
+    name: str
+    type: str
+    """Such as colleague, manager, direct_report, client, vendor."""
+    department: str | None = None
+    relationship_context: str
+
+
+class Organisation(Frozen):
+    """Where the person works."""
+
+    company_name: str
+    department: str
+    team_size: int
+    reporting_to: str
+    key_meetings: tuple[str, ...] = ()
+
+
+class World(Frozen):
+    """What is known of a person before anything is read."""
+
+    person: str
+    """Full name."""
+    occupation: str
+    about: str
+    relationships: tuple[Relationship, ...]
+    work_style: str = ""
+    communication_preferences: tuple[str, ...] = ()
+    current_priorities: tuple[str, ...] = ()
+    pain_points: tuple[str, ...] = ()
+    organisation: Organisation
+
+
+class Action(Frozen):
+    """Something that can be done."""
+
+    id: str
+    type: str
+    """Such as send_email or schedule_meeting."""
+    description: str = ""
+    constraints: tuple[str, ...] = ()
+    required: tuple[str, ...]
+    """Names of its parameters; the official files say nothing else about them."""
+
+
+class _Item(Frozen):
+    """Something in a person's mailbox, calendar or folders."""
+
+    id: str
+    stamps: dict[str, Any] | None = None
+    """What else the file says of the item, such as `created_at` and `tags`, which may leak the answer. None for a
+    sanitized item, and then the field is not written."""
+
+    @model_serializer(mode="wrap")
+    def _leave_out_empty_stamps(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written = handler(self)
+        return written if self.stamps is not None else {name: written[name] for name in written if name != "stamps"}
+
+
+class Email(_Item):
+    """A message; times are ISO 8601."""
+
+    kind: Literal["email"] = "email"
+    subject: str
+    sender: str
+    to: tuple[str, ...] = ()
+    cc: tuple[str, ...] = ()
+    timestamp: str
+    body: str
+
+
+class Event(_Item):
+    """An entry of the calendar; times are ISO 8601."""
+
+    kind: Literal["event"] = "event"
+    title: str
+    start_time: str
+    end_time: str
+    location: str = ""
+    attendees: tuple[str, ...] = ()
+    description: str = ""
+
+
+class Document(_Item):
+    """A file."""
+
+    kind: Literal["document"] = "document"
+    title: str
+    mime: str = "text/markdown"
+    content: str
+
+
+Item = Annotated[Email | Event | Document, Field(discriminator="kind")]
+
+
+class Facets(Frozen):
+    """What there is to know of a bottleneck; None where it does not apply."""
+
+    who_blocked: Text | None
+    who_blocker: Text | None
+    what_task: Text | None
+    why_root_cause: Text | None
+    when_deadline: Text | None = None
+    where_system: Text | None = None
+    how_mechanism: Text | None = None
+    impact_scope: Text | None = None
+
+
+class Gold(Frozen):
+    """The right answer. No program that answers a task receives any of it."""
+
+    evidence: tuple[str, ...]
+    """Ids of the items that show the bottleneck."""
+    description: str
+    """Of the bottleneck."""
+    facets: Facets | None = None
+    """Of the bottleneck; None in the official files, where judges derive them from the description."""
+    action: str
+    """Id of the one action that resolves it."""
+    parameters: dict[str, Any]
+    supported_by: dict[str, str] | None = None
+    """By parameter, the id of the item in which its value can be read; None in the official files."""
+
+
+class TaskView(Frozen):
+    """What an agent sees."""
+
+    world: World
+    items: tuple[Item, ...]
+    actions: tuple[Action, ...]
+
+
+class ProbeView(TaskView):
+    """What a run keeps of a task."""
+
+    gold: Gold
+
+    @classmethod
+    def of(cls, task: "Task") -> "ProbeView":
+        """The view of a task."""
+        return cls(world=task.world, items=task.items, actions=task.actions, gold=task.gold)
+
+    @property
+    def task(self) -> TaskView:
+        """What an agent sees, without the gold answer."""
+        return TaskView(world=self.world, items=self.items, actions=self.actions)
+
+
+class Task(ProbeView):
+    """One bottleneck of one person."""
+
+    key: str
+    person: str
+    """Id of the person: tasks of one person are not independent."""
+    difficulty: Difficulty
+
+
+class Solution(Frozen):
+    """What an agent answers. A part that is missing or malformed is empty, and named among the faults."""
+
+    evidence: tuple[str, ...] = ()
+    """Ids of the items that it names as evidence, each once, in its order; ids of no item are included."""
+    bottleneck: str = ""
+    action: str = ""
+    """Id of the action that it takes."""
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    touched: tuple[str, ...] = ()
+    """Ids of all items that its tools returned, named as evidence or not; every id where it was shown everything."""
+    turns: int = 1
+    """Calls that it took, without repairs."""
+    faults: tuple[str, ...] = ()
+    """What is missing, malformed or impossible: `evidence`, `bottleneck`, `action` (also an unknown one), `parameters`
+    (also where a required one is missing), `steps` (a step, a plan or its own score could not be read), `turns` (its
+    turns or calls ran out). A malformed answer is kept and scores what its readable parts earn."""
+    truncated: bool = False
+    """Whether any of its answers was cut at the token limit."""
+
+
+def shown(oracle: OracleName, view: ProbeView) -> TaskView:
+    """What an agent sees under an oracle, which gives a part of the answer away to show where points are lost.
+
+    `evidence`: only the right items, so that the search scores full. `bottleneck`: also a note that describes the
+    bottleneck, so that the identification does, too.
+    """
+    task = view.task
+    if oracle == "none":
+        return task
+    items = tuple(item for item in task.items if item.id in view.gold.evidence)
+    if oracle == "bottleneck":
+        note = Document(id="known-matter", title="What is the matter, as is known", content=view.gold.description)
+        items = (note, *items)
+    return task.model_copy(update={"items": items})
+
+
+def with_given(oracle: OracleName, solution: Solution, gold: Gold) -> Solution:
+    """The answer with what the oracle gave away in place of what the agent made of it."""
+    if oracle == "none":
+        return solution
+    given: dict[str, Any] = {"evidence": gold.evidence, "touched": gold.evidence}
+    if oracle == "bottleneck":
+        given["bottleneck"] = gold.description
+    faults = tuple(fault for fault in solution.faults if fault not in given)
+    return solution.model_copy(update={**given, "faults": faults})

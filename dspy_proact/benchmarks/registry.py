@@ -1,0 +1,115 @@
+"""The benchmarks that there are: those of the package, those that other packages register, and a person's own.
+
+A folder here that holds a `benchmark.py` is a benchmark. Its module is imported when the benchmark is asked for, and
+nothing slow with it.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.own_file import adopted, load_file
+from dspy_proact.errors import UsageError
+
+GROUP = "dspy_proact.benchmarks"
+"""The group of entry points under which other packages register a module, or `module:Class`."""
+_FOLDER = Path(__file__).parent
+_GIVEN: dict[str, Benchmark[Any, Any]] = {}
+"""Benchmarks that were given to this process by a file or as an object, by name: reports of their runs look here."""
+Declared = Benchmark[Any, Any]
+
+
+@cache
+def benchmarks() -> Mapping[str, Declared]:
+    """Those of the package and of other packages, by name, in alphabetical order of each.
+
+    Raises:
+        UsageError: One of another package cannot be imported, or has the name of one that is there.
+    """
+    found: dict[str, Declared] = {}
+    for file in sorted(_FOLDER.glob("*/benchmark.py")):
+        own = _only(import_module(f"{__package__}.{file.parent.name}.benchmark"), str(file))
+        found[own.name] = own
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        registered = _registered(point)
+        if registered.name in found:
+            raise UsageError(f"{point.value}: registers {registered.name!r}, and there is a benchmark of that name")
+        found[registered.name] = registered
+    return found
+
+
+def benchmark_named(named: Declared | str | None) -> Declared:
+    """The benchmark of a name or of a file; one that is given itself is returned.
+
+    Args:
+        named: A name, `FILE.py`, `FILE.py:NAME` where the file declares several, a benchmark, or None for the first.
+
+    Raises:
+        UsageError: There is none of that name, or the file cannot be used: the message names file and line.
+    """
+    if isinstance(named, Benchmark):
+        return _given(named)
+    known = benchmarks()
+    if named is None:
+        return next(iter(known.values()))
+    path, colon, name = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
+    if path.endswith(".py"):
+        return _given(_of_file(Path(path).resolve(), name if colon else None))
+    if declared := find_benchmark(named):
+        return declared
+    near = get_close_matches(named, known, n=1)
+    hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}."
+    raise UsageError(
+        f"no benchmark is called {named!r}{hint} `dspy-proact benchmarks` describes each; "
+        "one of your own is named by its file: --benchmark FILE.py"
+    )
+
+
+def find_benchmark(name: str) -> Declared | None:
+    """The benchmark of a name among those that are installed or were given to this process; None for another."""
+    return _GIVEN.get(name) or benchmarks().get(name)
+
+
+def _given(declared: Declared) -> Declared:
+    adopted(declared)
+    if declared.name not in benchmarks():
+        _GIVEN[declared.name] = declared
+    return declared
+
+
+def _registered(point: EntryPoint) -> Declared:
+    try:
+        loaded = point.load()
+    except Exception as error:
+        raise UsageError(f"the benchmark {point.name!r} of {point.value} cannot be imported: {error}") from error
+    if isinstance(loaded, ModuleType):
+        return _only(loaded, point.value)
+    return adopted(loaded if isinstance(loaded, Benchmark) else loaded())
+
+
+@cache
+def _of_file(path: Path, name: str | None) -> Declared:
+    """What a person's file declares; raises `UsageError` as `benchmark_named` does."""
+    return _only(load_file(path), str(path), name)
+
+
+def _only(module: ModuleType, where: str, name: str | None = None) -> Declared:
+    """The one benchmark that a module declares, or the one of a name; raises `UsageError` where that is none."""
+    classes = {
+        each.name: each
+        for each in vars(module).values()
+        if isinstance(each, type) and issubclass(each, Benchmark) and each.__module__ == module.__name__
+        if hasattr(each, "name")
+    }
+    found = [each for each in classes.values() if name in (None, each.name, each.__name__)]
+    if len(found) == 1:
+        return adopted(found[0]())
+    if not classes:
+        raise UsageError(f"{where}: declares no benchmark: derive a class from `dspy_proact.Benchmark` with a `name`")
+    raise UsageError(f"{where}: declares {', '.join(classes)}; name one with FILE.py:NAME")

@@ -1,0 +1,314 @@
+"""Kappa, AC and alpha by hand, as published and by their laws; and the tables that they are made of."""
+
+import math
+from collections.abc import Hashable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from study import LABELS, TIES, study
+
+from dspy_proact.stats import (
+    Estimate,
+    Judged,
+    Panel,
+    Weight,
+    alpha_estimate,
+    cross_tables,
+    kappa,
+    kappa_estimate,
+    majority,
+    tally,
+)
+from dspy_proact.stats.agreement import AlphaMetric, acs, disagreement
+
+law = settings(deadline=None, max_examples=25)
+WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]
+weights = st.sampled_from(WEIGHTS)
+METRICS: list[AlphaMetric] = ["nominal", "ordinal", "interval"]
+metrics = st.sampled_from(METRICS)
+tables = st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=3, max_size=3)
+# One row is (first grading, second grading, scenario).
+rows = st.lists(st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS), st.integers(0, 13)), min_size=1)
+rated = st.lists(st.lists(st.sampled_from(LABELS), max_size=5), max_size=15)
+# Cohen's example of 1968: 200 patients, two psychiatrists, three diagnoses.
+COHEN = [[88, 14, 18], [10, 40, 10], [2, 6, 12]]
+# Gwet's example of two abstractors and a hundred records; his package irrCAC prints AC1 0.8493305.
+ABSTRACTORS = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
+# Krippendorff's textbook table: four people, twelve units, five labels; a dot is no rating.
+TABLE = ["1 1 . 1", "2 2 3 2", "3 3 3 3", "3 3 3 3", "2 2 2 2", "1 2 3 4", "4 4 4 4", "1 1 2 1", "2 2 2 2", ". 5 5 5",
+         ". . 1 1", ". 3 . ."]  # fmt: skip
+FOUR_ITEMS = [["FAIL", "FAIL"], ["FAIL", "PASS"], ["PASS", "PASS", "PASS"], ["FAIL", "PARTIAL"]]
+
+
+def estimate(table: Sequence[tuple[str, str, object]], weight: Weight = "quadratic") -> Estimate:
+    first, second, groups = zip(*table, strict=True)
+    return kappa_estimate(first, second, LABELS, groups, weight)
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def ac(table: object, weight: Weight) -> float | None:
+    value = float(acs(np.asarray(table, dtype=float), weight))
+    return None if math.isnan(value) else value
+
+
+def ac_estimate(
+    first: Sequence[Hashable],
+    second: Sequence[Hashable],
+    labels: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    weight: Weight = "quadratic",
+) -> Estimate:
+    """Of two gradings, the first of which is the one rating of each item."""
+    return Judged.of(Panel.of([[label] for label in first], labels), second, labels, groups).ac(weight)
+
+
+def alpha(ratings: list[list[str]], labels: Sequence[str], metric: AlphaMetric) -> float | None:
+    return alpha_estimate(ratings, labels, metric, range(len(ratings))).value
+
+
+# Kappa.
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        # Observed agreement .70, by chance .6 * .5 + .3 * .3 + .1 * .2 = .41: .29 / .59. Cohen prints .492.
+        ("none", 0.491525),
+        # One step off: 40 observed, 36 + 30 + 12 + 6 = 84 expected; two steps: 20, and 24 + 10 = 34.
+        # 1 - (40 / 2 + 20) / (84 / 2 + 34) = 1 - 40 / 76.
+        ("linear", 0.473684),
+        # 1 - (40 / 4 + 20) / (84 / 4 + 34) = 1 - 30 / 55.
+        ("quadratic", 0.454545),
+    ],
+)
+def test_three_diagnoses_by_hand(weight: Weight, expected: float):
+    assert kappa(COHEN, weight) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_extremes():
+    for weight in WEIGHTS:
+        assert kappa([[5, 0, 0], [0, 5, 0], [0, 0, 5]], weight) == 1
+        assert kappa([[0, 5], [5, 0]], weight) == -1
+        # All 25 of a 5 x 5 table of products: chance and nothing else.
+        assert kappa(np.outer([1, 2, 3], [4, 5, 6]), weight) == pytest.approx(0)
+    # One grader never varies: no better than chance, and defined.
+    assert kappa([[3, 0], [2, 0]], "none") == 0
+
+
+def test_groups_are_left_out_by_hand():
+    # Twenty times PP, PF, FF, FF: table [[20, 20], [0, 40]], po = .75, pe = .5, kappa = .5.
+    # Without a PP: [[19, 20], [0, 40]]: po = 59/79, pe = (39 * 19 + 40 * 60) / 79^2 = 3141/6241: 1520/3100 = .490323.
+    # Without a PF: [[20, 19], [0, 40]]: po = 60/79, pe = (39 * 20 + 40 * 59) / 6241 = 3140/6241: 1600/3101 = .515963.
+    # Without an FF: [[20, 20], [0, 39]]: po = 59/79, pe = (40 * 20 + 39 * 59) / 6241 = 3101/6241: 1560/3140 = .496815.
+    # SE^2 = 79/80 * (20 * .0096774^2 + 20 * .0159626^2 + 40 * .0031847^2) = .0072835; t(79) = 1.990450.
+    gradings = [("PASS", "PASS"), ("PASS", "FAIL"), ("FAIL", "FAIL"), ("FAIL", "FAIL")] * 20
+    one = estimate([(*pair, place) for place, pair in enumerate(gradings)])
+    reach = 1.990450 * math.sqrt(0.0072835)
+    assert numbers(one) == pytest.approx([0.5, 0.5 - reach, 0.5 + reach], abs=1e-5)
+    assert one.reason is None
+
+
+@given(tables, weights)
+def test_kappa_is_symmetric_and_free_of_the_number_of_items(table: list[list[int]], weight: Weight):
+    value = kappa(table, weight)
+    assert value is None or -1 <= value <= 1
+    for other in (np.transpose(table), np.multiply(table, 3), np.array(table)[::-1, ::-1]):
+        assert kappa(other, weight) == (None if value is None else pytest.approx(value, abs=1e-12))
+
+
+@given(st.lists(st.lists(st.integers(0, 20), min_size=2, max_size=2), min_size=2, max_size=2))
+def test_two_labels_have_one_kappa(table: list[list[int]]):
+    assert kappa(table, "none") == kappa(table, "linear") == kappa(table, "quadratic")
+
+
+# AC1 and AC2.
+
+
+@pytest.mark.parametrize(
+    ("weight", "expected"),
+    [
+        # Shares .13, .255, .615: sum of p (1 - p) = .1131 + .189975 + .236775 = .53985. Weights sum to 3.
+        # (.89 - 3/6 * .53985) / (1 - .269925).
+        ("none", 0.8493305),
+        # Agreement .89 + 11/2 % = .945; weights sum to 5: (.945 - 5/6 * .53985) / (1 - .449875).
+        ("linear", 0.900023),
+        # Agreement .89 + 3/4 * 11 % = .9725; weights sum to 6: (.9725 - .53985) / (1 - .53985).
+        ("quadratic", 0.940237),
+    ],
+)
+def test_two_abstractors_as_published_and_by_hand(weight: Weight, expected: float):
+    assert ac(ABSTRACTORS, weight) == pytest.approx(expected, abs=1e-6)
+
+
+def test_equal_gradings_agree_fully():
+    for weight in WEIGHTS:
+        assert ac([[5, 0, 0], [0, 0, 0], [0, 0, 0]], weight) == 1
+        assert ac([[5, 0, 0], [0, 4, 0], [0, 0, 3]], weight) == 1
+    # Two labels, opposed: no agreement, 1/2 by chance: (0 - 1/2) / (1/2).
+    assert ac([[0, 5], [5, 0]], "none") == -1
+
+
+def test_with_four_labels_it_can_fall_below_minus_one():
+    # AD, BC, DA: agreement 8/9 / 3 = .296296; shares 1/3, 1/6, 1/6, 1/3: sum of p (1 - p) = .722222.
+    # Weights 4 + 2 (3 * 8/9 + 2 * 5/9) = 11.5556: by chance 11.5556 / 12 * .722222 = .695473.
+    # (.296296 - .695473) / .304527.
+    one = ac_estimate("ABD", "DCA", "ABCD", [0, 1, 2])
+    assert one.value == pytest.approx(-1.310811, abs=1e-6)
+    assert one.low is not None
+    assert one.low < one.value
+
+
+def test_without_items_or_labels_it_is_undefined():
+    for weight in WEIGHTS:
+        assert ac(np.zeros((3, 3)), weight) is None
+        assert ac([[4]], weight) is None
+    assert ac_estimate([], [], LABELS, []) == Estimate(None, reason="no items")
+    assert ac_estimate(["PASS"], ["PASS"], ["PASS"], [0]) == Estimate(None, reason="fewer than two labels")
+
+
+def test_groups_of_ac_are_left_out_by_hand():
+    # PP, PF, FF of two labels, AC1: agreement 2/3; shares 1/2: chance .5: (1/6) / (1/2) = 1/3.
+    # Without PF both agree in full, so that it rests on that one.
+    one = ac_estimate(["P", "P", "F"], ["P", "F", "F"], ["F", "P"], [0, 1, 2], "none")
+    assert one.value == pytest.approx(1 / 3)
+    assert (one.low, one.reason) == (None, "depends on one group")
+    # The same thirty times over: left-outs differ by about a thirtieth as much, from 90 items.
+    many = ac_estimate(["P", "P", "F"] * 30, ["P", "F", "F"] * 30, ["F", "P"], range(90), "none")
+    # Without a PP (or FF): agreement 59/89; shares 89/178 and 89/178 less a pair: 88/178, 90/178: chance .499937.
+    # (.662921 - .499937) / .500063 = .325927. Without a PF: 60/89, shares equal: .348315.
+    # -log(1 - AC): .405465, without one .394417 and .428194. SE^2 = 89/90 (60 * .011048^2 + 30 * .022729^2) =
+    # .0225682; t(89) = 1.986979: .405465 -+ .298498.
+    assert [many.low, many.high] == pytest.approx([1 - math.exp(-0.106967), 1 - math.exp(-0.703963)], abs=2e-5)
+
+
+@law
+@given(tables, weights, st.integers(1, 4))
+def test_neither_side_nor_direction_nor_size_matters(table: list[list[int]], weight: Weight, times: int):
+    counts = np.array(table)
+    value = ac(counts, weight)
+    assert [ac(counts.T, weight), ac(counts[::-1, ::-1], weight), ac(times * counts, weight)] == [
+        pytest.approx(value)
+    ] * 3
+    assert value is None or value <= 1
+
+
+# Alpha.
+
+
+@pytest.mark.parametrize(("metric", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_the_textbook_table(metric: AlphaMetric, expected: float):
+    ratings = [[label for label in unit.split() if label != "."] for unit in TABLE]
+    assert alpha(ratings, "12345", metric) == pytest.approx(expected, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        # Coincidences: FF 2; FP and PF 1 (P: PASS); PP 3 * 2 / 2 = 3; FPa and PaF 1. F 4, Pa 1, P 4 of 9.
+        # (9 - 1) * 4 = 32 of 2 (4 * 1 + 4 * 4 + 1 * 4) = 48.
+        ("nominal", 1 - 32 / 48),
+        # Mean ranks 2, 4.5, 7: 8 (2 * 25 + 2 * 6.25) = 500 of 2 (4 * 6.25 + 16 * 25 + 4 * 6.25) = 900.
+        ("ordinal", 1 - 500 / 900),
+        # 8 (2 * 4 + 2 * 1) = 80 of 2 (4 * 1 + 16 * 4 + 4 * 1) = 144.
+        ("interval", 1 - 80 / 144),
+    ],
+)
+def test_four_items_by_hand(metric: AlphaMetric, expected: float):
+    assert alpha(FOUR_ITEMS, LABELS, metric) == pytest.approx(expected)
+
+
+def test_the_extremes_of_alpha():
+    for metric in METRICS:
+        assert alpha([["FAIL"] * 2, ["PASS"] * 3], LABELS, metric) == 1
+        # FP, PF: 2 of each, n = 4: (4 - 1) * 4 = 12 of 2 * 2 * 2 = 8.
+        assert alpha([["FAIL", "PASS"]] * 2, LABELS, metric) == pytest.approx(-0.5)
+
+
+def test_groups_of_alpha_are_left_out_by_hand():
+    # Twenty times FF, FP, PPP: FF 40, FP and PF 40 together, PP 60: 1 - 139 * 40 / (2 * 60 * 80) = .420833.
+    # Without an FF: 58 F, 80 P: 137 * 40 / 9280 = .590517: .409483. Without an FP: 59, 79: 137 * 38 / 9322 = .558464:
+    # .441536. Without a PPP: 60, 77: 136 * 40 / 9240 = .588745: .411255.
+    # SE^2 = 59/60 * 20 * (.011351^2 + .020703^2 + .009578^2) = .0127676; t(59) = 2.000995.
+    ratings = [["FAIL"] * 2, ["FAIL", "PASS"], ["PASS"] * 3] * 20
+    one = alpha_estimate(ratings, LABELS, "nominal", range(60))
+    reach = 2.000995 * math.sqrt(0.0127676)
+    assert numbers(one) == pytest.approx([0.420833, 0.420833 - reach, 0.420833 + reach], abs=1e-5)
+    assert one.reason is None
+
+
+@pytest.mark.parametrize(("stratum", "expected"), [("EMERGENT", 0.1703), ("CRITICAL", 0.1576), ("RECOVERY", 0.2780)])
+def test_the_published_study(stratum: str, expected: float, data: Path):
+    items = study(data).of(stratum)
+    one = alpha_estimate(items.ratings, LABELS, "ordinal", items.keys)
+    assert one.value == pytest.approx(expected, abs=5e-5)
+    if stratum == "EMERGENT":
+        # Measured elsewhere with all 20 items as units, of which 3 pair with nothing: [-.056, .397].
+        assert [one.low, one.high] == pytest.approx([-0.056, 0.397], abs=0.003)
+
+
+@law
+@given(rated, metrics)
+def test_an_item_with_one_rating_changes_nothing(ratings: list[list[str]], metric: AlphaMetric):
+    more = [*ratings, ["PASS"], []]
+    assert alpha(more, LABELS, metric) == alpha(ratings, LABELS, metric)
+    same = alpha_estimate(ratings, LABELS, metric, range(len(ratings)))
+    assert alpha_estimate(more, LABELS, metric, range(len(more))) == same
+
+
+@law
+@given(rated, metrics)
+def test_reversed_labels_change_nothing_and_renamed_ones_nothing_nominal(ratings: list[list[str]], metric: AlphaMetric):
+    value = alpha(ratings, LABELS, metric)
+    assert alpha(ratings, LABELS[::-1], metric) == pytest.approx(value)
+    renamed = {"FAIL": "PARTIAL", "PARTIAL": "PASS", "PASS": "FAIL"}
+    other = [[renamed[label] for label in item] for item in ratings]
+    assert alpha(other, LABELS, "nominal") == pytest.approx(alpha(ratings, LABELS, "nominal"))
+
+
+@law
+@given(rated)
+def test_of_two_labels_all_metrics_are_one(ratings: list[list[str]]):
+    two = [[label for label in item if label != "PARTIAL"] for item in ratings]
+    values = [alpha(two, ["FAIL", "PASS"], metric) for metric in METRICS]
+    assert values == [pytest.approx(values[0])] * 3
+
+
+# Tables.
+
+
+def test_three_labels_by_hand():
+    assert disagreement(3, "none").tolist() == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert disagreement(3, "linear").tolist() == [[0, 0.5, 1], [0.5, 0, 0.5], [1, 0.5, 0]]
+    assert disagreement(3, "quadratic").tolist() == [[0, 0.25, 1], [0.25, 0, 0.25], [1, 0.25, 0]]
+
+
+def test_ratings_are_counted_by_label():
+    assert tally([["b", "a", "b"], [], ["c"]], "abc").tolist() == [[1, 2, 0], [0, 0, 0], [0, 0, 1]]
+    assert tally([], "abc").shape == (0, 3)
+
+
+def test_two_gradings_meet_in_one_cell_an_item():
+    assert cross_tables(["a", "b"], ["b", "b"], "ab").tolist() == [[[0, 1], [0, 0]], [[0, 0], [0, 1]]]
+    assert cross_tables([], [], "ab").shape == (0, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "label"),
+    [
+        (["PASS", "PASS", "FAIL"], "PASS"),
+        (["FAIL", "FAIL", "PARTIAL", "PASS"], "FAIL"),
+        (["PASS", "PARTIAL"], "PARTIAL"),
+        (["FAIL", "PASS"], "PASS"),
+        (["FAIL", "PARTIAL", "PASS"], "PARTIAL"),
+        (["FAIL"], "FAIL"),
+        ([], None),
+    ],
+)
+def test_the_majority_breaks_ties_as_stated(ratings: list[str], label: str | None):
+    assert majority(ratings, TIES) == label

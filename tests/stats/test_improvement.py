@@ -1,0 +1,387 @@
+"""Claims of an improvement: by hand, with raters, with unread verdicts, and by their laws."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
+
+from dspy_proact.stats import Estimate, Improvement, Judged, Panel, improvement, smallest_gain
+from dspy_proact.stats.improvement import Improvements, levels_at_worst
+
+law = settings(deadline=None, max_examples=12)
+PHASES = ["E", "C", "R"]
+levels = st.integers(0, 2)
+counts = st.lists(st.integers(0, 3), min_size=3, max_size=3).filter(any)
+# One row is (before, after, counts of people's grades, phase, scenario).
+Row = tuple[int | None, int | None, list[int], str, int]
+rows = st.lists(st.tuples(levels, levels, counts, st.sampled_from(PHASES), st.integers(0, 16)), max_size=40)
+few_rows = st.lists(st.tuples(levels, levels, counts, st.sampled_from(PHASES), st.integers(0, 3)), max_size=12)
+# Three items: all 0, half 0 and half 2, a third 1 and two thirds 2.
+THREE = [[1, 0, 0], [1, 0, 1], [0, 1, 2]]
+
+
+def panel_of(counts: Sequence[Sequence[int]], raters: Sequence[Sequence[int]] | None = None) -> Panel:
+    ratings = [[level for level, count in enumerate(row) for _ in range(count)] for row in counts]
+    return Panel.of(ratings, [0, 1, 2], raters)
+
+
+def compare(table: Sequence[Row], seed: int = 0, raters: Sequence[Sequence[int]] | None = None) -> Improvements:
+    before, after, counts, strata, groups = ([row[column] for row in table] for column in range(5))
+    return improvement(before, after, panel_of(counts, raters), strata, groups, order=PHASES, seed=seed)  # pyright: ignore[reportArgumentType]
+
+
+def numbers(one: Estimate) -> list[float | None]:
+    return [one.value, one.low, one.high]
+
+
+def agreement(
+    levels: Sequence[int], counts: Sequence[Sequence[int]], strata: str, groups: Sequence[int] = ()
+) -> Estimate:
+    """Of one judge alone."""
+    keys = groups or range(len(levels))
+    return improvement(levels, levels, panel_of(counts), strata, keys, order=sorted({*strata})).overall.before
+
+
+def study(labels: int, groups: int, wrong_before: int, wrong_after: int = 0) -> list[Row]:
+    """Items that people fail or pass in turn, six a scenario; before and after grade every n-th of them wrongly."""
+    table: list[Row] = []
+    for place in range(labels):
+        truth = 2 * (place % 2)
+        before, after = (
+            (2 - truth if every and place % every == 0 else truth) for every in (wrong_before, wrong_after)
+        )
+        table.append((before, after, [1 - truth // 2, 0, truth // 2], "ECR"[place // 2 % 3], place // 6 % groups))
+    return table
+
+
+# Kappa within strata.
+
+
+def test_three_items_by_hand():
+    # Rows 3/2, 1/3, 7/6, columns 1, 0, 2: observed 3 (1/2 + 1/12) = 21/12 of 3 + 1/12 + 1/6 + 7/6 = 53/12.
+    assert agreement([0, 2, 2], THREE, "XXX").value == pytest.approx(32 / 53)
+
+
+def test_strata_are_averaged_by_their_labels():
+    # The three items above, and two at which both agree: 3/5 * 32/53 + 2/5 * 1.
+    counts = [*THREE, [1, 0, 0], [0, 1, 0]]
+    assert agreement([0, 2, 2, 0, 1], counts, "XXXYY").value == pytest.approx(0.6 * 32 / 53 + 0.4)
+
+
+def test_strictness_by_phase_is_no_agreement_within():
+    # The judge knows only that people fail X and pass Y: pooled it agrees, within neither.
+    levels = [0, 0, 0, 0, 2, 2, 2, 2]
+    counts = [[1, 0, 0]] * 3 + [[0, 0, 1]] * 4 + [[1, 0, 0]]
+    # Pooled: 8 * 2 = 16 of 4 * 4 + 4 * 4 = 32.
+    assert agreement(levels, counts, "X" * 8).value == pytest.approx(0.5)
+    assert agreement(levels, counts, "XXXXYYYY").value == 0
+
+
+def test_bounds_keep_the_weights_of_all_labels():
+    # X: levels 0, 2, 2 of F, F, P, twice each; Y: 0, 2 of F, P, twice each. Weights .6 and .4.
+    # In squared steps: X: 6 * 2 * 4 = 48 of 4 (4 * 4 + 2 * 2) = 80: .4. Y: 1. Mean .64.
+    judged, counts = [0, 2, 2, 0, 2] * 2, [[1, 0, 0], [1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]] * 2
+    one = agreement(judged, counts, "XXXYY" * 2, range(10))
+    assert one.value == pytest.approx(0.64)
+    # Left out in X: FF: 5 * 2 * 4 of 4 (3 * 4 + 2 * 1) = 40/56: 2/7; FP: 5 * 1 * 4 of 4 (3 * 3 + 2 * 2) = 20/52: 8/13;
+    # PP: 5 * 2 * 4 of 4 (4 * 3 + 1 * 2) = 40/56: 2/7. In Y always 1. So .4 + .6 times these; without one of Y .64.
+    # SE^2 = 9/10 * 2 * .36 ((2/7 - .4)^2 + (8/13 - .4)^2 + (2/7 - .4)^2) = .046958; t(9) = 2.262157.
+    reach = 2.262157 * (0.9 * 2 * 0.36 * (2 * (2 / 7 - 0.4) ** 2 + (8 / 13 - 0.4) ** 2)) ** 0.5
+    assert [one.low, one.high] == pytest.approx([0.64 - reach, min(1, 0.64 + reach)], abs=1e-6)
+
+
+def test_what_rests_on_one_item_or_is_the_same_without_any_has_no_bounds():
+    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="depends on one group")
+    constant = agreement([1, 1, 1], THREE, "XXX", range(3))
+    assert constant == Estimate(0, reason="no variance between groups")
+    # Y, whose labels are alike, does not count.
+    assert agreement([0, 2, 0], [THREE[0], [0, 0, 1], THREE[0]], "XXY", range(3)) == Estimate(
+        1, reason="depends on one group"
+    )
+
+
+# The claim.
+
+
+def test_one_phase_by_hand():
+    # People F, P four times; before always F, after right: kappas 0 and 1. Without any scenario 0 and 1 again.
+    # Of 2^4 swaps: the kappas are 0 and 1 only in the data and its mirror, or where the changed are all or none.
+    table: list[Row] = [
+        row for place in range(4) for row in ((0, 0, [1, 0, 0], "E", place), (0, 2, [0, 0, 1], "E", place))
+    ]
+    one = compare(table).overall
+    assert (one.before.value, one.after.value, one.difference.value) == (0, 1, 1)
+    assert one.p == 2 / 16
+    assert (one.labels, one.groups, one.shown) == (8, 4, False)
+    assert one.reason == "no claim: fewer than 60 items and fewer than 10 groups"
+
+
+def test_an_improvement_that_is_large_is_shown():
+    # 72 labels, 12 scenarios; before wrong at every fifth.
+    one = compare(study(72, 12, 5)).overall
+    assert one.after.value == 1
+    assert one.low98 is not None
+    assert one.difference.low is not None
+    assert 0 < one.low98 < one.difference.low
+    assert (one.shown, one.reason) == (True, "improvement shown")
+    assert one.p is not None
+    assert one.p < 0.01
+    assert one.adjusted == one.p
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups", "reason"),
+    [
+        (59, 12, "no claim: fewer than 60 items"),
+        (72, 9, "no claim: fewer than 10 groups"),
+        (60, 10, "improvement shown"),
+    ],
+)
+def test_few_labels_or_scenarios_carry_no_claim(labels: int, groups: int, reason: str):
+    one = compare(study(labels, groups, 5)).overall
+    assert (one.reason, one.shown) == (reason, reason == "improvement shown")
+    assert one.low98 is not None
+    assert one.low98 > 0
+
+
+def test_the_same_levels_show_nothing():
+    one = compare(study(72, 12, 5, 5))
+    for part in (one.overall, *one.strata):
+        assert part.difference == Estimate(0, reason="no variance between groups")
+        assert (part.p, part.adjusted, part.low98, part.high98, part.shown) == (1, 1, None, None, False)
+    assert one.overall.reason == "no improvement shown: both grade alike"
+
+
+def test_a_difference_without_an_interval_shows_nothing():
+    # Every scenario alike: one of its six items is mended.
+    table = [(0 if place % 6 == 5 else b, a, *rest) for place, (b, a, *rest) in enumerate(study(72, 12, 0))]
+    one = compare(table).overall  # pyright: ignore[reportArgumentType]
+    # R alone improves, from a kappa of 0 to 1, with a third of the labels.
+    assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
+    assert not one.shown
+    assert one.reason == "no improvement shown: the difference has no interval (no variance between groups)"
+
+
+def test_random_swaps_do_not_see_the_order_of_items():
+    table = study(102, 17, 5, 4)
+    p = compare(table).overall.p
+    assert p is not None
+    assert 0.05 < p < 1
+    for seed in range(3):
+        shuffled = [table[place] for place in np.random.default_rng(seed).permutation(len(table))]
+        assert compare(shuffled).overall.p == p
+    assert compare(table, seed=1).overall.p == pytest.approx(p, abs=0.03)
+    assert compare(table, seed=1).overall.p != p
+
+
+def test_a_stratum_is_only_shown_if_its_adjusted_p_is():
+    # E improves at 7 items that are in 5 scenarios of 12: its interval lies above 0, yet of 2^5 swaps 2 are as far.
+    table: list[Row] = []
+    for stratum, place in product(PHASES, range(96)):
+        truth = 2 * (place // 12 % 2)
+        before = 2 - truth if stratum == "E" and place % 12 < 5 and place // 12 < 6 else truth
+        table.append((before, truth, [1 - truth // 2, 0, truth // 2], stratum, place % 12))
+    one = compare(table).strata[0]
+    assert one.low98 is not None
+    assert one.low98 > 0
+    assert (one.p, one.adjusted) == (2 / 32, 2 / 32 * 3)
+    assert (one.shown, one.reason) == (False, "no improvement shown once the strata are read together")
+
+
+@pytest.mark.parametrize(("raters", "whom"), [(1, " with this rater"), (3, " with these 3 raters"), (4, "")])
+def test_a_claim_is_of_the_raters_where_they_are_few(raters: int, whom: str):
+    one = compare(study(72, 12, 5), raters=[[place % raters] for place in range(72)]).overall
+    assert (one.shown, one.reason) == (True, f"improvement shown{whom}")
+
+
+def test_a_gain_that_some_raters_see_and_others_do_not_is_less_sure():
+    # Raters 0 to 2 give the truth, and so see the gain; 3 to 5 the middle grade, and see none.
+    who = [(place + place // 6) % 6 for place in range(144)]
+    table = [
+        (before, after, truth if rater < 3 else [0, 1, 0], *rest)
+        for (before, after, truth, *rest), rater in zip(study(144, 24, 5), who, strict=True)
+    ]
+    these, others = compare(table).overall, compare(table, raters=[[rater] for rater in who]).overall
+    assert others.difference.value == these.difference.value
+    assert others.low98 is not None
+    assert these.low98 is not None
+    assert others.low98 < these.low98
+
+
+# Silence and ties.
+
+
+def test_no_labels_leave_no_value():
+    silent = Estimate(None, reason="no items")
+    nothing = Improvement(
+        silent, silent, silent, None, None, None, None, 0, 0, shown=False, reason="no claim: no items"
+    )
+    assert compare([]) == Improvements(nothing, (nothing,) * 3)
+
+
+def test_equal_labels_leave_no_value():
+    one = compare([(0, 2, [0, 0, 4], "ECR"[place % 3], place) for place in range(72)])
+    for part in (one.overall, *one.strata):
+        assert (part.difference.value, part.p, part.shown) == (None, None, False)
+        assert part.reason == "no claim: all items graded alike"
+
+
+def test_a_phase_of_equal_labels_is_named():
+    table = [(b, a, [1, 0, 0] if stratum == "R" else c, stratum, s) for b, a, c, stratum, s in study(108, 12, 5)]
+    one = compare(table)
+    assert one.overall.reason == "improvement shown; without R: all items graded alike"
+    assert one.strata[2].reason == "no claim: all items graded alike"
+
+
+# Laws.
+
+
+@law
+@given(few_rows)
+def test_p_is_the_share_of_all_swaps(table: list[Row]):
+    one, strata = compare(table).overall, "".join(row[3] for row in table)
+    groups = sorted({row[4] for row in table})
+    differences: list[float] = []
+    for swaps in product((0, 1), repeat=len(groups)):
+        swapped = dict(zip(groups, swaps, strict=True))
+        kappas = [
+            agreement([row[turn ^ swapped[row[4]]] for row in table], [row[2] for row in table], strata).value
+            for turn in (0, 1)
+        ]
+        if None not in kappas:
+            differences.append(abs((kappas[1] or 0) - (kappas[0] or 0)))
+    if one.p is not None:
+        assert one.p == pytest.approx(np.mean(np.array(differences) >= differences[0] - 1e-9))
+
+
+@law
+@given(rows)
+def test_before_and_after_are_the_estimates_of_each(table: list[Row]):
+    one = compare(table).overall
+    for part, column in ((one.before, 0), (one.after, 1)):
+        alone = compare([(row[column], row[column], *row[2:]) for row in table])
+        assert part == alone.overall.before == alone.overall.after
+    if one.difference.value is not None:
+        assert one.difference.value == pytest.approx((one.after.value or 0) - (one.before.value or 0))
+
+
+@law
+@given(rows)
+def test_of_one_stratum_it_is_the_kappa_of_people_s_shares_unless_labels_are_equal(table: list[Row]):
+    within = compare([(*row[:3], "E", row[4]) for row in table]).overall.before
+    if within.value is not None:
+        judge, groups = [row[0] for row in table], [row[4] for row in table]
+        plain = Judged.of(panel_of([row[2] for row in table]), judge, [0, 1, 2], groups).kappa("quadratic")
+        assert numbers(within) == pytest.approx(numbers(plain), abs=1e-9)
+
+
+# Unread verdicts.
+
+
+def worst(levels: list[float | None], soft: list[list[float]]) -> list[list[float]]:
+    """Of the first judge, and of the second: those that are unread speak for the one and against the other."""
+    filled = np.array(levels, dtype=float), np.array(soft), ["E"] * len(soft)
+    return [levels_at_worst(*filled, worst=worst).tolist() for worst in (False, True)]
+
+
+def test_the_unread_speak_against_the_second_judge_by_hand():
+    # Three items are read, both judges as people: kappa 1, so that chance adds nothing. The fourth, 0 of people, is 4
+    # from level 2 and 0 from 0.
+    soft = [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    assert worst([0, 1, 2, None], [*soft, [1, 0, 0]]) == [[0, 1, 2, 0], [0, 1, 2, 2]]
+    # Read: 0, 0, 0 of 0, 1, 2, kappa 0. The mean label of the four is (2, 1, 1) / 4: the disagreement with it of
+    # level 0 is 1/4 + 1 = 1.25, of 1 is 2/4 + 1/4 = .75, of 2 is 2 + 1/4 = 2.25. That of the fourth item is 0, 1, 4;
+    # less chance -1.25, .25, 1.75.
+    assert worst([0, 0, 0, None], [*soft, [1, 0, 0]]) == [[0, 0, 0, 0], [0, 0, 0, 2]]
+    # An item whose people are evenly 0 and 1 is .5, .5, 2.5 from the levels, less chance: mean (1.5, 1.5, 1) / 4, so
+    # 1.375, .625, 1.875: -.875, -.125, .625.
+    assert worst([0, 0, 0, None], [*soft, [0.5, 0.5, 0]]) == [[0, 0, 0, 0], [0, 0, 0, 2]]
+    # Where nothing was read the worst is farthest from the labels.
+    assert worst([None] * 2, [[1, 0, 0], [0, 0, 1]]) == [[0, 2], [2, 0]]
+
+
+def partly_read(unread: Sequence[int]) -> Improvement:
+    """72 items of 12 groups that people fail or pass in turn; before errs at every fifth, after is right or unread."""
+    table = study(72, 12, 5)
+    return compare([(row[0], None if place in unread else row[1], *row[2:]) for place, row in enumerate(table)]).overall
+
+
+def test_one_unread_verdict_does_not_forbid_a_large_gain():
+    assert (partly_read(()).shown, partly_read(()).low98_unread) == (True, None)
+    one = partly_read([7])
+    assert (one.shown, one.labels, one.unread) == (True, 71, 1)
+    assert one.low98 is not None
+    assert one.low98_unread is not None
+    assert 0 < one.low98_unread < one.low98
+
+
+def test_a_gain_that_does_not_bear_the_unread_is_not_claimed_and_says_which_strata_are_left_out():
+    unread = [(row[0], None if place % 7 == 1 else row[1], *row[2:]) for place, row in enumerate(study(72, 12, 5))]
+    alike = [(2, 2, [0, 0, 1], "C", place) for place in range(12)]
+    one = compare([row for row in unread if row[3] != "C"] + alike).overall
+    lost = sum(row[1] is None for row in unread if row[3] != "C")
+    assert one.low98 is not None
+    assert (one.shown, one.unread) == (False, lost)
+    assert one.note == "without C: all items graded alike"
+    assert (
+        partly_read(range(1, 72, 7)).reason
+        == "no improvement shown: not when the 11 unreadable verdicts count against it"
+    )
+
+
+@pytest.mark.parametrize("unread", [0.0, 0.2])
+def test_verdicts_that_are_unread_where_the_judge_errs_make_no_claim(unread: float):
+    """Ten candidates worth what the start is, 200 labels: of 60 compiles 20 % unread made 17 false claims before."""
+    drawn = [
+        simulate_compile(np.random.default_rng(seed), 200, 25, SimulatedJudges(0.8, 0.8), unread) for seed in range(60)
+    ]
+    assert sum(improvement_shown(x.before, x.after, x.panel, x.strata, x.groups, order="ABC") for x in drawn) <= 3
+    assert np.mean([np.isnan(x.after).mean() for x in drawn]) == pytest.approx(unread, abs=0.02)
+
+
+def test_whether_it_is_shown_is_what_the_whole_says():
+    drawn = [
+        simulate_compile(np.random.default_rng(seed), 120, 20, SimulatedJudges(0.8, 0.5, better), unread)
+        for seed, better in enumerate((0.95, 0.8, 0.5))
+        for unread in (0.0, 0.03)
+    ]
+    read = [(x.before, x.after, x.panel, x.strata, x.groups) for x in drawn]
+    whole = [improvement(*each, order="ABC").overall.shown for each in read]
+    assert whole == [improvement_shown(*each, order="ABC") for each in read]
+    assert set(whole) == {True, False}
+
+
+# What so many labels show.
+
+
+@pytest.mark.parametrize(
+    ("labels", "groups", "raters", "gain"),
+    [
+        (59, 25, 6, None),
+        (200, 9, 6, None),
+        # t of 19 degrees: 2.5395 at .99, .8610 at .80; .9 x 3.4005 / sqrt(120) = .2794.
+        (120, 20, 3, pytest.approx(0.2794, abs=1e-4)),
+        # The harmonic mean of 19 and 5 degrees of freedom is 7.9167: t 2.9037 and .8894; .9 x 3.7932 / sqrt(120).
+        (120, 20, 6, pytest.approx(0.3116, abs=1e-4)),
+    ],
+)
+def test_the_smallest_gain_is_worked_from_labels_groups_and_raters_by_hand(
+    labels: int, groups: int, raters: int, gain: float | None
+):
+    assert smallest_gain(labels, groups, raters) == gain
+
+
+@pytest.mark.parametrize(("raters", "leniency"), [(None, 0.0), (6, 0.5)])
+def test_a_gain_that_is_promised_is_shown_in_four_of_five(raters: int | None, leniency: float):
+    """120 labels, a judge that hardly agrees with people: .23 was promised before, and shown in about 60 of 100."""
+    promised = smallest_gain(120, 20, raters or 3)
+    judges = SimulatedJudges(rater=0.8, start=0.2, raters=raters, leniency=leniency).gaining(promised or 0)
+    assert judges is not None
+    assert judges.gain == pytest.approx(promised, abs=0.005)
+    drawn = [simulate_compile(np.random.default_rng(seed), 120, 20, judges) for seed in range(100)]
+    shown = [improvement_shown(x.before, x.after, x.panel, x.strata, x.groups, order="ABC") for x in drawn]
+    assert sum(shown) >= 76  # the standard error of 80 is 4
