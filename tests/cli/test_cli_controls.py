@@ -311,7 +311,7 @@ def test_a_text_that_is_not_utf_8_is_refused_with_a_sentence(tmp_path):
 def test_a_leaderboard_does_not_rank_a_prompted_run_among_bare_models(proact, server):
     proact(*against(server, "--system-prompt", PROMPT))
     _, out, _ = proact("leaderboard", "run", "--json")
-    (entry,) = [entry for entry in json.loads(out)["models"] if not entry["published"]]
+    (entry,) = [entry for entry in json.loads(out)["rows"] if not entry["published"]]
     assert (entry["rank_lenient"], entry["rank_strict"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
 

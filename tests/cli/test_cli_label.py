@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from dspy_proact.benchmarks.proactbench.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from proact_run import JUDGE, PHASES, run_of, trigger
 from results_rows import result_row

@@ -127,7 +127,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         if start.file is None:
             return Assistant(start.prompt)
         if start.prompt is not None:
-            raise UsageError("--program has a prompt of its own; leave --system-prompt out")
+            raise UsageError("--system-prompt and --program are mutually exclusive: a program has its own prompt")
         return load_assistant(start.file)
 
     def judge(self, settings: Settings, start: Start) -> "Judge":

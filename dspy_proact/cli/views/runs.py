@@ -46,7 +46,7 @@ def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]
 def say_of_corpus(named: str, record: CorpusRecord) -> None:
     """Say which fields the format does not know, and which rows are no cases."""
     if record.ignored_fields:
-        fields = ", ".join(f"{name} ({count})" for name, count in record.ignored_fields.items())
+        fields = ", ".join(f"{name!r} ({count})" for name, count in record.ignored_fields.items())
         say(f"{named}: ignored fields that the format does not know: {fields}")
     for reason, count in record.left_out.items():
         say(f"{named}: {count:,} of {record.rows:,} rows {'is' if count == 1 else 'are'} left out: {reason}.")
