@@ -1,15 +1,13 @@
 """Figures of the published ProactBench study, with their source in NOTICE."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import reduce
-from importlib.resources import files
 from operator import add
 from typing import Self
 
-from dspy_proact.files.data_file import csv_rows
-
-DATA = files("dspy_proact.benchmarks.proactbench") / "data"
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA
+from dspy_proact.files.rows import csv_rows
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
 """Krippendorff's ordinal alpha among the human raters of 60 responses, by phase: 1 is perfect agreement, 0 chance."""
@@ -42,9 +40,7 @@ class Counts:
             raise ValueError(f"counts are at least 0, and grades at most one a trigger: {self!r}")
 
     def __add__(self, other: Self) -> "Counts":
-        return Counts(
-            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
-        )
+        return Counts(*map(add, astuple(self), astuple(other)))
 
     @property
     def scored(self) -> int:

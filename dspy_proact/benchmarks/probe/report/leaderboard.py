@@ -22,7 +22,7 @@ from rich.console import Console
 from dspy_proact.benchmarks.probe.corpus import DATA
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, overall_score
 from dspy_proact.errors import UsageError
-from dspy_proact.files.data_file import csv_rows
+from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.document import document
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
 from dspy_proact.report.ranking import require_each_once

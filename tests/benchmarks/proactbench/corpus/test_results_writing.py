@@ -26,7 +26,7 @@ from results_rows import (
 )
 
 from dspy_proact.benchmarks.proactbench.corpus import ResultTrigger, TokenUsage, read_results, write_results
-from dspy_proact.benchmarks.proactbench.corpus.results_row import evidence_text, quotes
+from dspy_proact.benchmarks.proactbench.corpus.results import evidence_text, quotes
 from dspy_proact.errors import UsageError
 
 MODEL = "vendor/model-1"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.corpus import parse_transcript, read_transcript
+from dspy_proact.benchmarks.proactbench.conversation import parse_transcript, read_transcript
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.errors import CorpusError, UsageError
 
