@@ -16,6 +16,13 @@ from dspy_proact.report.document import document
 from dspy_proact.report.export import export_csv, export_parquet
 from dspy_proact.report.grader import Grader
 from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.leaderboard import (
+    Leaderboard,
+    leaderboard,
+    leaderboard_document,
+    leaderboard_headline,
+    print_leaderboard,
+)
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
     STAND_IN,
@@ -61,6 +68,7 @@ __all__ = [
     "GivenVerdict",
     "Grader",
     "Grounds",
+    "Leaderboard",
     "Outcome",
     "PeoplesRatings",
     "Reading",
@@ -95,6 +103,9 @@ __all__ = [
     "grounds_text",
     "headline",
     "in_a_line",
+    "leaderboard",
+    "leaderboard_document",
+    "leaderboard_headline",
     "listed",
     "marked",
     "outcome_document",
@@ -104,6 +115,7 @@ __all__ = [
     "print_comparison",
     "print_corrected",
     "print_corrected_comparison",
+    "print_leaderboard",
     "print_reading",
     "print_sections",
     "print_summary",

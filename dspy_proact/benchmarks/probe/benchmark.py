@@ -1,12 +1,12 @@
 """PROBE: search a person's documents for what matters, identify the one bottleneck, resolve it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     PARTIAL,
@@ -94,14 +94,53 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     )
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
+    leaderboard_headline = "task"
+
     @property
     def best(self) -> str:
         """Of the published models, by task execution."""
-        from dspy_proact.benchmarks.probe.report.leaderboard import published_scores
-
-        most = max(row.task for row in published_scores())
-        first = [row.name for row in published_scores() if row.task == most]
+        rows = self.published()
+        most = max(row.scores["task"] or 0.0 for row in rows)
+        first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
+
+    @property
+    def leaderboard_columns(self) -> "Mapping[str, str]":
+        """The stages."""
+        from dspy_proact.benchmarks.probe.report.failures import COLUMNS
+
+        return COLUMNS
+
+    @property
+    def leaderboard_notes(self) -> Sequence[str]:
+        """What task asks for."""
+        from dspy_proact.benchmarks.probe.report.failures import NOTES
+
+        return NOTES
+
+    def published(self) -> "Sequence[PublishedRow]":
+        """The paper's models, agents and people."""
+        from dspy_proact.benchmarks.probe.report.failures import published_rows
+
+        return published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """The paper names no judge, so that no run is ranked."""
+        from dspy_proact.benchmarks.probe.report.failures import differences
+
+        return tuple(differences(run))
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_details
+
+        return leaderboard_details(runs)
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_document
+
+        return leaderboard_document(runs)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
@@ -205,7 +244,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
         return load_judges(start.file)[0] if start.file is not None else ProbeJudge()
 
-    def stand_in(self, role: str) -> StandIn:
+    def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
         from dspy_proact.benchmarks.probe.agents import AGENT
         from dspy_proact.benchmarks.probe.embedded_judge import answer
@@ -223,16 +262,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
 
-    async def grade(self, case: Case, answer: Solution, ask: "Ask | None") -> Scored[ProbeGrade]:
+    async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = _view(case), _of_probe(ask.settings if ask else ProbeSettings())
+        view, settings = _view(case), _of_probe(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold)
         identified = resolved = None
-        if ask is not None:
-            judge = ask.program
+        judge = ask.program
+        if judge is not None:
             identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
             resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
-        assert ask or not (described or filled), "what is described or filled in is graded by judges"
+        assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
@@ -297,8 +336,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
         return states_of(program), program.fingerprint()
 
-    def leaderboard_room(self) -> Any:
-        """Of the paper's models, agents and people."""
+    def agreement_room(self) -> Any:
+        """Facet by facet."""
         from dspy_proact.benchmarks.probe import report
 
         return report

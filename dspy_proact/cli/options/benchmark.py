@@ -173,7 +173,15 @@ def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool
 
 
 def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bool) -> "tuple[ModelSpec, ...]":
-    """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model."""
-    if declared.judge_name is None and not named.name:
+    """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model.
+
+    Raises:
+        UsageError: A real model is judged, and the benchmark names no judge of its own.
+    """
+    from dspy_proact.benchmarks.benchmark import Benchmark
+
+    if not named.name and type(declared).judge is Benchmark.judge:
         return ()
-    return named.specs(declared.judge_name if declared.judge_name and not embedded else EMBEDDED)
+    if not named.name and not embedded and declared.judge_name is None:
+        raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")
+    return named.specs(EMBEDDED if embedded or declared.judge_name is None else declared.judge_name)

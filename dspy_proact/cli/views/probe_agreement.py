@@ -22,8 +22,7 @@ def show_agreement(declared: Benchmark[Any, Any], path: Path, as_json: bool, exp
         explain: Whether the details are printed.
         learned_on: Answers of cases that the judges' program was compiled on.
     """
-    room = declared.leaderboard_room()
-    assert room is not None, "it has graded answers"
+    room = declared.agreement_room()
     summary = summary_of(path)
     if not summary.verdicts:
         return

@@ -14,14 +14,11 @@ from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
     sample_path,
     trigger_key,
 )
-from dspy_proact.benchmarks.proactbench.corpus.official_study import published_ratings
 from dspy_proact.benchmarks.proactbench.corpus.published import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
-    Counts,
-    PublishedModel,
-    pooled,
     published_models,
+    published_ratings,
 )
 from dspy_proact.benchmarks.proactbench.corpus.rating_files import (
     comes_with_items,
@@ -52,10 +49,8 @@ __all__ = [
     "SAMPLE",
     "TRIGGERS_PER_PHASE",
     "Corpus",
-    "Counts",
     "Draw",
     "JudgeCase",
-    "PublishedModel",
     "RatedItem",
     "Ratings",
     "RatingsSource",
@@ -68,7 +63,6 @@ __all__ = [
     "judge_cases",
     "load_corpus",
     "load_ratings",
-    "pooled",
     "published_models",
     "published_ratings",
     "rating_template",

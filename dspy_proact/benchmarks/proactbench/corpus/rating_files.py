@@ -18,7 +18,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import rubric_of
-from dspy_proact.benchmarks.proactbench.corpus.official_study import (
+from dspy_proact.benchmarks.proactbench.corpus.published import (
     ITEMS,
     fetched_study,
     published_ratings,

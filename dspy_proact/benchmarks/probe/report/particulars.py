@@ -2,28 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dspy_proact.benchmarks.probe.report.leaderboard import (
-    COLUMNS,
-    KINDS,
-    MODES,
-    doubts,
-    leaderboard,
-    leaderboard_document,
-    legend,
-    modes_of,
-    name_of,
-)
+from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
 from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
 from dspy_proact.report.section import Grounds, Section
 from dspy_proact.runs import GivenVerdict, Outcome
-
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
 
 _TITLES = {"email": "subject", "event": "title", "document": "title"}
 _BODIES = {"email": "body", "event": "description", "document": "content"}
@@ -64,29 +50,6 @@ def grounds(verdict: GivenVerdict) -> Grounds:
     grade = ProbeGrade.model_validate(verdict.detail)
     told = [each.reasoning for each in (grade.identified, grade.resolved) if each]
     return Grounds("\n\n".join(told), points=tuple(_points(grade)))
-
-
-def ranking(summaries: "Sequence[Summary]") -> Ranking:
-    """The published rows with runs beside them."""
-    board = leaderboard(summaries)
-    kinds = [
-        tuple(
-            RankingRow(name_of(row, board), ("published", number), own=False)
-            for number, row in enumerate(board.published)
-            if row.kind == kind
-        )
-        for kind in KINDS
-    ]
-    own = (RankingRow(run.name, ("runs", number), True, run.differences) for number, run in enumerate(board.runs))
-    columns = (RankingColumn(title, (name,)) for name, title in COLUMNS.items())
-    return Ranking(
-        leaderboard_document(board),
-        caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",
-        columns=tuple(columns),
-        blocks=(*kinds, tuple(own)),
-        stands=any(not run.embedded for run in board.runs),
-        notes=(*legend(board), *doubts(board)),
-    )
 
 
 def _world(world: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -191,5 +154,4 @@ PARTICULARS = Particulars(
     answer=answer,
     sections=sections,
     grounds=grounds,
-    ranking=ranking,
 )

@@ -13,16 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, record, row, trigger_point
 
+from dspy_proact.benchmarks.benchmark import Counts, pooled
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import (
     HUMAN_ALPHA,
     TRIGGERS_PER_PHASE,
-    Counts,
     control_turns,
     judge_cases,
     load_corpus,
     load_ratings,
-    pooled,
     published_models,
     read_jsonl,
     sample_control_responses,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from parts import Parts
-from probe_player import SECRET, planted, played, token
+from probe_task import SECRET, planted, played, token
 from script import ended
 from server import Answer, Server
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from parts import Parts
-from probe_player import played
+from probe_task import played
 from script import ended
 from server import Answer, Server
 
