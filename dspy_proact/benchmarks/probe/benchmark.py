@@ -25,7 +25,8 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.probe.agents import Agent
+    from dspy_proact.benchmarks.probe.agents import AgentModule
+    from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
@@ -219,7 +220,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         if wanted.oracle != "none":
             raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
 
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "Agent":
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
         """The agent that the settings name, compiled or not, or a baseline."""
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
