@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.errors import Halt, ProactError
+    from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import load_assistant, load_judge, read_artefact, read_judge
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         summarize,
         summary_document,
     )
-    from dspy_proact.runs import RunFolder, Scope
+    from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
     from dspy_proact.stats import Estimate
 
 __all__ = [
@@ -74,7 +74,10 @@ __all__ = [
     "AssistantCompile",
     "AssistantView",
     "Benchmark",
+    "Case",
+    "CaseSet",
     "Comparison",
+    "ContentError",
     "Corpus",
     "Corrected",
     "Dialogue",
@@ -89,7 +92,9 @@ __all__ = [
     "JudgeCompile",
     "JudgeView",
     "Limits",
+    "Measure",
     "ModelSpec",
+    "Nouns",
     "OfferDetector",
     "Part",
     "Phase",
@@ -105,6 +110,8 @@ __all__ = [
     "Rubric",
     "RunFolder",
     "Scope",
+    "Scored",
+    "Settings",
     "Start",
     "Summary",
     "Trial",
@@ -172,7 +179,7 @@ _ROOMS = {
     "benchmarks.proactbench.types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "benchmarks.proactbench.views": ["AssistantView", "JudgeView"],
     "benchmarks.responses": ["Responses"],
-    "errors": ["Halt", "ProactError"],
+    "errors": ["ContentError", "Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
     "programs": ["Recipe"],
     "programs.artefact": ["load_assistant", "load_judge", "read_artefact", "read_judge"],
@@ -194,7 +201,7 @@ _ROOMS = {
         "summarize",
         "summary_document",
     ],
-    "runs": ["RunFolder", "Scope"],
+    "runs": ["Case", "CaseSet", "Measure", "Nouns", "RunFolder", "Scope", "Scored", "Settings"],
     "stats": ["Estimate"],
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """What the embedded model answers to a system text and messages, each with its role."""
+StandInFields = Callable[[str, Sequence[tuple[str, str]]], Mapping[str, Any]]
+"""Likewise, as the output fields of a plain program of DSPy."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +191,8 @@ class Benchmark(Generic[Answer, Detail]):
     """What reports give beside scores, in their order."""
     answer_type: type[Answer]
     """As what answers are read from disk: a frozen pydantic model."""
+    view: type[BaseModel] | None = None
+    """As what the views of its cases are read from disk, where those of all strata are alike."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
@@ -210,7 +214,9 @@ class Benchmark(Generic[Answer, Detail]):
     @property
     def best(self) -> str:
         """The best published score and its source, a sentence; empty without one."""
-        return ""
+        first = next(iter(self.published()), None)
+        score = first and first.scores.get("score")
+        return f"{100 * score:.1f} of 100 ({first.name})" if first and score is not None else ""
 
     # Cases
 
@@ -229,7 +235,9 @@ class Benchmark(Generic[Answer, Detail]):
 
     def view_type(self, stratum: str) -> type[BaseModel]:
         """As what the views of a stratum's cases are read from disk."""
-        raise UsageError(f"{self.name}: `view_type` is not declared, so that its answers cannot be judged again")
+        if self.view is None:
+            raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
+        return self.view
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The strata that reports of these cases give: all of them unless it is said otherwise."""
@@ -260,7 +268,7 @@ class Benchmark(Generic[Answer, Detail]):
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
 
-    def stand_in(self, role: str) -> StandIn | None:
+    def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
         return None
 
@@ -291,11 +299,20 @@ class Benchmark(Generic[Answer, Detail]):
 
     def answer_of(self, prediction: Any) -> Answer:
         """An answer, from a prediction of the program under test."""
-        given = prediction.toDict()
-        return self.answer_type(**{name: given[name] for name in self.answer_type.model_fields if name in given})
+        given, wanted = prediction.toDict(), self.answer_type.model_fields
+        if missing := [name for name, field in wanted.items() if field.is_required() and name not in given]:
+            raise TypeError(f"the program gives {', '.join(given)}, and {self.answer_type.__name__} needs {missing[0]}")
+        try:
+            return self.answer_type.model_validate({name: given[name] for name in wanted if name in given})
+        except ValidationError as error:
+            raise ContentError("unreadable", error.errors()[0]["msg"]) from error
 
-    async def grade(self, case: Case, answer: Answer, ask: "Ask | None") -> Scored[Detail]:
-        """Grade an answer by a judge, or without one where `ask` is None; raises a `StageError` without a grade."""
+    async def grade(self, case: Case, answer: Answer, ask: "Ask") -> Scored[Detail]:
+        """Grade an answer by asking a judge, or without one, where `ask` has no program and is read for its settings.
+
+        Raises:
+            StageError: There is no grade.
+        """
         raise NotImplementedError(f"{self.name}: `grade` is not declared")
 
     def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:

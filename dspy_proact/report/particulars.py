@@ -3,13 +3,12 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from operator import eq
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.registry import benchmarks
+from dspy_proact.benchmarks.registry import find_benchmark
 from dspy_proact.report.measured import Controls
 from dspy_proact.report.numbers import document, percent
 from dspy_proact.runs import GivenVerdict, Outcome
@@ -83,6 +82,15 @@ def _grounds(verdict: GivenVerdict) -> Grounds:
     return Grounds("", points=tuple((name, _text(value)) for name, value in verdict.detail.items()))
 
 
+def _answer(kept: str) -> str:
+    """The only text of an answer; the whole answer where it has several values."""
+    try:
+        values = list(json.loads(kept).values())
+    except (ValueError, AttributeError):
+        return kept
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
@@ -128,7 +136,7 @@ class Particulars:
     """Columns that tell of a verdict."""
     detail: Callable[[str], type[BaseModel] | None] = _unknown
     """What the detail of a verdict in a stratum is; None where that is not known."""
-    answer: Callable[[str], str] = str
+    answer: Callable[[str], str] = _answer
     """What there is to read of an answer, which is kept as text or as JSON."""
     sections: Callable[[View], Iterable[Section]] = _sections
     """What there is to read of a case."""
@@ -138,8 +146,10 @@ class Particulars:
     """What to cite, as a BibTeX entry."""
 
 
-@cache
+_ANY = Particulars()
+
+
 def particulars_of(benchmark: str) -> Particulars:
     """What the benchmark of a name says in reports; of one that is not known here, what serves any."""
-    declared = benchmarks().get(benchmark)
-    return (declared and declared.particulars()) or Particulars()
+    declared = find_benchmark(benchmark)
+    return (declared and declared.particulars()) or _ANY

@@ -153,11 +153,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
         return await ask.program.respond(AssistantView.of(_conversation(case)), ask.asking)
 
-    async def grade(self, case: Case, answer: Response, ask: "Ask | None") -> Scored[Verdict | Offers]:
+    async def grade(self, case: Case, answer: Response, ask: "Ask") -> Scored[Verdict | Offers]:
         """The judge's verdict on a response; at a control turn what its model finds offered."""
         from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
-        assert ask is not None, "ProactBench is graded by judges"
         if isinstance(case.view, ControlView):
             offers = await OfferDetector().look(case.view, answer.text, ask.asking)
             label = UNWANTED if offers.unwanted else HELD_BACK

@@ -25,7 +25,8 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.probe.agents import Agent
+    from dspy_proact.benchmarks.probe.agents import AgentModule
+    from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
@@ -219,7 +220,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         if wanted.oracle != "none":
             raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
 
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "Agent":
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
         """The agent that the settings name, compiled or not, or a baseline."""
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
@@ -244,7 +245,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
         return load_judges(start.file)[0] if start.file is not None else ProbeJudge()
 
-    def stand_in(self, role: str) -> StandIn:
+    def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
         from dspy_proact.benchmarks.probe.agents import AGENT
         from dspy_proact.benchmarks.probe.embedded_judge import answer
@@ -262,16 +263,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
 
-    async def grade(self, case: Case, answer: Solution, ask: "Ask | None") -> Scored[ProbeGrade]:
+    async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = _view(case), _of_probe(ask.settings if ask else ProbeSettings())
+        view, settings = _view(case), _of_probe(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold)
         identified = resolved = None
-        if ask is not None:
-            judge = ask.program
+        judge = ask.program
+        if judge is not None:
             identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
             resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
-        assert ask or not (described or filled), "what is described or filled in is graded by judges"
+        assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 

@@ -375,27 +375,6 @@ def test_what_a_compile_learned_reaches_the_model(server, name):
         assert "assistant" in {message["role"] for message in sent.messages}
 
 
-def test_names_and_order_of_the_fields_are_as_they_were():
-    fields = {
-        name: " ".join([*predictor.signature.input_fields, "->", *predictor.signature.output_fields])
-        for agent in AGENTS
-        for name, predictor in make_agent(agent).named_predictors()
-    }
-    conclusion = "evidence bottleneck action parameters"
-    assert fields == {
-        "solve_task": f"world actions documents -> reasoning {conclusion}",
-        "search": "world documents -> reasoning evidence",
-        "identify": "world documents -> bottleneck",
-        "resolve": "world actions documents bottleneck -> action parameters",
-        "choose": "world actions steps left -> thought tool argument",
-        "conclude": f"world actions steps -> reasoning {conclusion}",
-        "react.choose": "world actions steps left -> thought tool argument",
-        "react.conclude": f"world actions steps -> reasoning {conclusion}",
-        "criticise": f"world actions steps {conclusion} -> lacking score",
-        "plan": "world actions most -> reasoning plan",
-    }
-
-
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(categories=None)),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from dspy_proact.benchmarks.benchmark import pooled
 from dspy_proact.benchmarks.proactbench.corpus import (
     TRIGGERS_PER_PHASE,
     Ratings,
-    pooled,
     published_models,
     published_ratings,
 )

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem, Ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings.bundled import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE, Draw, RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.report.study import items_of
 from dspy_proact.errors import UsageError
 from dspy_proact.report.corrected import PeoplesRatings, drawn_keys, grades_mark, ratable, unfair

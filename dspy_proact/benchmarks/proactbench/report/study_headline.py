@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dspy_proact.benchmarks.proactbench.corpus.ratings.bundled import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.report.study import Study
 from dspy_proact.report.measured import worded
