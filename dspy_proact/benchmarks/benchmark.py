@@ -29,6 +29,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """What the embedded model answers to a system text and messages, each with its role."""
+StandInFields = Callable[[str, Sequence[tuple[str, str]]], Mapping[str, Any]]
+"""Likewise, as the output fields of a plain program of DSPy."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +268,7 @@ class Benchmark(Generic[Answer, Detail]):
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
 
-    def stand_in(self, role: str) -> StandIn | None:
+    def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
         return None
 

@@ -157,15 +157,16 @@ def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
 
 
 def _stand_in(declared: Benchmark[Any, Any], role: str) -> StandIn | None:
-    """The stand-in, a fault in which names file and line."""
-    if (answer := declared.stand_in(role)) is None:
+    """The stand-in; fields are written as the adapter of a plain program reads them."""
+    if (stand_in := declared.stand_in(role)) is None:
         return None
 
-    def located_answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
         with located(declared, "stand_in"):
-            return answer(system, messages)
+            said = stand_in(system, messages)
+            return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
 
-    return answer if declared.file is None else located_answer
+    return answer
 
 
 def _participant(

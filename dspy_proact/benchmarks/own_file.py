@@ -165,7 +165,7 @@ def _faults_of_cases(declared: Declared, cases: Any) -> Iterator[str]:
     for key, count in Counter(case.key for case in cases.cases).items():
         if count > 1:
             yield f"the key {key!r} is that of {count} cases; keys are unique"
-    strata = {*declared.strata, *([CONTROL] if declared.control_labels else [])}
+    strata = [*declared.strata, *([CONTROL] if declared.control_labels else [])]
     for case in cases.cases:
         if case.stratum not in strata:
             yield f"the case {case.key!r} has the stratum {case.stratum!r}, which is none of {', '.join(strata)}"

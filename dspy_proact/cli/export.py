@@ -7,6 +7,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
@@ -35,18 +36,20 @@ _FOLDER = Path("exports")
             ),
         ),
     ),
-    first=("--format", "--out"),
+    READ_BENCHMARK,
+    first=("--format", "--out", "--benchmark"),
     example="dspy-proact export runs/mine --format csv",
     brief="Write a run as a file for other tools.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def export(run: Path, form: str, out: Path | None) -> None:
+def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
     """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
     from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
 
+    chosen.require(run)
     folder = RunFolder(run)
     summary = summarize(folder)
     with _file(out, run, _ENDINGS[form]) as path:

@@ -1,6 +1,7 @@
 """`dspy-proact label`: how much people must rate, and the sheets that they fill in."""
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +14,13 @@ from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.corpus import Draw
+    from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem
     from dspy_proact.report import Summary
 
 _FOLDER = Path("labels")
 """Where a sheet goes that is not named."""
 _STANDARD_OUTPUT = Path("-")
+_MOST = 10**9
 _MOST_POINTS = 49.0
 """Half of an interval over nearly the whole scale."""
 
@@ -28,16 +30,13 @@ class DrawText(click.ParamType):
 
     name = "N|DRAW"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "int | Draw":
-        """The number of responses, or the draw."""
-        from dspy_proact.benchmarks.proactbench.corpus import Draw
-
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str | None]:
+        """The number of responses, and the whole draw if one is given."""
         text = str(value).strip()
-        if draw := Draw.read(text):
-            return draw
-        if not text.isdecimal() or not 1 <= int(text) <= 10**9:
+        count, _, rest = text.partition("-")
+        if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
             self.fail(f"{value!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d", param, ctx)
-        return int(text)
+        return int(count), text if rest else None
 
 
 @click.group(short_help="Plan what people rate, and write the sheets.")
@@ -73,7 +72,7 @@ def label() -> None:
 )
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 def sheet(
-    run: Path | None, items: Path | None, draw: "int | Draw | None", draw_seed: int | None, out: Path | None
+    run: Path | None, items: Path | None, draw: tuple[int, str | None] | None, draw_seed: int | None, out: Path | None
 ) -> None:
     """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
 
@@ -89,7 +88,7 @@ def sheet(
 
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
-    if draw_seed is not None and not isinstance(draw, int):
+    if draw_seed is not None and (draw is None or draw[1]):
         raise UsageError("--draw-seed: has no effect without --draw N; leave it out")
     rare = ""
     if run is None:
@@ -101,7 +100,7 @@ def sheet(
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        rated, drawn = (items_of(summary), None) if draw is None else _drawn(summary, draw, draw_seed or 0)
+        rated, drawn = (items_of(summary), None) if draw is None else _drawn(summary, *draw, draw_seed or 0)
         text, of = rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "")
         counts = Counter(str(item.phase) for item in rated)
@@ -117,15 +116,14 @@ def sheet(
         say_next("report", run or "", "--ratings", file or "FILE", before=f"{told} Raters may share the rows out.")
 
 
-def _drawn(summary: "Summary", draw: "int | Draw", seed: int) -> "tuple[list[Any], Draw]":
+def _drawn(summary: "Summary", count: int, again: str | None, seed: int) -> "tuple[list[RatedItem], Draw]":
     """The responses of a draw, and the draw; raises `UsageError` where this run has no such draw."""
     from dspy_proact.benchmarks.proactbench.report import draw_of
 
-    count, seed = (draw, seed) if isinstance(draw, int) else (draw.count, draw.seed)
-    drawn, items = draw_of(summary, count, seed)
-    if not isinstance(draw, int) and drawn != draw:
-        raise UsageError(f"--draw {draw}: was drawn from other cases or grades than {summary.path} has")
-    return items, drawn
+    draw, items = draw_of(summary, count, int(again.split("-")[1]) if again else seed)
+    if again and str(draw) != again:
+        raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
+    return items, draw
 
 
 def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import require_phases
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, require_phases
 from dspy_proact.cli.options.cases import known_names, strata_options
 from dspy_proact.cli.options.kinds import json_option, number_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
@@ -119,6 +119,7 @@ _CHOICE = Bundle(
 @verb(
     "show",
     _CHOICE,
+    READ_BENCHMARK,
     Section(Heading.OUTPUT, (json_option("what is shown"),)),
     first=(
         "--trigger",
@@ -136,7 +137,7 @@ _CHOICE = Bundle(
     brief="Read a run case by case.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def show(run: Path, choice: _Choice, as_json: bool) -> None:
+def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
     """Read a run case by case; RUN is its folder, or a results file.
 
     Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
@@ -145,6 +146,7 @@ def show(run: Path, choice: _Choice, as_json: bool) -> None:
     from dspy_proact.cli.views.case_list import ShownRun
 
     choice.require_one_kind()
+    chosen.require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
     shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
     if choice.trigger is None:

@@ -222,7 +222,10 @@ def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, mon
     register(monkeypatch)
     assert proact("report", "run")[0] == 0
     status, _, err = proact("rejudge", "run")
-    assert (status, "no benchmark is called 'contest'; there are proactbench, probe." in err) == (2, True)
+    assert (status, "run: a run of 'contest', which is not installed; name its file with --benchmark" in err) == (
+        2,
+        True,
+    )
 
 
 def test_results_files_are_proactbenchs(proact, tmp_path):

@@ -13,12 +13,12 @@ from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
-from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
+from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.files.line import Line
+from dspy_proact.files.rows import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
 from dspy_proact.runs import RunFolder
 

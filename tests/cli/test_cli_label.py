@@ -7,13 +7,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.evaluation import ProbeEvaluation
 from proact_run import JUDGE, PHASES, run_of, trigger
 from results_rows import result_row
 from rows import jsonl, row
 from sheets import GRADES, filled, rows_of, said
 
+from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
@@ -125,7 +124,7 @@ def test_what_cannot_be_a_sheet_is_refused(proact, run, tmp_path, arguments, why
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     (tmp_path / "filled.csv").write_text("mine")
     if "probe" in arguments:
-        ProbeEvaluation(load_tasks("sample")).run(tmp_path / "probe")
+        Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "probe")
     before = sorted(tmp_path.rglob("*"))
     status, out, err = proact("label", "sheet", *(run if each == "RUN" else each for each in arguments))
     assert (status, out) == (2, "")

@@ -74,7 +74,7 @@ class Chosen:
         Raises:
             UsageError: There is none of that name, or one of the runs is of another.
         """
-        from dspy_proact.benchmarks.registry import benchmark_named
+        from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
         recorded = {path: benchmark for path in paths if (benchmark := _recorded(path))}
@@ -83,7 +83,12 @@ class Chosen:
                 raise UsageError(
                     f"--benchmark {named.name}: {path} is of {benchmark}; leave it out, or name another run"
                 )
-        return named or benchmark_named(next(iter(recorded.values()), DEFAULT))
+        if named:
+            return named
+        path, benchmark = next(iter(recorded.items()), (None, DEFAULT))
+        if path and find_benchmark(benchmark) is None:
+            raise UsageError(f"{path}: a run of {benchmark!r}, which is not installed; name its file with --benchmark")
+        return benchmark_named(benchmark)
 
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The same, where it has all that the options given are about; raises `UsageError` where it has not."""
@@ -149,7 +154,7 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
 _BENCHMARK = click.Option(
     ["--benchmark"],
     metavar="NAME|FILE.py",
-    help="Benchmark, see `dspy-proact benchmarks`. Default: that of RUN, else proactbench.",
+    help="Benchmark of `dspy-proact benchmarks`, or your own file. Default: that of RUN, else proactbench.",
     shell_complete=_names,
 )
 _SET = click.Option(

@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranke
 from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
 from dspy_proact.benchmarks.probe.graded import sample_graded_descriptions, sample_graded_parameters
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, search_scores
-from dspy_proact.files.data_file import csv_rows
+from dspy_proact.files.rows import csv_rows
 
 DISTRACTORS, NOTES = (list(csv_rows(DATA / "sample" / f"{name}.csv")) for name in ("distractors", "evidence"))
 FILES = load_tasks("sample", sanitize=False)

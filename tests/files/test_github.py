@@ -1,10 +1,10 @@
-"""The published study in full: fetched once from a server that plays GitHub, kept, and checked on every reading."""
+"""A folder of a repository, such as the published study: fetched once, kept, and checked on every reading."""
 
 import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 from rows import jsonl, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import GitHub, Ratings, load_ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings import github as module
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, load_ratings
 from dspy_proact.errors import CorpusError
+from dspy_proact.files import github as module
+from dspy_proact.files.github import GitHub, RepositoryFolder
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"
@@ -118,11 +119,11 @@ def repository() -> Iterator[Repository]:
     thread.join()
 
 
-def fetched(cache: Path, repository: Repository, patience: float = 30.0) -> Ratings:
+def fetched(cache: Path, repository: Repository, timeout: float = 30.0) -> Ratings:
     return load_ratings(
         "proactbench",
         cache=cache,
-        github=GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw", patience=patience),
+        github=GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw", timeout=timeout),
     )
 
 
@@ -154,11 +155,7 @@ def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repos
         for name in ("results/A01.jsonl", "results/A02.jsonl", "sample_items.json")
     }
     assert len(repository.asked) == 5
-
-
-def test_what_was_fetched_is_recorded(tmp_path: Path, repository: Repository):
-    study = fetched(tmp_path, repository)
-    record = json.loads((kept(tmp_path) / "source.json").read_text(encoding="utf-8"))
+    record = json.loads((kept(tmp_path / "a" / "cache") / "source.json").read_text(encoding="utf-8"))
     assert datetime.fromisoformat(record.pop("time")).utcoffset() is not None
     assert record == {
         "repository": "github.com/boson-ai/ProactBench",
@@ -175,12 +172,19 @@ def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, reposito
     again = fetched(tmp_path, repository)
     assert (again, again.source, again.sha256) == (first, first.source, first.sha256)
     assert repository.asked == []
-
-
-def test_what_is_kept_is_a_folder_in_the_official_layout(tmp_path: Path, repository: Repository):
-    study = fetched(tmp_path, repository)
     by_path = load_ratings(str(kept(tmp_path)))
-    assert (by_path.sha256, by_path.source.commit) == (study.sha256, None)
+    assert (by_path.sha256, by_path.source.commit) == (first.sha256, None)
+
+
+def test_a_pinned_commit_is_fetched_and_no_other_is_taken_for_it(tmp_path: Path, repository: Repository):
+    repository.commits = {COMMIT: files(), OLDER: {**files(), f"{STUDY}/results/A02.jsonl": rating("A03")}}
+    github = GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw")
+    older = RepositoryFolder("boson-ai/ProactBench", STUDY, ("results/*.jsonl",), OLDER)
+    record, contents = older.fetched(tmp_path / "study", github)
+    assert (record.commit, list(contents)) == (OLDER, ["results/A01.jsonl", "results/A02.jsonl"])
+    assert not [path for path in repository.asked if "/commits" in path]
+    error = refusal(lambda: replace(older, commit=COMMIT).fetched(tmp_path / "study", github))
+    assert f"of commit {OLDER}, not {COMMIT}; delete" in str(error)
 
 
 def test_a_study_that_the_newest_commit_took_away_is_read_as_it_was_last(tmp_path: Path, repository: Repository):
@@ -204,7 +208,7 @@ def test_redirects_are_followed(tmp_path: Path, repository: Repository):
         ("/commits", (403, b"{}"), "answered 403"),
         ("/commits", (200, b"<html>"), "answered something else than GitHub does"),
         ("/commits", (200, b'[{"sha": "main/../.."}]'), "answered something else than GitHub does"),
-        ("/commits", (200, b"[]"), f"no commit of it holds {STUDY}/sample_items.json with results"),
+        ("/commits", (200, b"[]"), f"no commit of it holds {STUDY}/sample_items.json with results/*.jsonl"),
         (f"/trees/{COMMIT}", (404, b"{}"), "answered 404"),
         (f"/trees/{COMMIT}", (200, b'{"tree": [], "truncated": true}'), "the list of its files is cut short"),
         (f"/trees/{COMMIT}", (200, tree({"README.md": b""})), f"no commit of it holds {STUDY}/sample_items.json"),
@@ -231,7 +235,7 @@ def test_a_fault_of_the_server_is_told_with_the_mend_and_keeps_nothing(
 
 def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, repository: Repository):
     repository.silent = True
-    error = refusal(lambda: fetched(tmp_path, repository, patience=0.2))
+    error = refusal(lambda: fetched(tmp_path, repository, timeout=0.2))
     assert "cannot be fetched (ReadTimeout: 'timed out'); try again, or download" in str(error)
 
 
@@ -254,7 +258,7 @@ def added(folder: Path) -> None:
     (folder / "results" / "A03.jsonl").write_bytes(rating("A03"))
 
 
-def taken_away(folder: Path) -> None:
+def removed(folder: Path) -> None:
     (folder / "sample_items.json").unlink()
 
 
@@ -271,7 +275,7 @@ def badly_recorded(folder: Path) -> None:
     [
         (changed, "results/A01.jsonl", "changed since it was fetched"),
         (added, "results/A03.jsonl", "added since it was fetched"),
-        (taken_away, "sample_items.json", "taken away since it was fetched"),
+        (removed, "sample_items.json", "removed since it was fetched"),
         (not_recorded, "source.json", "no record of what was fetched can be read"),
         (badly_recorded, "source.json", "no record of what was fetched can be read"),
     ],
@@ -285,7 +289,7 @@ def test_what_was_kept_is_refused_once_it_is_another(
     repository.asked.clear()
     error = refusal(lambda: fetched(tmp_path, repository))
     assert error.source == str(folder / name)
-    assert str(error).endswith(f"{problem}; delete {str(folder)!r}, and it is fetched anew")
+    assert str(error).endswith(f"{problem}; delete {str(folder)!r} to fetch it again")
     assert repository.asked == []
 
 
@@ -305,9 +309,10 @@ def test_of_two_that_fetch_at_once_the_first_one_stays(
 ):
     keep = module._keep
 
-    def kept_by_another_before(folder: Path, contents: dict[str, bytes], record: module.FetchRecord) -> None:
-        keep(folder, contents, record.model_copy(update={"time": "earlier"}))
-        keep(folder, contents, record)
+    def kept_by_another_before(folder: Path, contents: dict[str, bytes]) -> None:
+        record = json.loads(contents["source.json"]) | {"time": "earlier"}
+        keep(folder, {**contents, "source.json": json.dumps(record).encode()})
+        keep(folder, contents)
 
     monkeypatch.setattr(module, "_keep", kept_by_another_before)
     assert len(fetched(tmp_path, repository).ratings) == 2

@@ -1,4 +1,4 @@
-"""Ratings in a flat file of ours, the template to fill in, and the file of items that they may be of."""
+"""Sheets of ratings, the template to fill in, and the file of items that they may be of."""
 
 import csv
 import json
@@ -54,8 +54,6 @@ def read(folder: Path, text: str | bytes, items: tuple[RatedItem, ...] = ITEMS) 
     return load_ratings(str(file), items)
 
 
-# Reading
-
 EXPECTED = (
     Rating(item="a", annotator="ann", grade=Grade.PASS, confidence=5, reason="Names it, twice."),
     Rating(item="b", annotator="ann", grade=Grade.PARTIAL, confidence=3),
@@ -94,12 +92,8 @@ def test_a_flat_file_is_read_in_any_form_that_a_spreadsheet_gives_it(tmp_path: P
     study = read(tmp_path, text)
     assert study.ratings == EXPECTED
     assert (study.items, study.assumed, study.ungraded) == (ITEMS, 1, 0)
-    assert study.unrated == ("c",)
     assert list(study.source.files) == [study.source.origin] == [study.name]
-
-
-def test_one_study_has_one_hash_in_csv_and_in_jsonl(tmp_path: Path):
-    assert read(tmp_path, CSV).sha256 == read(tmp_path, jsonl(*ROWS)).sha256
+    assert study.sha256 == read(tmp_path, CSV).sha256
 
 
 def test_columns_may_stand_in_any_order_and_the_optional_ones_may_be_missing(tmp_path: Path):
@@ -114,37 +108,26 @@ def test_a_line_without_a_grade_is_left_out_and_counted(tmp_path: Path):
     assert read(tmp_path, jsonl(*ROWS, {"item": "b", "annotator": "bob", "grade": None})).ungraded == 1
 
 
-@pytest.mark.parametrize("given", ["The last boat leaves at four.", "", " "])
-def test_a_response_that_is_given_must_be_that_of_the_item(tmp_path: Path, given: str):
-    assert len(read(tmp_path, f"item,annotator,grade,response\na,ann,PASS,{given}\n").ratings) == 1
-
-
-def test_a_response_may_have_other_ends_of_lines_than_the_item(tmp_path: Path):
-    items = (item("a", "=one\r\ntwo\rthree"),)
-    assert len(read(tmp_path, 'item,annotator,grade,response\na,ann,PASS,"\'=one\ntwo\r\nthree"\n', items).ratings) == 1
+def test_a_response_that_is_given_must_be_that_of_the_item_but_for_ends_of_lines(tmp_path: Path):
+    for response in ("The last boat leaves at four.", "", " "):
+        assert len(read(tmp_path, f"item,annotator,grade,response\na,ann,PASS,{response}\n").ratings) == 1
+    text = 'item,annotator,grade,response\na,ann,PASS,"\'=one\ntwo\r\nthree"\n'
+    assert len(read(tmp_path, text, (item("a", "=one\r\ntwo\rthree"),)).ratings) == 1
 
 
 BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     ("", None, None, "empty: the first line must name the columns item, annotator, grade, confidence, reason"),
-    ("item,annotator,grade\n", None, None, "there is no rating in it"),
     ("item,annotator,grade\na,ann,\nb,ann,\n", None, None, "the grade is empty on 2 lines; fill it in"),
     ("item,grade\na,PASS\n", 1, "annotator", "missing; a rating needs item, annotator, grade"),
     ("item,annotator,grade,mood\n", 1, "mood", "no column of ours; the columns are item, annotator, grade"),
-    ("item,,annotator,grade\n", 1, "(no name)", "no column of ours"),
     ("item,annotator,grade,Grade\n", 1, "grade", "the column is given twice"),
     ("a,ann,PASS\n", 1, "a", "no column of ours"),
     (CSV + "b,bob,GOOD,3,\n", 5, "grade", "a grade is PASS, PARTIAL or FAIL, not 'GOOD'"),
-    (CSV + "b,bob,1,3,\n", 5, "grade", "a grade is PASS, PARTIAL or FAIL, not '1'"),
     (CSV + "b,bob,PASS,0,\n", 5, "confidence", "confidence is 1, 2, 3, 4 or 5, not '0'"),
-    (CSV + "b,bob,PASS,4.5,\n", 5, "confidence", "confidence is 1, 2, 3, 4 or 5, not '4.5'"),
-    (CSV + "b,bob,PASS,nan,\n", 5, "confidence", "confidence is 1, 2, 3, 4 or 5, not 'nan'"),
     (CSV + "b,bob,PASS,high,\n", 5, "confidence", "confidence is 1, 2, 3, 4 or 5, not 'high'"),
     (CSV + "b,,PASS,3,\n", 5, "annotator", "should not be blank"),
-    (CSV + ",bob,PASS,3,\n", 5, "item", "should not be blank"),
-    (CSV + "b,bob\x07,PASS,3,\n", 5, "annotator", "should have no control characters"),
     (CSV + "b,bob,PASS,3,so,and so\n", 5, None, "6 cells under 5 columns; put quotes around text with a comma"),
     (CSV + 'b,bob,PASS,3,"open\n', 5, None, "not CSV: unexpected end of data"),
-    (CSV + 'b,bob,PASS,3,"a"b\n', 5, None, "not CSV: ',' expected after '\"'"),
     (CSV + "b,bob,PASS,3,\0\n", 5, None, "holds a NUL character"),
     ('item,annotator,grade,reason\na,ann,PASS,"one\ntwo\nthree"\nb,ann,WELL,\n', 5, "grade", "not 'WELL'"),
     (CSV + "d,bob,PASS,3,\ne,bob,PASS,3,\n", 5, "item", "'d' is none of the 3 items, and 1 more ratings"),
@@ -153,17 +136,11 @@ BAD_FILES: list[tuple[str | bytes, int | None, str | None, str]] = [
     (CSV + "c,ann,FAIL,3,\n", 5, "item", "there is no response to this item, so nothing that could be rated"),
     ("item,annotator,grade,response\nb,ann,PASS,The last boat.\n", 2, "response", "not the response of this item"),
     (b"item,annotator,grade\na,ann,PASS\nb,\xff,PASS\n", 3, None, "not UTF-8: invalid start byte; save the file as"),
-    (CSV.encode("utf-16"), 1, None, "not UTF-8"),
     ("[]", None, None, "a JSON list; give one rating a line, or the folder that holds sample_items.json"),
     (jsonl(*ROWS) + "x\n", 4, None, "a line must hold one rating as a JSON object"),
-    (jsonl(*ROWS) + '{"item": 1\n', 4, None, "not JSON"),
-    (jsonl({**ROWS[0], "item": 7}), 1, "item", "should be a valid string, not 7"),
     (jsonl({**ROWS[0], "mood": "x"}), 1, "mood", "no column of ours"),
     (jsonl(without(ROWS[0], "annotator")), 1, "annotator", "missing; a rating needs"),
-    (jsonl({**ROWS[0], "grade": 1}), 1, "grade", "a grade is PASS, PARTIAL or FAIL, not 1"),
     (jsonl({**ROWS[0], "grade": ["PASS"]}), 1, "grade", "a grade is PASS, PARTIAL or FAIL, not a list"),
-    (jsonl({**ROWS[0], "confidence": [3]}), 1, "confidence", "confidence is 1, 2, 3, 4 or 5, not a list"),
-    ('{"item": "a", "item": "b", "annotator": "x", "grade": "PASS"}', 1, "item", "the key is given twice"),
     (jsonl(ROWS[0], ROWS[0]), 2, "item", "'ann' rated 'a' on line 1 already"),
 ]
 
@@ -177,16 +154,27 @@ def test_a_bad_file_is_refused_with_line_field_and_mend(
     assert (error.source, error.line, error.field) == (str(tmp_path / "ratings"), line, field)
 
 
-def test_two_items_with_one_key_are_refused(tmp_path: Path):
-    assert "2 items have the key 'a'" in str(refusal(lambda: read(tmp_path, CSV, (item("a"), item("b"), item("a")))))
-
-
 def test_a_flat_file_needs_what_was_rated_once(tmp_path: Path):
     file = tmp_path / "ratings.csv"
     file.write_text(CSV, encoding="utf-8")
     assert "give its run, or a file of its items" in str(refusal(lambda: load_ratings(str(file))))
     both = refusal(lambda: load_ratings(str(file), ITEMS, items_path=file))
     assert "either the run or a file of items, not both" in str(both)
+    twice = refusal(lambda: read(tmp_path, CSV, (item("a"), item("b"), item("a"))))
+    assert "2 items have the key 'a'" in str(twice)
+
+
+def test_a_folder_of_sheets_is_read_as_one_and_names_the_sheet_at_fault(tmp_path: Path):
+    (tmp_path / "1.csv").write_text("item,annotator,grade\na,ann,PASS\nb,ann,\n", encoding="utf-8")
+    (tmp_path / "2.jsonl").write_text('{"item": "b", "annotator": "bob", "grade": "FAIL"}\n', encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no ratings", encoding="utf-8")
+    found = load_ratings(str(tmp_path), ITEMS)
+    assert [(rating.item, rating.annotator) for rating in found.ratings] == [("a", "ann"), ("b", "bob")]
+    assert (found.ungraded, len(found.source.files)) == (1, 2)
+    (tmp_path / "3.csv").write_text("item,annotator,grade\na,ann,FAIL\n", encoding="utf-8")
+    error = refusal(lambda: load_ratings(str(tmp_path), ITEMS))
+    assert f"{tmp_path / '3.csv'}, line 2" in str(error)
+    assert f"line 2 of {tmp_path / '1.csv'} already" in str(error)
 
 
 # The template
@@ -197,6 +185,7 @@ def cells(text: str) -> list[list[str]]:
 
 
 def test_a_template_holds_what_a_rater_reads_and_room_for_what_they_say():
+    # Item c has no response, so that it is not to be rated.
     header, first, second = cells(rating_template(ITEMS, annotator="ann"))
     assert header == [
         *("item", "annotator", "grade", "confidence", "reason"),
@@ -211,18 +200,8 @@ def test_a_template_holds_what_a_rater_reads_and_room_for_what_they_say():
         "The last boat leaves at four.",
     ]
     assert (second[0], second[-1]) == ("b", "Take the cliff path.")
-
-
-def test_an_item_without_a_response_is_not_to_be_rated():
-    assert "c" not in [line[0] for line in cells(rating_template(ITEMS))]
-
-
-def test_a_template_of_labels_alone_has_the_keys():
     bare = RatedItem(key="k", phase=Phase.EMERGENT, scenario="s")
     assert cells(rating_template([bare]))[1] == ["k", *[""] * 9]
-
-
-def test_a_template_sways_nobody():
     graded = item("a").model_copy(update={"judge": Grade.PARTIAL, "model": "model-7"})
     assert not re.search("PARTIAL|model-7", rating_template([graded]))
 
@@ -252,11 +231,6 @@ def test_a_response_of_any_length_comes_back_and_the_csv_module_is_as_it_was(tmp
     assert len(read(tmp_path, filled, items).ratings) == 1
     assert "empty on 1 lines" in str(refusal(lambda: read(tmp_path, rating_template(items), items)))
     assert csv.field_size_limit() == before
-
-
-def test_an_empty_template_is_a_file_without_a_rating(tmp_path: Path):
-    error = refusal(lambda: read(tmp_path, rating_template(ITEMS)))
-    assert "there is no rating in it: the grade is empty on 2 lines; fill it in" in str(error)
 
 
 _LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -311,6 +285,19 @@ def test_a_template_that_is_filled_in_gives_back_what_was_filled_in(
     assert study.ratings == expected
     assert study.ungraded == len(rows) - len(expected)
     assert study.assumed == sum(bool(grade) and confidence is None for grade, confidence, _, _ in rows.values())
+
+
+def test_a_sheet_keeps_how_its_items_were_drawn(tmp_path: Path):
+    draw = Draw(count=60, seed=3, of="1a2b3c4d")
+    lines = list(csv.DictReader(StringIO(rating_template(ITEMS, draw=draw))))
+    assert {line["draw"] for line in lines} == {"60-3-1a2b3c4d"}
+    assert read(tmp_path, "item,annotator,grade,draw\na,ann,PASS,60-3-1a2b3c4d\nb,ann,PASS,\n").draws == {draw}
+    assert read(tmp_path, CSV).draws == frozenset()
+    for wrong in ("60", "0-3-1a2b3c4d", "60-3-1a2b3c4g", "60-3-1a2b3c4d5", "all"):
+        text = f"item,annotator,grade,draw\na,ann,PASS,{wrong}\n"
+        error = str(refusal(lambda text=text: read(tmp_path, text)))
+        assert "line 2, field 'draw': " in error
+        assert "such as 60-0-1a2b3c4d" in error
 
 
 # The file of items
@@ -402,34 +389,3 @@ def test_a_file_that_holds_no_items_is_refused(tmp_path: Path, text: str, proble
     assert problem in str(refusal(lambda: read_rated_items(file)))
     missing = refusal(lambda: read_rated_items(tmp_path / "none"))
     assert "there is no such file; give a JSONL file of items: item, rubric, conversation" in str(missing)
-
-
-# How the items were drawn
-
-
-def test_a_sheet_keeps_how_its_items_were_drawn(tmp_path: Path):
-    draw = Draw(count=60, seed=3, of="1a2b3c4d")
-    lines = list(csv.DictReader(StringIO(rating_template(ITEMS, draw=draw))))
-    assert {line["draw"] for line in lines} == {"60-3-1a2b3c4d"}
-    assert read(tmp_path, "item,annotator,grade,draw\na,ann,PASS,60-3-1a2b3c4d\nb,ann,PASS,\n").draws == {draw}
-    assert read(tmp_path, CSV).draws == frozenset()
-
-
-@pytest.mark.parametrize("draw", ["60", "0-3-1a2b3c4d", "60-3-1a2b3c4g", "60-3-1a2b3c4d5", "all"])
-def test_what_is_no_draw_is_refused_with_its_line(tmp_path: Path, draw: str):
-    error = refusal(lambda: read(tmp_path, f"item,annotator,grade,draw\na,ann,PASS,{draw}\n"))
-    assert "line 2, field 'draw': " in str(error)
-    assert "such as 60-0-1a2b3c4d" in str(error)
-
-
-def test_a_folder_of_sheets_is_read_as_one_and_names_the_sheet_at_fault(tmp_path: Path):
-    (tmp_path / "1.csv").write_text("item,annotator,grade\na,ann,PASS\nb,ann,\n", encoding="utf-8")
-    (tmp_path / "2.jsonl").write_text('{"item": "b", "annotator": "bob", "grade": "FAIL"}\n', encoding="utf-8")
-    (tmp_path / "notes.txt").write_text("no ratings", encoding="utf-8")
-    found = load_ratings(str(tmp_path), ITEMS)
-    assert [(rating.item, rating.annotator) for rating in found.ratings] == [("a", "ann"), ("b", "bob")]
-    assert (found.ungraded, len(found.source.files)) == (1, 2)
-    (tmp_path / "3.csv").write_text("item,annotator,grade\na,ann,FAIL\n", encoding="utf-8")
-    error = refusal(lambda: load_ratings(str(tmp_path), ITEMS))
-    assert f"{tmp_path / '3.csv'}, line 2" in str(error)
-    assert f"line 2 of {tmp_path / '1.csv'} already" in str(error)
