@@ -134,10 +134,7 @@ def agree(
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
-    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.report import study
-    from dspy_proact.cli.views.probe_agreement import show_agreement
-    from dspy_proact.cli.views.runs import rejudged
 
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
@@ -147,6 +144,10 @@ def agree(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
                 "judges alike, whatever is set. Leave it out"
             )
+        from dspy_proact.benchmarks.evaluation import Rejudging
+        from dspy_proact.cli.views.probe_agreement import show_agreement
+        from dspy_proact.cli.views.runs import rejudged
+
         judges = judges_of(declared, judge, embedded=not judge.name)
         rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judging.file, gate=gate())
         ending = rejudged(rejudging, scope, output)

@@ -312,7 +312,7 @@ def test_a_leaderboard_does_not_rank_a_prompted_run_among_bare_models(proact, se
     proact(*against(server, "--system-prompt", PROMPT))
     _, out, _ = proact("leaderboard", "run", "--json")
     (entry,) = [entry for entry in json.loads(out)["rows"] if not entry["published"]]
-    assert (entry["rank_lenient"], entry["rank_strict"]) == (None, None)
+    assert (entry["rank"], entry["strict_rank"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
 
 

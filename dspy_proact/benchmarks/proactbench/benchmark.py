@@ -189,8 +189,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
         from dspy_proact.benchmarks.proactbench.results import answered_corpus, responses_of_results
+        from dspy_proact.kept import Kind, place_of
 
-        if not path.is_file():
+        if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
         answered = answered_corpus(results, corpus)
