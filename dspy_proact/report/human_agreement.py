@@ -176,7 +176,7 @@ def print_human_agreement(found: HumanAgreement, console: Console, explain: bool
 def _notes(found: HumanAgreement) -> Sequence[str]:
     few = "" if found.raters > 3 else f" {found.raters} raters say nothing of other people."
     return (
-        "share: of the answers whose verdict could be read, cluster-robust over groups. kappa: agreement beyond "
-        "chance, with a jackknife over groups; quadratic weights on ordinal scales, none on nominal ones. Both generalise "
-        f"to other cases, not to other graders.{few}",
+        "share: of the answers whose verdict could be read, cluster-robust over groups.",
+        "kappa: agreement beyond chance, with a jackknife over groups; quadratic weights on ordinal scales, none on "
+        f"nominal ones. Both generalise to other cases, not to other graders.{few}",
     )
