@@ -67,7 +67,6 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
 @benchmark_option
 def export(run: Path, form: str, out: Path | None, benchmark: str | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
-    from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
@@ -82,6 +81,8 @@ def export(run: Path, form: str, out: Path | None, benchmark: str | None) -> Non
         elif form == "parquet":
             export_parquet(summary, path)
         else:
+            from dspy_proact.benchmarks.proactbench.report import export_results
+
             for lost in export_results(folder, summary, path):
                 say(f"not in it: {lost}")
     if out == _STANDARD_OUTPUT:

@@ -1,4 +1,4 @@
-"""What one benchmark says in reports beside what is said of all; each that has something to say has a room for it."""
+"""What there is to read of a case and of a verdict, in forms that a terminal and a page show alike."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,11 +9,44 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.registry import find_benchmark
-from dspy_proact.report.controls import Controls
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import percent
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.measured import Controls
+from dspy_proact.report.numbers import document, percent
 from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.types import Quote
+
+
+@dataclass(frozen=True)
+class Section:
+    """Something that stood there before the answer."""
+
+    title: str
+    kind: Literal["chat", "terms"]
+    """Messages one after another, or names with what each means."""
+    items: tuple[tuple[str, str], ...]
+    """Who says it or what is named, and the text."""
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a verdict rests on."""
+
+    reasons: str
+    quotes: tuple[Quote, ...] = ()
+    """Of the response."""
+    points: tuple[tuple[str, str], ...] = ()
+    """What else it says, by name."""
+
+
+def quoted(quotes: Iterable[Quote]) -> list[tuple[int, int]]:
+    """Where quotes stand in the text that they are of, in order; those that overlap or touch are one."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((q.start, q.end) for q in quotes if q.start is not None and q.end is not None):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((start, end))
+    return spans
+
 
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""

@@ -9,6 +9,8 @@ from support.probe_tasks import EVIDENCE, Size, synthetic_tasks, write_synthetic
 
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 
+# At import: the first count sets where tiktoken finds litellm's copy, in an environment that tests restore.
+litellm.token_counter("gpt-4o", text="")
 SMALL = Size(items=10, words=30, actions=4)
 
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
-from dspy_proact.report.comparison_document import comparison_document
+from dspy_proact.report.comparison_text import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Place, Ranking, leaderboard, ranking
 from dspy_proact.report.numbers import STAND_IN
@@ -21,7 +21,7 @@ from dspy_proact.report.page.shelf import block, longest_text
 from dspy_proact.report.page.template import filled, short
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
-from dspy_proact.report.summary_document import summary_document
+from dspy_proact.report.summary_text import summary_document
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
 

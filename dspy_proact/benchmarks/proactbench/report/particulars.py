@@ -14,11 +14,9 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
-from dspy_proact.report.controls import Controls
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import coefficient, percent
-from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.measured import Controls
+from dspy_proact.report.numbers import coefficient, document, percent
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
 from dspy_proact.runs import CONTROL, GivenVerdict, Nouns, Outcome
 from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.types import Quote

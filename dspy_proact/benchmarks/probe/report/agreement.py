@@ -8,11 +8,10 @@ from rich.console import Console
 
 from dspy_proact.benchmarks.probe.graded import sample_graded_descriptions, sample_graded_parameters
 from dspy_proact.benchmarks.probe.scoring import JUDGMENT_SCORES, FacetGrades, FacetWord, ProbeGrade
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, percent, share
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, document, percent, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
-from dspy_proact.report.words import worded
 from dspy_proact.stats import Estimate, Weight, cluster_mean, kappa_estimate
 
 WORDS = tuple(sorted(JUDGMENT_SCORES, key=lambda word: JUDGMENT_SCORES[word]))

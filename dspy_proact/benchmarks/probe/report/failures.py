@@ -21,8 +21,7 @@ from dspy_proact.benchmarks.benchmark import PublishedRow
 from dspy_proact.benchmarks.probe.corpus import DATA
 from dspy_proact.benchmarks.probe.scoring import ProbeGrade, overall_score
 from dspy_proact.files.rows import csv_rows
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import counted, share
+from dspy_proact.report.numbers import counted, document, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 

@@ -7,8 +7,7 @@ from typing import Any
 from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
 from dspy_proact.runs import GivenVerdict, Outcome
 
 _CONTENT = {"email": ("subject", "body"), "event": ("title", "description"), "document": ("title", "content")}
