@@ -91,6 +91,7 @@ class AssistantCard(Card):
         return self.html(("mean score", "n", "before", "after", "change"), table)
 
 
+# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Assistant(dspy.Module):
     """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
 
@@ -130,7 +131,7 @@ class Assistant(dspy.Module):
         return "prompt" if self.system_prompt else "bare"
 
     def compiled_as(self, digest: str, learned_from: Iterable[str]) -> Self:
-        """Name it by its file, for as long as it says what the file says, and record what it learned from."""
+        """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
         self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
         return self
 
@@ -164,7 +165,7 @@ class Assistant(dspy.Module):
         return run_now(self._replied(ask_now, history, user_message))
 
     async def aforward(self, history: History, user_message: str) -> dspy.Prediction:
-        """Async version of `forward`."""
+        """The same, awaited."""
         return await self._replied(ask, history, user_message)
 
     def stream(self, history: History, user_message: str) -> Pieces:
@@ -187,14 +188,18 @@ class Assistant(dspy.Module):
         return fingerprint((self.reply, self.adapter))
 
     async def _replied(self, asking: Asking, history: History, user_message: str) -> dspy.Prediction:
-        before, adapter = history_of(history), self.adapter
-        if before.system and self.system_prompt:
-            problem = "history: its system message is left out; the assistant has a system prompt of its own"
-            warnings.warn(problem, stacklevel=2)
-        elif before.system:
-            adapter = BareChat(before.system)
+        before = history_of(history)
+        adapter = _told(self, before.system) if before.system else self.adapter
         answered = await asking(self.reply, adapter, history=list(before.turns), user_message=user_message)
         return dspy.Prediction(response=usable(answered.prediction.response), truncated=answered.truncated)
+
+
+def _told(assistant: Assistant, system: str) -> BareChat:
+    """The adapter where a history has a system message, which takes the place of no prompt but a missing one."""
+    if not assistant.system_prompt:
+        return BareChat(system)
+    warnings.warn("history: its system message is left out; the assistant has a system prompt of its own", stacklevel=2)
+    return assistant.adapter
 
 
 def usable(text: str) -> str:

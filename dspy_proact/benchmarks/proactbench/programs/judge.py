@@ -131,6 +131,7 @@ class JudgeCard(Card):
         return self.html(("kappa", "items", "before", "after", "gain"), table)
 
 
+# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Judge(dspy.Module):
     """Grades a response, in our words.
 
@@ -176,7 +177,7 @@ class Judge(dspy.Module):
         return run_now(self._graded(ask_now, conversation, rubric, response))
 
     async def aforward(self, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
-        """Async version of `forward`."""
+        """The same, awaited."""
         return await self._graded(ask, conversation, rubric, response)
 
     async def judge(self, view: JudgeView, response: str, asking: Asking | None = None) -> Verdict:
@@ -185,25 +186,25 @@ class Judge(dspy.Module):
         return _located(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def judge_now(self, view: JudgeView, response: str) -> Verdict:
-        """Sync version of `judge`."""
+        """The same, not awaited."""
         return _located(self(**_inputs(view, response)), response)
 
     def messages(self, view: JudgeView, response: str) -> list[dict[str, Any]]:
         """What `judge` sends first."""
-        return rendered(self.grade, self._adapter(), _inputs(view, response))
+        return rendered(self.grade, self._wording(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
         again = [(self.quote, IndentedText())] if self.quote else []
-        return fingerprint((self.grade, self._adapter()), *again, beside=self._rules.values())
+        return fingerprint((self.grade, self._wording()), *again, beside=self._rules.values())
 
-    def _adapter(self, note: str = "") -> FencedJSON:
+    def _wording(self, note: str = "") -> FencedJSON:
         """The adapter under a question for a grade; the note says why it is asked again."""
         return IndentedText(self._rules, note)
 
     async def _graded(self, asking: Asking, conversation: list[Turn], rubric: Rubric, response: str) -> dspy.Prediction:
         shown = {"conversation": conversation, "rubric": rubric, "response": response}
-        said = await ask_for_fields(asking, self.grade, self._adapter, **shown)
+        said = await ask_for_fields(asking, self.grade, self._wording, **shown)
         if self.quote is None or said.grade == "FAIL" or _found(said.evidence, response):
             return said
         asked = {"rubric": rubric, "response": response, "grade": said.grade, "reasoning": said.reasoning}

@@ -61,7 +61,7 @@ class OfficialJudge(Judge):
         """Hash of what it says to its model, and of the answer schema, which is sent too."""
         return hashlib.sha256(f"{super().fingerprint()}\n{self._prompt.schema}".encode()).hexdigest()
 
-    def _adapter(self, note: str = "") -> FencedJSON:
+    def _wording(self, note: str = "") -> FencedJSON:
         return self._prompt
 
 
