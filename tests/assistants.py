@@ -180,7 +180,7 @@ def told(sent: Sent) -> tuple[str, list[tuple[str, str]]]:
 
 def models(sent: Sent) -> Answer:
     """The embedded model in every role."""
-    answer = {"assistant": assistant.answer, "proposer": proposer.answer}.get(sent.role, judge.answer)
+    answer = {"assistant": assistant, "proposer": proposer.answer}.get(sent.role, judge)
     return Answer(answer(*told(sent)))
 
 

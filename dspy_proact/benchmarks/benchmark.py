@@ -342,6 +342,16 @@ class Benchmark(Generic[Answer, Detail]):
         """Grades that people gave to answers."""
         return ()
 
+    @property
+    def graded_by_people(self) -> Sequence[Part]:
+        """The parts that people grade: the grading as a whole where none are declared."""
+        return self.parts or (Part("", tuple(reversed(self.labels))),)
+
+    def graded_parts(self, scored: Scored[Detail]) -> Mapping[str, str]:
+        """What a judge said of each part that people grade, by its name."""
+        said = {part.name: getattr(scored.detail, part.name, None) for part in self.parts if part.name}
+        return {"": scored.label} | {name: str(level) for name, level in said.items() if level is not None}
+
     def published(self) -> Sequence[PublishedRow]:
         """Scores that were published, the best first."""
         return ()
@@ -399,13 +409,15 @@ class Benchmark(Generic[Answer, Detail]):
         """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
         raise UsageError(f"{self.name}: it has no program with several questions")
 
-    def agreement_room(self) -> Any:
-        """Where the agreement of judges with graded answers is counted."""
-        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
+    def agreement_room(self) -> Any | None:
+        """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
+        return None
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""
-        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
+        from dspy_proact.benchmarks.graded import responses_of_grades
+
+        return responses_of_grades(self)
 
     # Reports
 

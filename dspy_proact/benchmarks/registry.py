@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,21 +27,19 @@ Declared = Benchmark[Any, Any]
 
 @cache
 def benchmarks() -> Mapping[str, Declared]:
-    """Those of the package and of other packages, by name, in alphabetical order of each.
+    """Those of the package and of other packages, by name, in alphabetical order of each."""
+    own = (
+        import_module(f"{__package__}.{file.parent.name}.benchmark") for file in sorted(_FOLDER.glob("*/benchmark.py"))
+    )
+    found = {each.name: each for each in (_only(module, module.__name__) for module in own)}
+    registered = {name: each for name, each in _registered().items() if isinstance(each, Benchmark)}
+    return found | {name: each for name, each in registered.items() if name not in found}
 
-    Raises:
-        UsageError: One of another package cannot be imported, or has the name of one that is there.
-    """
-    found: dict[str, Declared] = {}
-    for file in sorted(_FOLDER.glob("*/benchmark.py")):
-        own = _only(import_module(f"{__package__}.{file.parent.name}.benchmark"), str(file))
-        found[own.name] = own
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        registered = _registered(point)
-        if registered.name in found:
-            raise UsageError(f"{point.value}: registers {registered.name!r}, and there is a benchmark of that name")
-        found[registered.name] = registered
-    return found
+
+@cache
+def unusable_benchmarks() -> Mapping[str, str]:
+    """Why benchmarks that other packages register cannot be used, by the name of the entry point."""
+    return {name: each for name, each in _registered().items() if isinstance(each, str)}
 
 
 def benchmark_named(named: Declared | str | None) -> Declared:
@@ -63,6 +61,8 @@ def benchmark_named(named: Declared | str | None) -> Declared:
         return _given(_of_file(Path(path).resolve(), name if colon else None))
     if declared := find_benchmark(named):
         return declared
+    if reason := unusable_benchmarks().get(named):
+        raise UsageError(reason)
     near = get_close_matches(named, known, n=1)
     hint = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(known)}."
     raise UsageError(
@@ -83,14 +83,24 @@ def _given(declared: Declared) -> Declared:
     return declared
 
 
-def _registered(point: EntryPoint) -> Declared:
-    try:
-        loaded = point.load()
-    except Exception as error:
-        raise UsageError(f"the benchmark {point.name!r} of {point.value} cannot be imported: {error}") from error
-    if isinstance(loaded, ModuleType):
-        return _only(loaded, point.value)
-    return adopted(loaded if isinstance(loaded, Benchmark) else loaded())
+def _registered() -> dict[str, Declared | str]:
+    """What other packages register, by name: a benchmark, or why it is none."""
+    found: dict[str, Declared | str] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+        try:
+            loaded = point.load()
+            if isinstance(loaded, ModuleType):
+                declared = _only(loaded, point.value)
+            elif isinstance(loaded, type) and issubclass(loaded, Benchmark):
+                declared = adopted(loaded())
+            else:
+                raise UsageError(f"{point.value}: is no benchmark: derive a class from `dspy_proact.Benchmark`")
+            found[declared.name] = declared
+        except UsageError as error:
+            found[point.name] = str(error)
+        except Exception as error:  # of another package, whatever it is
+            found[point.name] = f"the benchmark {point.name!r} of {point.value} cannot be imported: {error}"
+    return found
 
 
 @cache

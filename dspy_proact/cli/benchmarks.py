@@ -28,9 +28,12 @@ def benchmarks(as_json: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.benchmarks.registry import benchmarks as known
-    from dspy_proact.cli.views.message import say_next
+    from dspy_proact.benchmarks.registry import unusable_benchmarks
+    from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.plain_text import printable
 
+    for reason in unusable_benchmarks().values():
+        say(reason)
     if as_json:
         click.echo(json.dumps({"benchmarks": [_document(each) for each in known().values()]}, indent=2))
         return

@@ -44,7 +44,6 @@ _FOLDER = Path("exports")
 @click.argument("run", type=click.Path(path_type=Path))
 def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
     """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
-    from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
@@ -58,6 +57,8 @@ def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
         elif form == "parquet":
             export_parquet(summary, path)
         else:
+            from dspy_proact.benchmarks.proactbench.report import export_results
+
             for lost in export_results(folder, summary, path):
                 say(f"Not in the file: {lost}")
     if out == _STANDARD_OUTPUT:

@@ -79,7 +79,7 @@ class RepositoryFolder:
     """Files in a folder of a repository."""
 
     repository: str
-    """Owner and name, such as `boson-ai/ProactBench`."""
+    """Owner and name, such as `stanfordnlp/dspy`."""
     path: str
     """Of the folder in the repository."""
     wanted: tuple[str, ...]

@@ -26,7 +26,7 @@ from dspy_proact.kept import Kind, place_of
 from dspy_proact.plain_text import shortened, shown
 
 _MAX_DEPTH = 64
-"""Levels of nesting; the official rows of ProactBench have six."""
+"""Levels of nesting; the official rows of one benchmark have six."""
 _MAX_DIGITS = 18
 """Digits that always fit a signed integer of 64 bits."""
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -124,7 +124,7 @@ class Line:
         except json.JSONDecodeError as error:
             raise self.error(f"not JSON: {error.msg}, at column {error.colno}") from None
         if not isinstance(value, dict):
-            raise self.error(f"a line must hold one dialogue as a JSON object, not {shown(value)}")
+            raise self.error(f"a line must hold one JSON object, not {shown(value)}")
         return value
 
 

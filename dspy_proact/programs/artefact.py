@@ -13,10 +13,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
 import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, Reply
-from dspy_proact.benchmarks.proactbench.programs.assistant_card import AssistantCard
-from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge
-from dspy_proact.benchmarks.proactbench.programs.judge_card import JudgeCard
+from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, AssistantCard, Reply
+from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, JudgeCard
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, first_fault, place_of, require_finite, write_whole

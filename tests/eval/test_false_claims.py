@@ -3,9 +3,9 @@
 import dspy
 import pytest
 from script import ROOT, ended, loaded
+from support.synthetic_study import synthetic_items, synthetic_ratings
 
 from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
-from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 
 PROGRAM = ROOT / "eval" / "false_claims.py"
 

@@ -8,13 +8,9 @@ import click
 from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import Start
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
-from dspy_proact.benchmarks.proactbench.examination import Examination, Examined, JudgedCase
-from dspy_proact.benchmarks.proactbench.jury import Jury, open_jury
-from dspy_proact.benchmarks.proactbench.report import sections
 from dspy_proact.cli.views.message import Typed, say, say_next
 from dspy_proact.cli.views.runs import say_of_card
-from dspy_proact.cli.views.trial import Spending
+from dspy_proact.cli.views.trial import Spending, sections_of
 from dspy_proact.models import Model
 from dspy_proact.report import (
     MEASURES_NOTHING,
@@ -31,6 +27,8 @@ from dspy_proact.report import (
 )
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.examination import Examined, JudgedCase
+    from dspy_proact.benchmarks.proactbench.jury import Jury
     from dspy_proact.cli.options.models import Judging
     from dspy_proact.models import Gate, ModelSpec
 
@@ -41,6 +39,10 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
     Raises:
         UsageError: The judge cannot be called as asked.
     """
+    from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+    from dspy_proact.benchmarks.proactbench.examination import Examination
+    from dspy_proact.benchmarks.proactbench.jury import open_jury
+
     jury, cases = open_jury(judge, gate, start=Start(file=judging.file)), judge_cases()
     card = jury.program.card
     say_of_card("--judge-program", card, "judge", [judge.name])
@@ -64,7 +66,7 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
     return examined.exit_status
 
 
-def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
+def print_examination(examined: "Examined", jury: "Jury", whole: bool) -> None:
     """Print which cases the judge gets right, what its calls used, and the missed ones with reasons.
 
     Args:
@@ -93,12 +95,12 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
             for line in _missed(judged):
                 sheet.text(readable(line))
             if whole:
-                print_sections(sheet, list(sections(judged.case.view.model_dump(mode="json"))))
+                print_sections(sheet, sections_of(judged.case.view))
                 sheet.line("response", "bold")
                 sheet.text(readable(judged.case.response))
 
 
-def _count(examined: Examined) -> str:
+def _count(examined: "Examined") -> str:
     """In how many cases the judge is right, and in how many that is not known."""
     graded, count = [judged for judged in examined.cases if judged.grade], len(examined.cases)
     if not graded:
@@ -109,7 +111,7 @@ def _count(examined: Examined) -> str:
     return f"gives the grade that the rule gives in {right}{left}"
 
 
-def _missed(judged: JudgedCase) -> Iterator[str]:
+def _missed(judged: "JudgedCase") -> Iterator[str]:
     case, verdicts = judged.case, judged.verdicts
     yield f"{case.name}: {case.grade}. {case.why}"
     if judged.grade is None:
@@ -120,7 +122,7 @@ def _missed(judged: JudgedCase) -> Iterator[str]:
         yield f"The judge: {verdict.grade}. {in_a_line(verdict.reasoning)}"
 
 
-def examination_document(examined: Examined, model: Model, whole: bool = False) -> list[dict[str, Any]]:
+def examination_document(examined: "Examined", model: Model, whole: bool = False) -> list[dict[str, Any]]:
     """The list of `try --judge-cases --json`: an object a case.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
@@ -131,10 +133,10 @@ def examination_document(examined: Examined, model: Model, whole: bool = False) 
     return [_document(judged, model, whole) for judged in examined.cases]
 
 
-def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
+def _document(judged: "JudgedCase", model: Model, whole: bool) -> dict[str, Any]:
     case, verdict = judged.case, next(iter(judged.verdicts), None)
     shown = {
-        "sections": sections_document(list(sections(case.view.model_dump(mode="json")))),
+        "sections": sections_document(sections_of(case.view)),
         "response": case.response,
     }
     return {

@@ -2,16 +2,13 @@
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import BaseModel
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.proactbench.cases import user_message
-from dspy_proact.benchmarks.proactbench.report import sections
-from dspy_proact.benchmarks.proactbench.trial import Pair, Side
-from dspy_proact.benchmarks.proactbench.types import Grade
 from dspy_proact.calls import Call, Usage
 from dspy_proact.cli.views.message import say
 from dspy_proact.models import Model
@@ -19,6 +16,7 @@ from dspy_proact.plain_text import printable
 from dspy_proact.report import (
     STAND_IN,
     Grounds,
+    Section,
     Sheet,
     document,
     grade_style,
@@ -31,6 +29,9 @@ from dspy_proact.report import (
     sections_document,
 )
 from dspy_proact.runs import Case
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 
 _INDENT = 4
 _SHORTEST = 40
@@ -61,7 +62,7 @@ class Spending:
 
 
 def print_tried(
-    pairs: Sequence[Pair], model: Model, judge: Model | None, prompted: str, *, whole: bool, as_json: bool
+    pairs: "Sequence[Pair]", model: Model, judge: Model | None, prompted: str, *, whole: bool, as_json: bool
 ) -> None:
     """Print what came of a trial on standard output.
 
@@ -91,14 +92,16 @@ def print_tried(
         click.echo(printable(line))
 
 
-def pair_document(pair: Pair, spending: Spending, whole: bool = False) -> dict[str, Any]:
+def pair_document(pair: "Pair", spending: Spending, whole: bool = False) -> dict[str, Any]:
     """One conversation with its responses: an object of the list of `try --json`, which scripts read.
 
     `trigger` and `phase` are null for a conversation of a person's own, `with` where there was neither a prompt nor a
     program. `error` begins with a short word; a response or verdict that a halt left out has `stopped`. If `whole`,
     `sections` has the conversation and the rubric.
     """
-    before = {"sections": sections_document(_sections(pair.case))} if whole else {}
+    from dspy_proact.benchmarks.proactbench.cases import user_message
+
+    before = {"sections": sections_document(sections_of(pair.case.view))} if whole else {}
     return {
         "trigger": pair.case.key or None,
         "phase": pair.case.stratum or None,
@@ -110,11 +113,14 @@ def pair_document(pair: Pair, spending: Spending, whole: bool = False) -> dict[s
     }
 
 
-def _sections(case: Case) -> list[Any]:
-    return list(sections(case.view.model_dump(mode="json")))
+def sections_of(view: BaseModel) -> list[Section]:
+    """What there is to read of a view."""
+    from dspy_proact.benchmarks.proactbench.report import sections
+
+    return list(sections(view.model_dump(mode="json")))
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: "Side") -> dict[str, Any]:
     response, verdict = side.response, side.verdict
     return {
         "response": response.text if response else None,
@@ -140,12 +146,14 @@ class SideBySide:
     def __init__(self, console: Console, prompted: str, whole: bool = False):
         self._sheet, self._prompted, self._whole = Sheet(console), prompted, whole
 
-    def show(self, pair: Pair) -> None:
+    def show(self, pair: "Pair") -> None:
         """Print what was said, the user's message at least, and each response with its verdict."""
+        from dspy_proact.benchmarks.proactbench.cases import user_message
+
         heading = f"{pair.case.stratum}  {pair.case.key}".strip() or "your conversation"
         self._sheet.line(readable(heading), "bold reverse")
         if self._whole:
-            print_sections(self._sheet, _sections(pair.case))
+            print_sections(self._sheet, sections_of(pair.case.view))
         else:
             self._sheet.line("user", "bold")
             self._sheet.text(readable(user_message(pair.case)))
@@ -155,8 +163,10 @@ class SideBySide:
         self._sheet.columns([_column(side, name, self._sheet.styled) for side, name in named if side])
 
 
-def _column(side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
+def _column(side: "Side", name: str, styled: bool) -> tuple[Text, Text, Text]:
     """Heading, response, and notes, which may be empty: verdict, quotes that are not found, and what is missing."""
+    from dspy_proact.benchmarks.proactbench.types import Grade
+
     heading, verdict, response = Text(name, style="bold"), side.verdict, side.response
     if verdict:
         heading.append(": ").append(str(verdict.grade), style=grade_style(verdict.grade, tuple(Grade)))
@@ -175,6 +185,8 @@ def _column(side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
 
 def print_triggers(cases: Sequence[Case], as_json: bool) -> None:
     """Print keys with phase, scenario and message: two lines each, or JSON with the whole message."""
+    from dspy_proact.benchmarks.proactbench.cases import user_message
+
     if as_json:
         listed = [
             {"trigger": case.key, "phase": case.stratum, "scenario": case.group, "user_message": user_message(case)}

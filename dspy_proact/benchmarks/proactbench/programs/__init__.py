@@ -1,14 +1,28 @@
 """ProactBench's DSPy programs: the assistant under test, its judges, and the detector of offers."""
 
-from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, Reply, usable
-from dspy_proact.benchmarks.proactbench.programs.assistant_card import AssistantCard, CandidateCard
-from dspy_proact.benchmarks.proactbench.programs.bare_chat import BareChat
+from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat
+from dspy_proact.benchmarks.proactbench.programs.assistant import (
+    ASSISTANT,
+    Assistant,
+    AssistantCard,
+    CandidateCard,
+    Reply,
+    usable,
+)
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
-from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, QuoteEvidence
-from dspy_proact.benchmarks.proactbench.programs.judge_card import CasesRight, Gain, JudgeCard, PhaseCard
+from dspy_proact.benchmarks.proactbench.programs.judge import (
+    JUDGE,
+    REPORT_JUDGE,
+    CasesRight,
+    Gain,
+    GradeResponse,
+    Judge,
+    JudgeCard,
+    PhaseCard,
+    QuoteEvidence,
+)
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialJudge
-from dspy_proact.benchmarks.proactbench.programs.roles import ASSISTANT, JUDGE, REPORT_JUDGE
 
 __all__ = [
     "ASSISTANT",
