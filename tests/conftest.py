@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from server import Server
 settings.register_profile("house", max_examples=20, deadline=None)
 settings.load_profile("house")
 
+# A shell that starts a job in the background has it ignore Ctrl-C, and every process that a test starts inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.set_threshold(20_000, 10, 10)  # what is imported is much, and to look through it for garbage takes long
 
 
