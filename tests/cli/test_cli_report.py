@@ -1,72 +1,91 @@
-"""`dspy-proact report`: what it breaks down, what it refuses, and how it says what is next."""
+"""`dspy-proact report` and `leaderboard`: runs and results files, pages, published scores, and every refusal."""
 
+import base64
 import json
+import re
+import zlib
 
 import pytest
+from proact_run import run_of, trigger
+from results_rows import DIALOGUE, result_point, result_record, result_row, stats
 from rows import jsonl, row, trigger_point
 from toy import as_format_one
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
+from dspy_proact.report.page import cases
 
 
-@pytest.fixture
-def report(proact):
-    return lambda *arguments: proact("report", *arguments)
+def evaluated(folder, *rows):
+    """The path of a finished run of the stand-in."""
+    (folder / "corpus.jsonl").write_text(jsonl(*rows), encoding="utf-8")
+    return Evaluation(read_jsonl(folder / "corpus.jsonl")).run(folder / "run").path
 
 
 @pytest.fixture
 def run(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    return Evaluation(read_jsonl(tmp_path / "corpus.jsonl")).run(tmp_path / "run").path
+    return evaluated(tmp_path, row())
 
 
-def test_a_complete_run_says_what_to_type_next(report, run):
-    status, out, err = report(run)
+@pytest.fixture
+def domains(tmp_path):
+    """Twelve triggers of travel in four scenarios, and one of cooking."""
+    rows = [row(unique_id_eval=f"d{number}", scenario_id=f"TRAVEL_{number:02d}") for number in range(4)]
+    lone = row(unique_id_eval="soup", category_key="cooking_persona", trigger_points=[trigger_point(2)])
+    return evaluated(tmp_path, *rows, lone)
+
+
+# Runs
+
+
+def test_a_run_is_reported_with_what_to_type_next_and_an_unfinished_one_with_what_is_pending(proact, run):
+    status, out, err = proact("report", run)
     assert (status, "3/3" in out) == (0, True)
     assert f"Next: dspy-proact report {run} --json" in err
-
-
-def test_an_unfinished_run_is_reported_with_what_is_pending(report, run):
     events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (run / "events.jsonl").write_text("".join(events[:3]) + events[3][:40], encoding="utf-8")
-    status, out, err = report(run)
+    status, out, err = proact("report", run)
     assert (status, "pending " in out) == (0, True)
     assert "repeat the command that began it to go on" in err
 
 
-@pytest.mark.parametrize("kind", ["missing", "empty"])
-def test_what_is_no_run_is_refused_with_a_sentence(report, tmp_path, kind):
-    path = tmp_path / "there"
-    if kind == "empty":
-        path.mkdir()
-    status, out, err = report(path)
+def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, domains):
+    status, out, _ = proact("report", domains, "--by", "life_domain", "--by", "turn")
+    rows = [line.split()[:2] for line in out.splitlines()]
+    assert status == 0
+    assert ["travel", "12/12"] in rows
+    assert ["cooking*", "1/1"] in rows
+    # Turns 2, 3 and 5 of the four, and turn 2 of the soup; in the order of numbers.
+    turns = [each for each in rows if each and each[0].rstrip("*").isdigit()]
+    assert turns[:3] == [["2*", "5/5"], ["3*", "4/4"], ["5*", "4/4"]]
+    assert "* fewer than 10 triggers" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_breakdown_in_json_has_the_counts_and_scores_of_a_phase_for_each_group(proact, domains):
+    found = json.loads(proact("report", domains, "--by", "life_domain", "--by", "turn", "--json")[1])
+    domain, turn = found["breakdowns"].values()
+    assert (list(domain), list(turn)) == (["cooking", "travel"], ["2", "3", "5"])
+    assert [group["total"] for group in (*domain.values(), *turn.values())] == [1, 12, 5, 4, 4]
+    assert list(domain["travel"]) == list(found["phases"]["EMERGENT"])
+    assert domain["cooking"]["small"]
+    plain = json.loads(proact("report", domains, "--json")[1])
+    assert plain == {name: value for name, value in found.items() if name != "breakdowns"}
+
+
+@pytest.mark.parametrize("key", ["colour", "curated_response", "Turn", ""])
+def test_a_key_that_groups_nothing_is_refused_naming_those_that_do(proact, run, key):
+    status, out, err = proact("report", run, "--by", "turn", "--by", key, "--json")
     assert (status, out) == (2, "")
-    assert f"{path}: no run here" in err
-
-
-def test_a_file_is_read_as_results_and_refused_with_its_line_when_it_is_none(report, tmp_path):
-    path = tmp_path / "there"
-    path.write_text("x")
-    status, out, err = report(path)
-    assert (status, out) == (2, "")
-    assert f"{path}, line 1: not JSON" in err
-    assert err.count("Error:") == 1
-
-
-def test_a_damaged_line_is_named(report, run):
-    events = (run / "events.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    (run / "events.jsonl").write_text("".join([events[0], "rubbish\n", *events[1:]]), encoding="utf-8")
-    status, _, err = report(run)
-    assert status == 2
-    assert "events.jsonl, line 2" in err
+    keys = "blueprint, dialogue, life_domain, persona, scenario_id, source_model, style, turn"
+    assert f"nothing to group by {key!r}; the keys are {keys}" in err
 
 
 def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(proact, run):
     raw = json.loads((run / "manifest.json").read_text(encoding="utf-8"))
     (run / "manifest.json").write_text(json.dumps(as_format_one(raw)), encoding="utf-8")
     before = {path.name: path.read_bytes() for path in run.iterdir()}
-    for command in (["report", run], ["report", run, "--json"], ["eval", "--out", run], ["compare", run, run]):
+    for command in (["report", run], ["leaderboard", run], ["eval", "--out", run], ["compare", run, run]):
         status, out, err = proact(*command)
         assert (status, out) == (2, "")
         assert err.startswith(f"Error: {run / 'manifest.json'}: field 'format': ")
@@ -74,51 +93,218 @@ def test_a_run_of_an_older_format_is_refused_with_a_sentence_by_every_command(pr
     assert {path.name: path.read_bytes() for path in run.iterdir()} == before
 
 
-@pytest.fixture
-def domains(tmp_path):
-    """A finished run: twelve triggers of travel in four scenarios, and one of cooking."""
-    rows = [row(unique_id_eval=f"d{number}", scenario_id=f"TRAVEL_{number:02d}") for number in range(4)]
-    lone = row(unique_id_eval="soup", category_key="cooking_persona", trigger_points=[trigger_point(2)])
-    (tmp_path / "corpus.jsonl").write_text(jsonl(*rows, lone), encoding="utf-8")
-    return Evaluation(read_jsonl(tmp_path / "corpus.jsonl")).run(tmp_path / "run").path
+# Results files
+
+FAULTY = result_row(
+    trigger_points=[
+        result_point(1, score="Pass"),
+        result_point(2, "CRITICAL", evidence="a quote that is not there"),
+        result_point(3, "CRITICAL", score="PARTIAL", evidence=""),
+        result_point(4, "RECOVERY", result=None),
+        result_point(5, "RECOVERY", result=None),
+    ],
+    turn_records=[
+        *map(result_record, (1, 2, 3, 6)),
+        result_record(4, assistant_response=""),
+        result_record(5, assistant_response=None),
+    ],
+    trigger_stats={"EMERGENT": stats("PASS"), "CRITICAL": stats("PASS", "PASS")},
+    num_trigger_points=3,
+)
 
 
-def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(report, domains):
-    status, out, _ = report(domains, "--by", "life_domain", "--by", "turn")
-    rows = [line.split()[:2] for line in out.splitlines()]
+def file_with(folder, *rows):
+    (folder / "results.jsonl").write_text(jsonl(*(rows or [result_row()])), encoding="utf-8")
+    return "results.jsonl"
+
+
+def corpus_with(folder, *rows):
+    (folder / "corpus.jsonl").write_text(jsonl(*(rows or [row()])), encoding="utf-8")
+    return "corpus.jsonl"
+
+
+def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proact, tmp_path):
+    status, out, err = proact("report", file_with(tmp_path, FAULTY))
+    text = " ".join(out.split())
     assert status == 0
-    assert ["travel", "12/12"] in rows
-    assert ["cooking*", "1/1"] in rows
-    # Turns 2, 3 and 5 of the four, and turn 2 of the soup; in the order of numbers.
-    assert [each for each in rows if each and each[0].rstrip("*").isdigit()][:3] == [
-        ["2*", "5/5"],
-        ["3*", "4/4"],
-        ["5*", "4/4"],
-    ]
-    assert "* fewer than 10 triggers" in out
+    for said in (
+        "unscored 2: empty_response 1, no_response 1. Strict scores count them 0.",
+        "dropped triggers: cannot be known (name the corpus that it answers with --corpus).",
+        "labels that the official evaluator loses: 1 ('EVALUATED/Pass' 1).",
+        f"PASS or PARTIAL whose evidence is too short or not in the response: 1 ({DIALOGUE}__t2).",
+        f"response without a trigger: 1 ({DIALOGUE}__t6).",
+        "counts stated in the rows: EMERGENT PASS 1, CRITICAL PASS 2; by their own labels: "
+        "EMERGENT Pass 1, CRITICAL PASS 1/PARTIAL 1, RECOVERY SKIPPED 2.",
+    ):
+        assert said in text
+    assert "Next: dspy-proact rejudge results.jsonl --corpus" in err
     assert max(map(len, out.splitlines())) <= 80
+    status, out, _ = proact("report", "results.jsonl", "--json", "--by", "turn")
+    document = json.loads(out)
+    assert (status, "NaN" in out) == (0, False)
+    assert document["triggers"]["unscored_reasons"] == {"empty_response": 1, "no_response": 1}
+    assert list(document["breakdowns"]["turn"]) == ["1", "2", "3", "4", "5"]
+    found = document["results"]
+    assert found["dropped"]["reason"] == "name the corpus that it answers with --corpus"
+    assert (found["stray_labels"], found["triggers_stated"]) == ({"EVALUATED/Pass": 1}, 3)
+    # What can be read: EMERGENT the one `Pass`; CRITICAL a PASS and a PARTIAL.
+    assert found["weighted_recomputed"] == {"EMERGENT": 1.0, "CRITICAL": 0.75, "RECOVERY": None}
 
 
-def test_a_breakdown_in_json_has_the_counts_and_scores_of_a_phase_for_each_group(report, domains):
-    _, out, _ = report(domains, "--by", "life_domain", "--by", "turn", "--json")
-    found = json.loads(out)
-    assert list(found)[-1] == "breakdowns"
-    assert list(found["breakdowns"]) == ["life_domain", "turn"]
-    domain, turn = found["breakdowns"].values()
-    assert (list(domain), list(turn)) == (["cooking", "travel"], ["2", "3", "5"])
-    assert [group["total"] for group in (*domain.values(), *turn.values())] == [1, 12, 5, 4, 4]
-    for group in (*domain.values(), *turn.values()):
-        assert [*found["phases"]["EMERGENT"], "small"] == [*group] or group["total"] == 12
-        assert group.get("small", False) is (group["total"] < 10)
-    assert list(domain["travel"]) == list(found["phases"]["EMERGENT"])
-    _, plain, _ = report(domains, "--json")
-    assert json.loads(plain) == {name: value for name, value in found.items() if name != "breakdowns"}
+def test_with_its_corpus_the_dropped_triggers_are_counted(proact, tmp_path):
+    kept = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
+    status, out, _ = proact("report", file_with(tmp_path, kept), "--corpus", corpus_with(tmp_path))
+    assert status == 0
+    assert "dropped triggers: 2 (CRITICAL 1, RECOVERY 1), against the corpus 'corpus.jsonl'." in " ".join(out.split())
 
 
-@pytest.mark.parametrize("flags", [[], ["--json"], ["--by", "turn"]], ids=["terminal", "JSON", "after another"])
-@pytest.mark.parametrize("key", ["colour", "curated_response", "Turn", ""])
-def test_a_key_that_groups_nothing_is_refused_naming_those_that_do(report, domains, key, flags):
-    status, out, err = report(domains, *flags, "--by", key)
+def test_a_file_is_measured_against_the_sample_only_where_it_answers_it(proact, tmp_path):
+    proact("eval", "--limit", 4, "--out", "run")
+    proact("export", "run", "--format", "proactbench")
+    _, out, _ = proact("report", "exports/run.jsonl", "--json")
+    assert json.loads(out)["results"]["dropped"]["total"] == 45  # of 49
+    nothing = result_row(trigger_points=[], turn_records=[], trigger_stats={}, num_trigger_points=0)
+    document = json.loads(proact("report", file_with(tmp_path, nothing), "--json")[1])
+    assert document["overall"]["micro"]["weighted"]["reason"] == "no scores"
+    assert document["results"]["dropped"]["total"] is None
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (jsonl(row()), "as in a corpus: this is no results file"),
+        ("\n", "empty"),
+        ("{nope\n", "line 1: not JSON"),
+        (jsonl(result_row()).replace("null", "NaN") + "{}", "line 2"),
+        (jsonl(result_row(), result_row()), "same dialogue stands on line 1"),
+        (b"\xff\xfe", "not UTF-8"),
+    ],
+)
+def test_what_is_no_results_file_is_refused_by_name(proact, tmp_path, content, said):
+    (tmp_path / "results.jsonl").write_bytes(content if isinstance(content, bytes) else content.encode())
+    status, out, err = proact("report", "results.jsonl")
     assert (status, out) == (2, "")
-    keys = "blueprint, dialogue, life_domain, persona, scenario_id, source_model, style, turn"
-    assert f"nothing to group by {key!r}; the keys are {keys}" in err
+    assert err.startswith("Error: results.jsonl")
+    assert said in err
+
+
+# Pages
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two runs of one trigger, and a results file."""
+    for name, grade in (("a", "PASS"), ("b", "FAIL")):
+        run_of(tmp_path / name, [(trigger(), grade)], model=f"openai/{name}")
+    file_with(tmp_path)
+    corpus_with(tmp_path, row(unique_id_eval="other"))
+
+
+@pytest.mark.parametrize(("runs", "following"), [(["a"], "report a --json"), (["a", "b"], "compare a b")])
+def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, following):
+    status, out, err = proact("report", *runs, "--html", "page.html", "--by", "style")
+    assert (status, out) == (0, "")
+    assert err == f"The page is in page.html; open it in a browser.\nNext: dspy-proact {following}\n"
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert text.startswith("<!DOCTYPE html>")
+    assert all(f"openai/{name}" in text for name in runs)
+    before = sorted(tmp_path.iterdir())
+    status, out, err = proact("report", *runs, "--html", "-")
+    assert (status, err, sorted(tmp_path.iterdir())) == (0, "", before)
+    assert out.rstrip().endswith("</html>")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
+        (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
+        (["a", "--html", "page.html", "--explain"], "--html and --explain are mutually exclusive"),
+        (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
+        (["a", "--html", "page.html", "--by", "colour"], "nothing to group by 'colour'"),
+        (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
+        (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
+        (["a", "--html", "b"], "b: cannot be written"),
+        (["c", "--html", "page.html"], "c: no run here"),
+        (["c", "--html", "old.html"], "c: no run here"),
+        (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
+        (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
+        (["a", "--html", "notes.txt"], "notes.txt: exists and is not a page; name another file"),
+        (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is the input; name another file"),
+        (["a", "--corpus", "sample"], "--corpus is for results files"),
+        (["results.jsonl", "--corpus", "corpus.jsonl"], "3 of its 3 triggers are not in the corpus 'corpus.jsonl'"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_written(proact, pair, tmp_path, words, told):
+    (tmp_path / "notes.txt").write_text("mine")
+    (tmp_path / "old.html").write_text("<!doctype html>")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    status, out, err = proact("report", *words)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+LONG = "A box. " * 100
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(
+    proact, tmp_path, monkeypatch, small
+):
+    if small:
+        monkeypatch.setattr(cases, "ROOM", 400)
+    run_of(tmp_path / "run", [(trigger("d1"), "PASS"), (trigger("d2", user=LONG), "FAIL")])
+    assert proact("report", "run", "--html", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    packed = re.search(r"<script[^>]*application/[^>]*>\s*(.*?)</script>", page, re.DOTALL)
+    assert packed
+    _, *chunks = (json.loads(zlib.decompress(base64.b64decode(line))) for line in packed[1].split())
+    texts = {text for chunk in chunks for item in chunk for text in item["texts"]}
+    assert (LONG in texts, "would be too large" not in page) == (not small, not small)
+    if small:
+        (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
+        assert 100 < length < 400
+        assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
+        assert "Any boxes?" in texts
+        assert "dspy-proact show RUN</code> prints every trigger whole" in page
+
+
+# The leaderboard
+
+
+def test_the_leaderboard_has_the_published_models_and_says_how_a_run_is_made(proact):
+    status, out, err = proact("leaderboard")
+    assert (status, "gpt-5.5" in out) == (0, True)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "Next: dspy-proact eval --model openai/gpt-4o --judge-prompt official" in err
+    rows = json.loads(proact("leaderboard", "--json")[1])["rows"]
+    assert len(rows) == 16
+    assert all(each["published"] and each["differences"] == [] for each in rows)
+
+
+def test_runs_and_results_files_made_otherwise_stand_below_with_what_is_otherwise(proact, run, tmp_path):
+    status, out, err = proact("leaderboard", run)
+    said = " ".join(out.split())
+    assert (status, "embedded stand-in" in said) == (0, True)
+    assert "not ranked: graded by embedded, not by gpt-5.4" in said
+    assert "not ranked: the judge's prompt is 'default', not the official one" in said
+    assert f"Next: dspy-proact report {run}" in err
+    *_, of_run, of_file = json.loads(proact("leaderboard", run, file_with(tmp_path), "--json")[1])["rows"]
+    assert [(each["published"], each["rank"], each["embedded"]) for each in (of_run, of_file)] == [
+        (False, None, True),
+        (False, None, False),
+    ]
+    assert of_file["differences"] == ["a results file does not say which judge, prompt and decoding made it"]
+
+
+def test_runs_that_cannot_be_ranked_are_refused(proact, run, tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").write_text("x")
+    for path in ("missing", "empty", "text"):
+        status, out, err = proact("leaderboard", path, "--json")
+        assert (status, out, path in err) == (2, "", True)
+    assert "given twice; name each run once" in proact("leaderboard", run, run.parent / "." / "run")[2]
+    (run / "manifest.json").write_text("{}", encoding="utf-8")
+    status, out, err = proact("leaderboard", run)
+    assert (status, out, "manifest.json" in err) == (2, "", True)

@@ -1,0 +1,363 @@
+"""Files that are something else than was asked for, that somebody changed, or whose card promises nothing."""
+
+import json
+from html import unescape
+from pathlib import Path
+
+import assistants
+import pytest
+import tuning
+from proact_run import PHASES, RESPONSE, answered, graded, manifest, run_of, trigger, written
+from server import Answer, verdict
+
+from dspy_proact.errors import UsageError
+from dspy_proact.programs.artefact import load_assistant, read_judge, write_artefact
+from dspy_proact.runs import RunFolder, RunWriter
+
+# Paths
+
+TAKES_A_RUN = {
+    "report": ["report"],
+    "rejudge": ["rejudge"],
+    "compare": ["compare", "runs/a"],
+    "leaderboard": ["leaderboard"],
+    "export": ["export", "--format", "csv"],
+    "label": ["label", "sheet"],
+    "optimize judge": ["optimize", "judge", "--ratings", "ratings.csv", "--run"],
+}
+TAKES_A_PROGRAM = {
+    "show": ["optimize", "show"],
+    "eval, of the assistant": ["eval", "--dry-run", "--program"],
+    "eval, of the judge": ["eval", "--dry-run", "--judge-program"],
+    "rejudge": ["rejudge", "runs/a", "--judge-program"],
+    "try": ["try", "--program"],
+    "optimize judge": ["optimize", "judge", "--start"],
+    "optimize assistant": ["optimize", "assistant", "--start"],
+}
+OTHERS = {
+    "nothing": ("elsewhere", "no such file or folder; give the "),
+    "a misspelt name": ("runs/aa", "no such file or folder; did you mean runs/a?"),
+    "an empty folder": ("empty", "a folder without a run or a compile in it; give the "),
+    "a table": ("a.csv", "a table written by `export`; give the "),
+    "another table": ("a.parquet", "a table written by `export`; give the "),
+    "a file of a compile": ("C/compile.json", "a file inside the folder of a run or a compile; name the folder: C"),
+    "a file of a run": (
+        "runs/a/manifest.json",
+        "a file inside the folder of a run or a compile; name the folder: runs/a",
+    ),
+}
+NO_RUNS = OTHERS | {
+    "a parent": ("runs", "a folder of runs; name one of them: runs/a, runs/b"),
+    "a parent of parents": (".", "a folder of runs; name one of them: runs/a, runs/b"),
+    "a compile": (
+        "C",
+        "the folder of a compile; `dspy-proact optimize show C` prints its card; give the folder of a",
+    ),
+    "a parent of compiles": ("compiles", "a folder of compiles; give the folder of a run"),
+    "a program": ("judge.json", "a compiled program; `dspy-proact optimize show judge.json` prints its card; give"),
+}
+NO_PROGRAMS = OTHERS | {
+    "a run": ("runs/a", "the folder of a run; `dspy-proact report runs/a` prints its scores; give the file of a"),
+    "runs": ("runs", "a folder of runs; give the file of a compiled program, or the folder of its compile"),
+    "compiles": ("compiles", "a folder of compiles; name one of them: compiles/unfinished"),
+    "a compile that goes on": (
+        "compiles/unfinished",
+        "the folder of a compile that has not finished; repeat the command that started it",
+    ),
+}
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """Two runs, their tables, and compiles."""
+    for name in "ab":
+        run_of(tmp_path / "runs" / name, [(trigger(name), "PASS")])
+    for folder in ("C", "A", "compiles/unfinished", "empty"):
+        (tmp_path / folder).mkdir(parents=True)
+    for claimed in ("C", "A", "compiles/unfinished"):
+        (tmp_path / claimed / "compile.json").write_text("{}")
+    write_artefact(tmp_path / "C" / "judge.json", tuning.artefact())
+    write_artefact(tmp_path / "A" / "assistant.json", assistants.artefact())
+    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    (tmp_path / "a.csv").write_text("key,grade\n")
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    (tmp_path / "ratings.csv").write_text("item,annotator,grade,confidence,reason\n")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("world")
+@pytest.mark.parametrize(
+    ("command", "others", "begin"),
+    [
+        *(pytest.param(command, NO_RUNS, "no run here", id=name) for name, command in TAKES_A_RUN.items()),
+        *(
+            pytest.param(command, NO_PROGRAMS, "cannot be read: ", id=f"program of {name}")
+            for name, command in TAKES_A_PROGRAM.items()
+        ),
+    ],
+)
+def test_what_was_not_asked_for_is_named_with_what_to_do(proact, command, others, begin):
+    for path, told in others.values():
+        status, out, err = proact(*command, path)
+        assert (status, out) == (2, ""), path
+        assert err.startswith(f"Error: {path}: {begin}"), err
+        assert told in err
+        assert err.count("\n") == 1
+    if others is NO_PROGRAMS:
+        content = json.loads(Path("judge.json").read_text(encoding="utf-8"))
+        for version in (0, 2):
+            Path("old.json").write_text(json.dumps(content | {"format": version}), encoding="utf-8")
+            status, out, err = proact(*command, "old.json")
+            assert (status, out) == (2, "")
+            told = f"old.json: a compiled program of format {version}, made by another version of dspy-proact"
+            assert told in err
+            assert "Compile it again, or use it with that version" in err
+
+
+@pytest.mark.usefixtures("world")
+def test_the_folder_of_a_compile_opens_its_program(proact):
+    assert proact("optimize", "show", "C") == proact("optimize", "show", "C/judge.json")
+    assert proact("optimize", "show", "A", "--as-prompt") == proact(
+        "optimize", "show", "A/assistant.json", "--as-prompt"
+    )
+    assert proact("eval", "--judge-program", "C", "--program", "A", "--dry-run")[0] == 0
+    assert read_judge(Path("C")) == read_judge(Path("C", "judge.json"))
+    assert load_assistant("A").name == load_assistant("A/assistant.json").name
+
+
+@pytest.mark.usefixtures("world")
+def test_a_compile_of_the_other_program_is_told(proact):
+    assert "A: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
+    assert "C: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
+
+
+@pytest.mark.usefixtures("world")
+def test_many_runs_are_named_as_far_as_a_person_reads(proact):
+    for number in range(15):
+        Path("many", f"{number:02}").mkdir(parents=True)
+        Path("many", f"{number:02}", "manifest.json").write_text("{}")
+    err = proact("report", "many")[2]
+    assert "name one of them: many/00, many/01" in err
+    assert err.rstrip().endswith("many/11 and 3 more")
+
+
+@pytest.mark.usefixtures("world")
+def test_a_folder_where_a_file_is_asked_for_is_told(proact):
+    ratings = ["agree", "--ratings", "ratings.csv", "--items"]
+    assert "runs/a: the folder of a run" in proact(*ratings, "runs/a")[2]
+    assert "runs/a: the folder of a run" in proact("eval", "--corpus", "runs/a")[2]
+    assert "empty: a folder, not a file; give the path of the file in it" in proact("eval", "--corpus", "empty")[2]
+
+
+@pytest.mark.usefixtures("world")
+def test_in_python_it_is_told_alike():
+    with pytest.raises(
+        UsageError, match=r"runs: no run here \(no manifest.json\): a folder of runs; name one of them: runs/a, runs/b"
+    ):
+        RunFolder("runs").manifest()
+    with pytest.raises(UsageError, match="runs: cannot be read: a folder of runs; give the file of a compiled program"):
+        load_assistant("runs")
+
+
+# Runs that somebody changed
+
+READERS = {
+    "report": ("report", "run"),
+    "compare": ("compare", "whole", "run"),
+    "rejudge": ("rejudge", "run", "--judge", "embedded"),
+    "export": ("export", "run", "--format", "csv"),
+    "export official": ("export", "run", "--format", "proactbench"),
+    "label": ("label", "sheet", "run"),
+    "leaderboard": ("leaderboard", "run"),
+}
+
+
+def edited(folder, change, name="cases.jsonl", marked=True):
+    """Change the second line of a file; without marks it is a run of before there were any."""
+    lines = [json.loads(line) for line in (folder / name).read_text(encoding="utf-8").splitlines()]
+    change(lines[1])
+    for line in lines:
+        if not marked:
+            line.pop("mark", None)
+    (folder / name).write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Two alike runs of a trigger a phase, one of them to be changed."""
+    cases = [trigger(f"d{number}", phase, scenario=f"S{number}") for number, phase in enumerate(PHASES)]
+    for name in ("whole", "run"):
+        run_of(tmp_path / name, [(case, "PASS") for case in cases])
+    return tmp_path / "run"
+
+
+def taken_out(folder):
+    lines = (folder / "cases.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "cases.jsonl").write_bytes(lines[0] + lines[2])
+
+
+def superb(folder):
+    with RunWriter(folder, manifest()) as writer:
+        event = graded(trigger("d0"))
+        writer.record(event.model_copy(update={"grade": event.grade.model_copy(update={"label": "SUPERB"})}))
+
+
+def case(marked, **changed):
+    """Change the second case of a run."""
+    return lambda folder: edited(folder, lambda line: line.update(changed), marked=marked)
+
+
+def harder(folder):
+    edited(folder, lambda line: line["view"]["rubric"].update(pass_criteria="Impossible."))
+
+
+def detail(damage):
+    def damaged(event):
+        event["grade"]["detail"] = damage and event["grade"]["detail"] | damage
+
+    return lambda folder: edited(folder, damaged, "events.jsonl", marked=False)
+
+
+CHANGED = "cases.jsonl, line 2: was changed after the run wrote it"
+CHANGES = {
+    "another rubric": (harder, CHANGED),
+    "another group": (case(True, group="another"), CHANGED),
+    "another phase": (case(True, stratum="WHAT"), CHANGED),
+    "an unknown phase without marks": (
+        case(False, stratum="WHAT"),
+        "cases.jsonl, line 2: the phase 'WHAT' is none of the run's: EMERGENT, CRITICAL, RECOVERY",
+    ),
+    "a case less": (taken_out, "cases.jsonl: 1 of the cases that were answered are not in it, such as 'd1__t2'"),
+    "an unknown grade": (superb, "run: a verdict on 'd0__t2' has the label 'SUPERB', which is none of it"),
+    "no verdict": (detail({}), "run: a verdict on 'd0__t2' is damaged: field '"),
+    "a number for reasons": (detail({"reasoning": 1}), "run: a verdict on 'd0__t2' is damaged: field '"),
+    "a text for quotes": (detail({"evidence": "none"}), "run: a verdict on 'd0__t2' is damaged: field '"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_run_that_somebody_changed_is_refused_with_the_place_by_every_reader(proact, run, name):
+    change, told = CHANGES[name]
+    change(run)
+    for verb, command in READERS.items():
+        if "verdict on" not in told or verb != "rejudge":  # which reads no verdict
+            status, out, err = proact(*command)
+            assert (status, out) == (2, ""), verb
+            assert told in err
+
+
+def test_what_one_reader_alone_would_see_is_refused_too(proact, run):
+    edited(run, lambda line: line["view"].pop("rubric"), marked=False)
+    assert "run: the case 'd1__t2' is damaged at 'view.rubric'" in proact(*READERS["rejudge"])[2]
+    for tokens in (-1, 10**30):
+        spent = {"role": "assistant", "started": 1.0, "latency": 0.1, "prompt_tokens": tokens}
+        edited(run, lambda event, spent=spent: event.update(calls=[spent]), "events.jsonl", marked=False)
+        assert "events.jsonl, line 2: field 'calls.0.prompt_tokens'" in proact("report", "run")[2]
+
+
+def test_a_run_of_before_there_were_marks_is_read_as_it_was(proact, run):
+    edited(run, lambda _: None, marked=False)
+    assert {verb: proact(*command)[0] for verb, command in READERS.items()} == dict.fromkeys(READERS, 0)
+
+
+def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):
+    for more in (["--limit", 3], ["--limit", 9, "--controls"], ["--epochs", 2, "--limit", 9]):
+        assert proact("eval", "--out", "run", *more)[0] == 0
+    assert proact("report", "run")[0] == 0
+    assert proact("rejudge", "run", "--out", "child", "--limit", 2)[0] == 0
+    assert proact("rejudge", "run", "--out", "child")[0] == 0
+    assert proact("compare", "run", "child")[0] == 0
+
+
+def test_a_line_that_was_taken_out_is_put_back_by_the_command_that_began_the_run(proact, tmp_path):
+    proact("eval", "--out", "run", "--limit", 3)
+    lines = (tmp_path / "run" / "cases.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "run" / "cases.jsonl").write_bytes(b"".join(lines[1:]))
+    assert proact("report", "run")[0] == 2
+    assert proact("eval", "--out", "run", "--limit", 3)[0] == 0
+    assert proact("report", "run")[0] == 0
+
+
+def test_a_case_of_half_a_surrogate_pair_fits_its_mark(proact, tmp_path):
+    case = trigger(user="half \ud83d of a pair")
+    written(tmp_path / "run", manifest(), [case], [answered(case), graded(case)])
+    assert proact("report", "run")[0] == 0
+
+
+# Programs whose card promises nothing
+
+NOTHING = "its card shows no improvement over the program that the compile began with."
+
+
+@pytest.fixture
+def rejudging(tmp_path, server):
+    """A run to be rejudged, and the options of a judge at the server."""
+    run_of(tmp_path / "run", [(trigger(), "PASS")])
+    server.script_roles(judge=lambda sent: Answer(verdict("PASS", [RESPONSE[:20]])))
+    return lambda judge: ["rejudge", "run", "--judge", judge, "--judge-api-base", server.judge, "--out", "child"]
+
+
+def judge_program(folder, shown):
+    made = tuning.artefact()
+    made = made.model_copy(update={"card": made.card.model_copy(update={"shown": shown})})
+    write_artefact(folder / "judge.json", made)
+    return ["--judge-program", "judge.json"]
+
+
+@pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.parametrize("judge", ["openai/any", "openai/another"])
+def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, rejudging, tmp_path, judge, shown):
+    status, _, err = proact(*rejudging(judge), *judge_program(tmp_path, shown))
+    assert status == 0
+    assert (f"--judge-program: {NOTHING}" in err) is not shown
+    other = "--judge-program: was compiled for openai/any; its card says nothing about openai/another."
+    assert (other in err) is (judge == "openai/another")
+
+
+def test_eval_says_the_same_of_both_programs_before_any_call(proact, tmp_path):
+    made = assistants.artefact(shown=False)
+    write_artefact(tmp_path / "assistant.json", made)
+    programs = ["--program", "assistant.json", *judge_program(tmp_path, shown=False)]
+    status, _, err = proact("eval", "--limit", 1, *programs, "--dry-run")
+    assert status == 0
+    assert f"--program: {NOTHING}" in err
+    assert f"--judge-program: {NOTHING}" in err
+    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
+    assert "--judge-program: was compiled for openai/any; its card says nothing about embedded." in err
+
+
+def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
+    program = judge_program(tmp_path, shown=False)
+    status, _, err = proact("agree", "--ratings", "sample", "--judge", "embedded", *program, "--dry-run")
+    assert status == 0
+    assert f"--judge-program: {NOTHING}" in err
+    assert "--judge-program: was compiled for openai/any; its card says nothing about embedded." in err
+
+
+def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path):
+    made = assistants.artefact(shown=False)
+    write_artefact(tmp_path / "assistant.json", made)
+    programs = ["--program", "assistant.json", *judge_program(tmp_path, shown=True)]
+    assert proact("eval", "--limit", 1, *programs, "--out", "run")[0] == 0
+    assert proact("rejudge", "run", "--judge", "embedded", "--out", "child")[0] == 0
+    cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
+    assert cards["assistant"] == made.card.told
+    assert made.card.statement in cards["assistant"]
+    assert cards["judge"] == tuning.artefact().card.told
+    assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
+    proact("report", "run", "--html", "page.html")
+    page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert f"The judge's program: {cards['judge']}" in page
+
+
+def test_try_says_the_same_of_the_program_on_trial(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", assistants.artefact(shown=False))
+    status, _, err = proact("try", "--program", "assistant.json")
+    assert status == 0
+    assert f"--program: {NOTHING}" in err
+    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
+
+
+def test_of_a_plain_prompt_nothing_is_said(proact, tmp_path):
+    _, _, err = proact("eval", "--limit", 1, "--system-prompt", "Be kind.", "--dry-run")
+    assert "card" not in err
