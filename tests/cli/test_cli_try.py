@@ -1,54 +1,61 @@
-"""`dspy-proact try` as a person asks for it: who answers which triggers, and every refusal."""
+"""`dspy-proact try`: who answers what, what is shown, what came before a failure, and every refusal."""
 
+import io
 import json
+import signal
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from child import Child, command_line
+from rich.console import Console
 from rows import row
-from server import Answer
-from trying import PROMPT, STAND_IN, against, corpus, is_prompted
+from server import Answer, error, healthy, verdict
+from trying import PROMPT, QUOTE, STAND_IN, against, corpus, is_prompted, models, talk
 
+from dspy_proact.benchmarks.proactbench.cases import conversation_case
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
+from dspy_proact.benchmarks.proactbench.trial import Pair, Side
+from dspy_proact.benchmarks.proactbench.types import Response, Turn
 from dspy_proact.cli.options import cases
+from dspy_proact.cli.views.trial import SideBySide
+
+ONE = ("--trigger", "d0__t5")
+
 
 # What is asked
 
 
 def test_three_recovery_triggers_are_tried_by_the_stand_in(proact):
     status, out, err = proact("try", PROMPT)
-    assert status == 0
-    assert STAND_IN in out
-    assert (out.count("with the prompt: "), out.count("without it: ")) == (3, 3)
-    assert out.count("\nRECOVERY  BP_") == 3
+    assert (status, STAND_IN in out) == (0, True)
+    assert (out.count("with the prompt: "), out.count("without it: "), out.count("\nRECOVERY  BP_")) == (3, 3, 3)
     assert f"Next: dspy-proact eval --system-prompt '{PROMPT}'" in err
+    assert "Next: dspy-proact eval --system-prompt @FILE" in proact("try", "Act. " * 40)[2]
     assert not list(Path().iterdir())
 
 
 def test_the_prompt_goes_out_as_one_system_message_and_the_bare_model_has_none(proact, server):
-    assert proact(*against(server, "--trigger", "d0__t5"))[0] == 0
+    assert proact(*against(server, *ONE, "--model-param", "temperature=0.25", "--judge-param", "seed=7"))[0] == 0
     prompted, bare = sorted(server.of("assistant"), key=is_prompted, reverse=True)
     assert prompted.messages == [{"role": "system", "content": PROMPT}, *bare.messages]
     assert [message["role"] for message in bare.messages] == ["user", "assistant"] * 4 + ["user"]
     assert bare.messages[-1]["content"] == row()["turn_records"][4]["user_message"]
-    assert len(server.of("judge")) == 2
-
-
-def test_the_prompt_can_stand_in_a_file(proact, server):
-    Path("prompt.txt").write_text("From a file.\n", encoding="utf-8")
-    _, _, err = proact(*against(server, text="@prompt.txt"))
-    assert {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)} == {"From a file."}
-    assert "--system-prompt @prompt.txt" in err
+    assert [sent.body["temperature"] for sent in server.of("assistant")] == [0.25] * 2
+    assert [sent.body["seed"] for sent in server.of("judge")] == [7] * 2
 
 
 def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
     status, out, err = proact(*against(server, text=None))
     assert (status, len(server.of("assistant")), len(server.of("judge"))) == (0, 3, 3)
     assert not any(map(is_prompted, server.of("assistant")))
-    assert out.count("the bare model: ") == 3
-    assert "without it" not in out
+    assert (out.count("the bare model: "), "without it" in out) == (3, False)
     assert "Next: dspy-proact try @FILE --model hosted_vllm/any" in err
+    _, out, err = proact("try", "--json")
+    assert [pair["with"] for pair in json.loads(out)] == [None] * 3
+    assert STAND_IN in err
 
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
@@ -56,56 +63,42 @@ def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkey
         "dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(f"compiled from {file}")
     )
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
-    assert status == 0
-    assert out.count("with the program: ") == 3
+    assert (status, out.count("with the program: ")) == (0, 3)
     said = {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)}
     assert said == {"compiled from best.json"}
     assert "--program best.json" in err
 
 
-def test_a_program_that_cannot_be_read_is_refused(proact):
-    status, _, err = proact("try", "--program", "missing.json")
-    assert status == 2
-    assert "missing.json" in err
+def test_a_prompt_in_a_file_is_read_and_the_name_of_a_file_alone_is_warned_of(proact, server):
+    Path("prompt.txt").write_text("From a file.\n", encoding="utf-8")
+    _, _, err = proact(*against(server, text="@prompt.txt"))
+    assert {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)} == {"From a file."}
+    assert "--system-prompt @prompt.txt" in err
+    assert "for its contents, @prompt.txt" in proact(*against(server, text="prompt.txt"))[2]
+    for verb in (["eval"], ["optimize", "assistant"]):
+        assert "for its contents, @prompt.txt" in proact(*verb, "--system-prompt", "prompt.txt", "--dry-run")[2]
+        assert "contents" not in proact(*verb, "--system-prompt", "@prompt.txt", "--dry-run")[2]
+    # One that is too long for a name.
+    status, _, err = proact("eval", "--system-prompt", "Be kind. " * 1000, "--dry-run")
+    assert (status, "There is a file" in err) == (0, False)
 
 
-def test_phases_choose_and_each_gives_three(proact, server):
-    _, out, _ = proact(*against(server, "--phase", "emergent", "--phase", "Critical", "--json"))
+def test_triggers_are_chosen_by_stratum_or_key(proact, server):
+    _, out, _ = proact(*against(server, "--stratum", "emergent", "--phase", "Critical", "--json"))
     phases = Counter(pair["phase"] for pair in json.loads(out))
-    assert phases.total() == 3
-    assert set(phases) == {"EMERGENT", "CRITICAL"}
-
-
-def test_named_triggers_are_tried_in_their_order_and_each_once(proact, server):
-    keys = ["d3__t5", "d1__t2", "d3__t5", "d0__t3"]
+    assert (phases.total(), set(phases)) == (3, {"EMERGENT", "CRITICAL"})
+    server.sent.clear()
+    keys = ["d3...5", "d1__t2", "d3__t5", "d0__t3"]
     _, out, _ = proact(*against(server, "--json", *(part for key in keys for part in ("--trigger", key))))
     assert [pair["trigger"] for pair in json.loads(out)] == ["d3__t5", "d1__t2", "d0__t3"]
     assert len(server.of("assistant")) == 6
 
 
-def test_a_part_of_a_key_names_a_trigger_where_it_is_that_of_one(proact, server):
-    _, out, _ = proact(*against(server, "--json", "--trigger", "d3...5"))
-    assert [pair["trigger"] for pair in json.loads(out)] == ["d3__t5"]
-    status, _, err = proact(*against(server, "--trigger", "d"))
-    assert status == 2
-    assert "--trigger d: is ambiguous: d0__t" in err
-
-
-def test_everything_but_the_first_is_asked_at_once(proact, server):
+def test_everything_is_asked_at_once_and_the_same_command_asks_the_same_triggers(proact, server):
     server.script_roles(assistant=lambda sent: Answer("Yes.", delay=0.5))
-    proact(*against(server))
-    assert server.most_in_flight >= 5
-
-
-def test_the_same_command_asks_the_same_triggers(proact, server):
     first, second = (json.loads(proact(*against(server, "--json"))[1]) for _ in range(2))
     assert [pair["trigger"] for pair in first] == [pair["trigger"] for pair in second]
-
-
-def test_parameters_of_both_roles_are_sent(proact, server):
-    proact(*against(server, "--model-param", "temperature=0.25", "--judge-param", "max_tokens=77"))
-    assert {sent.body["temperature"] for sent in server.of("assistant")} == {0.25}
-    assert {sent.body.get("max_tokens", sent.body.get("max_completion_tokens")) for sent in server.of("judge")} == {77}
+    assert server.most_in_flight >= 5
 
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
@@ -113,56 +106,248 @@ def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proa
     monkeypatch.setattr(cases, "read_corpus", lambda named: asked.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
-    assert (status, asked) == (0, ["proactbench"])
+    assert (status, asked, STAND_IN in out) == (0, ["proactbench"], False)
     assert "hosted_vllm/any judged by openai/gpt-5.4" in out
-    assert {sent.body["model"] for sent in server.of("judge")} == {"gpt-5.4"}
-    assert STAND_IN not in out
-
-
-def test_a_prompt_that_is_the_name_of_a_file_is_warned_of(proact, server):
-    Path("prompt.txt").write_text("From a file.", encoding="utf-8")
-    status, _, err = proact(*against(server, text="prompt.txt"))
-    assert status == 0
-    assert {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)} == {"prompt.txt"}
-    assert "for its contents, @prompt.txt" in err
-
-
-@pytest.mark.parametrize("verb", [["eval"], ["optimize", "assistant"]])
-def test_a_system_prompt_that_is_the_name_of_a_file_is_warned_of(proact, verb):
-    Path("prompt.txt").write_text("From a file.", encoding="utf-8")
-    assert "for its contents, @prompt.txt" in proact(*verb, "--system-prompt", "prompt.txt", "--dry-run")[2]
-    assert "@prompt.txt" not in proact(*verb, "--system-prompt", "@prompt.txt", "--dry-run")[2]
-
-
-def test_a_prompt_too_long_for_a_name_is_warned_of_by_nothing(proact):
-    status, _, err = proact("eval", "--system-prompt", "Be kind. " * 1000, "--dry-run")
-    assert (status, "There is a file" in err) == (0, False)
-
-
-# The list
 
 
 def test_the_list_makes_no_call_and_says_key_phase_scenario_and_message(proact):
-    status, out, err = proact("try", "--list", "--corpus", corpus())
+    status, out, err = proact("try", "--list", "--model", "openai/gpt-4o", "--corpus", corpus())
     lines = out.splitlines()
     assert status == 0
     assert lines[::2] == [f"d{dialogue}__t{turn}" for dialogue in range(4) for turn in (2, 3, 5)]
     assert lines[1] == "    EMERGENT  TRAVEL_07  Question 2: which path leads to the lighthouse?"
     assert "--trigger" in err
-
-
-def test_the_list_of_a_phase_and_of_the_sample(proact):
-    _, out, _ = proact("try", "--list", "--phase", "recovery", "--json")
-    listed = json.loads(out)
-    assert len(listed) > 3
-    assert {each["phase"] for each in listed} == {"RECOVERY"}
+    listed = json.loads(proact("try", "--list", "--stratum", "recovery", "--json")[1])
+    assert (len(listed) > 3, {each["phase"] for each in listed}) == (True, {"RECOVERY"})
     assert list(listed[0]) == ["trigger", "phase", "scenario", "user_message"]
-    _, out, _ = proact("try", "--list", "--trigger", listed[0]["trigger"], "--json")
-    assert json.loads(out) == listed[:1]
+    assert json.loads(proact("try", "--list", "--trigger", listed[0]["trigger"], "--json")[1]) == listed[:1]
 
 
-def test_the_list_needs_no_key(proact):
-    assert proact("try", "--list", "--model", "openai/gpt-4o", "--corpus", corpus())[0] == 0
+# Conversations of one's own
+
+LOG = {"messages": [{"role": "system", "content": "@ Be kind."}, {"role": "user", "content": "Hello."}]}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"role": "user", "content": "A"}, {"role": "assistant", "content": "B"}, {"role": "user", "content": "C"}],
+        [{"user": "A", "assistant": "B"}, {"user": "C"}],
+        "User: A\nASSISTANT: B\nuser: C\n",
+    ],
+)
+def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
+    monkeypatch.setattr(cases, "read_corpus", lambda named: pytest.fail("no corpus is loaded"))
+    status, out, err = proact("try", PROMPT, *models(server), "--conversation", talk(content), "--whole")
+    assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
+    assert "has no rubric; --judge is not asked" in err
+    bare = next(sent for sent in server.sent if not is_prompted(sent))
+    assert [(each["role"], each["content"]) for each in bare.messages] == [
+        ("user", "A"),
+        ("assistant", "B"),
+        ("user", "C"),
+    ]
+    assert "your conversation\nconversation\nuser\n  A\nassistant\n  B\nuser\n  C\n" in out
+    assert ("with the prompt\n" in out, "without it\n" in out, "rubric" in out) == (True, True, False)
+
+
+def test_a_conversation_can_come_from_standard_input(proact, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"My cat is ill.\n")))
+    status, out, _ = proact("try", PROMPT, "--conversation", "-", "--json")
+    (pair,) = json.loads(out)
+    assert (status, pair["trigger"], pair["phase"], pair["user_message"]) == (0, None, None, "My cat is ill.")
+    assert (pair["with"]["grade"], pair["with"]["evidence"], list(pair["usage"])) == (None, [], ["assistant"])
+
+
+@pytest.mark.parametrize("other", [None, "TEXT", "--program"])
+def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server, monkeypatch, other):
+    monkeypatch.setattr("dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(PROMPT))
+    command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
+    program = ["--program", "best.json"] if other == "--program" else []
+    status, _, err = proact(*command, *program, "--conversation", talk(LOG, "log.json"))
+    prompted, bare = sorted(server.sent, key=is_prompted, reverse=True)
+    assert (status, bare.messages) == (0, LOG["messages"][1:])
+    if other:
+        assert prompted.messages[0]["content"] == PROMPT
+        assert f"The system message of the conversation is left out: {other} is used." in err
+    else:
+        assert prompted.messages == LOG["messages"]
+        assert "The system message of the conversation is the prompt." in err
+        assert "--system-prompt @FILE" in err  # for what begins with @ would be read as a file's name
+
+
+# What is shown
+
+
+def test_quotes_are_marked_inside_the_response_and_others_are_named(proact, server):
+    said = verdict("PASS", [QUOTE, "the boxes today", "You could", "never said", "boxes"], "it\nacts")
+    server.script_roles(judge=lambda sent: Answer(said))
+    _, out, _ = proact(*against(server, *ONE))
+    assert out.count(f"  »You could« »{QUOTE}«, number ") == 2  # those that overlap as one
+    assert out.count('quoted, but not in the response: "never said"') == 2
+    assert out.count('quoted, but too short to show anything: "boxes"') == 2
+    assert ("judge: it acts\n" in out, "with the prompt: PASS\n" in out, "\x1b" in out) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("width", "terminal", "beside"), [(120, "xterm", True), (99, "xterm", False), (120, "dumb", False)]
+)
+def test_a_wide_terminal_shows_two_columns_and_one_without_styles_marks(
+    proact, server, monkeypatch, width, terminal, beside
+):
+    for name, value in (("COLUMNS", width), ("FORCE_COLOR", "1"), ("TERM", terminal)):
+        monkeypatch.setenv(name, str(value))
+    server.script_roles(judge=lambda sent: Answer(verdict("PASS", [QUOTE])))
+    _, out, _ = proact(*against(server, *ONE))
+    both = [line for line in out.splitlines() if "with the prompt" in line and "without it" in line]
+    if terminal == "dumb":
+        assert (f"»{QUOTE}«" in out, "\x1b" in out) == (True, False)
+    else:
+        assert bool(both) is beside
+        assert (f"\x1b[1;4m{QUOTE}\x1b[0m" in out, "»" in out) == (True, False)  # bold and underlined without colours
+
+
+@pytest.mark.parametrize("forced", [True, False])
+def test_nothing_that_a_model_writes_is_obeyed_by_the_terminal_or_looks_like_a_heading(
+    proact, server, monkeypatch, forced
+):
+    evil = "\x1b[2Jred\x07 \u202e[bold]x[/bold]\tend\r\n"
+    if forced:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+    server.script_roles(
+        assistant=lambda sent: Answer(f"{evil}{QUOTE}{evil}\nwithout it: FAIL\njudge: bad"),
+        judge=lambda sent: Answer(verdict("PASS", [QUOTE, f"not there{evil}"], evil)),
+    )
+    status, out, err = proact(*against(server, *ONE))
+    assert (status, set(out + err) & {"\x07", "\u202e", "\r", "\t"}, "\x1b[2J" in out) == (0, set(), False)
+    assert "\\x1b[2Jred\\x07 \\u202e[bold]x[/bold]" in out
+    assert len([line for line in out.splitlines() if line.startswith("without it")]) <= 1
+
+
+def test_json_is_a_list_with_both_sides_and_their_usage(proact, server):
+    server.script_roles(judge=lambda sent: Answer(verdict("PARTIAL", [QUOTE, "never said"], "half")))
+    status, out, _ = proact(*against(server, *ONE, "--model-price", "1,1", "--json"))
+    (pair,) = json.loads(out)
+    assert status == 0
+    assert list(pair) == ["trigger", "phase", "user_message", "with", "without", "usage"]
+    side = pair["with"]
+    start = side["response"].index(QUOTE)
+    assert side == {
+        "response": side["response"],
+        "truncated": False,
+        "grade": "PARTIAL",
+        "reasoning": "half",
+        "evidence": [
+            {"text": QUOTE, "start": start, "end": start + len(QUOTE), "short": False},
+            {"text": "never said", "start": None, "end": None, "short": False},
+        ],
+        "error": None,
+    }
+    assert pair["without"].keys() == side.keys()
+    usage = pair["usage"]
+    assert [usage[role]["calls"] for role in ("assistant", "judge")] == [2, 2]
+    assert (usage["assistant"]["usd"], usage["judge"]["usd"]) == (pytest.approx(2 * 18e-6), None)
+    # Each answer counts 11 tokens in and 7 out: 6 x (11 x 1 + 7 x 2) = 150 dollars.
+    out = proact(*against(server, "--model-price", "1000000,2000000"))[1]
+    assert "assistant: 6 calls, 66 tokens in, 42 out, USD 150.0000" in out
+    assert "judge: 6 calls, 66 tokens in, 42 out, cost unknown (" in out
+
+
+def test_the_whole_has_the_earlier_turns_and_the_rubric(proact, server):
+    first, criteria = row()["turn_records"][0], row()["trigger_points"][-1]["evaluation_rubric"]["pass_criteria"]
+    _, out, _ = proact(*against(server, *ONE, "--whole"))
+    assert out.index(first["user_message"]) < out.index(first["assistant_response"]) < out.index("\nrubric\nPASS\n")
+    assert out.index(criteria) < out.index("with the prompt")
+    (pair,) = json.loads(proact(*against(server, *ONE, "--whole", "--json"))[1])
+    assert [section["title"] for section in pair["sections"]] == ["conversation", "rubric"]
+    assert criteria not in proact(*against(server, *ONE))[1]
+
+
+def test_a_response_without_a_verdict_is_shown_as_it_is():
+    side = Side(Response(text="Rest.\n  Then go."), None, None, ())
+    console = Console(file=io.StringIO(), width=120, force_terminal=True, color_system="standard")
+    SideBySide(console, "the prompt").show(Pair(conversation_case([Turn(user="Hm?", assistant=None)]), side, side))
+    assert "Then go." in console.file.getvalue()
+
+
+# Failures, limits and interrupts
+
+
+def test_what_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server, monkeypatch):
+    server.script_roles(assistant=lambda sent: Answer("") if is_prompted(sent) else healthy(sent))
+    status, out, err = proact(*against(server))
+    assert (status, len(server.of("judge")), "Next:" in err) == (3, 3, True)
+    assert (out.count("no response: empty: "), out.count(QUOTE)) == (3, 3)
+    server.script_roles(assistant=lambda sent: healthy(sent) if is_prompted(sent) else error(500, "overloaded"))
+    (pair,) = json.loads(proact(*against(server, *ONE, "--json"))[1])
+    assert pair["with"]["error"] is None
+    assert pair["without"]["error"].startswith("server: ")
+    assert "overloaded" in pair["without"]["error"]
+    server.script_roles(assistant=lambda sent: Answer("You could", finish_reason="length"))
+    assert proact(*against(server, *ONE))[1].count("cut at the token limit") == 2
+
+    async def broken(self, view, asking=None):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr(assistant.Assistant, "respond", broken)
+    assert proact(*against(server, *ONE))[1].count("no response: unexpected: ZeroDivisionError: by zero") == 2
+
+
+@pytest.mark.parametrize(("answer", "word"), [(Answer("no JSON"), "unreadable"), (error(503), "server")])
+def test_a_verdict_that_fails_leaves_its_response(proact, server, answer, word):
+    server.script_roles(judge=lambda sent: answer)
+    status, out, _ = proact(*against(server, *ONE))
+    assert (status, out.count(QUOTE), out.count(f"no verdict: {word}: ")) == (3, 2, 2)
+
+
+@pytest.mark.parametrize("most", [1, 3, 11])
+def test_no_more_calls_are_made_than_the_limit_allows_and_what_came_is_shown(proact, server, most):
+    status, out, err = proact(*against(server, "--max-calls", most, "--json"))
+    assert (status, len(server.sent), f"--max-calls {most} is reached" in err) == (4, most, True)
+    sides = [pair[side] for pair in json.loads(out) for side in ("with", "without")]
+    assert sum((side["response"] is not None) + (side["grade"] is not None) for side in sides) == most
+    assert {side["error"] for side in sides if side["grade"] is None} == {"stopped"}
+
+
+def test_limits_that_are_just_enough_of_tokens_and_of_money(proact, server):
+    assert proact(*against(server, "--max-calls", 12))[0] == 0
+    assert proact(*against(server, "--max-tokens", 10))[0] == 4
+    server.sent.clear()
+    status, _, err = proact(*against(server, "--max-usd", "1"))
+    assert (status, server.sent, "--model-price" in err) == (2, [], True)
+
+
+@pytest.mark.parametrize(("role", "flag"), [("assistant", "--model"), ("judge", "--judge")])
+def test_a_fault_of_the_setup_ends_with_two_and_a_provider_that_is_down_with_five(proact, server, role, flag):
+    server.script = lambda sent: error(404, "model not found") if sent.role == role else healthy(sent)
+    status, out, err = proact(*against(server))
+    assert (status, f"{flag} " in err, "no such model" in err) == (2, True, True)
+    assert (QUOTE in out, "no verdict: stopped" in out) == ((role == "judge"),) * 2
+    server.script = lambda sent: error(503)
+    keys = [f"d{dialogue}__t{turn}" for dialogue in range(4) for turn in (2, 3, 5)]
+    status, out, err = proact(*against(server, *(part for key in keys for part in ("--trigger", key))))
+    assert (status, "down" in err, "no response: server" in out) == (5, True, True)
+
+
+def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    processes, judged = [], []
+
+    def script(sent):
+        answer = healthy(sent)
+        if sent.role == "judge":
+            if not judged:
+                processes[0].send_signal(signal.SIGINT)
+            judged.append(sent)
+            answer.delay = 60
+        return answer
+
+    server.script = script
+    processes.append(Child(command_line, *against(server, *ONE)))
+    done = processes[0].ended()
+    assert (done.returncode, "Traceback" in done.stderr, "Stopped: interrupted" in done.stderr) == (130, False, True)
+    assert (QUOTE in done.stdout, "no verdict: stopped" in done.stdout) == (True, True)
 
 
 # Refusals
@@ -171,56 +356,66 @@ def test_the_list_needs_no_key(proact):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--trigger", "d0__t55"], "did you mean d0__t5"),
-        (["--trigger", "zzz"], "`dspy-proact try --list`"),
-        (["--trigger", "d0__t5", "--phase", "recovery"], "--trigger and --phase are mutually exclusive"),
-        (["--phase", "LATE"], "LATE"),
-        (["--unheard-of"], "--unheard-of"),
+        (["TEXT", "--trigger", "d0__t55"], "did you mean d0__t5"),
+        (["TEXT", "--trigger", "zzz"], "`dspy-proact try --list`"),
+        (["TEXT", "--trigger", "d"], "--trigger d: is ambiguous: d0__t"),
+        (["TEXT", *ONE, "--phase", "recovery"], "--trigger and --phase are mutually exclusive"),
+        (["TEXT", "--stratum", "LATE"], "--stratum LATE: is none of EMERGENT, CRITICAL, RECOVERY"),
+        (["TEXT", "--unheard-of"], "--unheard-of"),
+        (["--program", "missing.json"], "missing.json"),
+        (["TEXT", "--program", "best.json"], "TEXT and --program are mutually exclusive"),
+        (["TEXT", "--judge-program", "judge.json"], "--judge-program: has no effect without --judge-cases"),
+        (["TEXT", "--list"], "--list and TEXT are mutually exclusive"),
+        (["--list", "--whole"], "--list and --model-api-base are mutually exclusive"),
+        ([""], "the prompt is empty"),
+        (["@blank.txt"], "the prompt is empty"),
+        (["\udcff"], "the system prompt is not UTF-8 text"),
+        (["TEXT", "--model", "openai/one"], "--model: takes one model here, and 2 are given"),
+        (["TEXT", "--judge", "openai/one"], "--judge: takes one model here, and 2 are given"),
+        (["--conversation", "talk.txt"], "--conversation and --corpus are mutually exclusive"),
     ],
 )
-def test_what_cannot_be_chosen_is_refused(proact, server, arguments, said):
-    status, out, err = proact(*against(server, *arguments))
+def test_what_cannot_be_tried_is_refused_before_any_call(proact, server, arguments, said):
+    Path("blank.txt").write_text(" \n", encoding="utf-8")
+    text, *more = arguments if not arguments[0].startswith("--") else [None, *arguments]
+    status, out, err = proact(*against(server, *more, text=PROMPT if text == "TEXT" else text))
     assert (status, out, server.sent) == (2, "", [])
     assert said in err
 
 
-@pytest.mark.parametrize(
-    "more",
-    [["Be proactive."], ["--judge", "x"], ["--whole"], ["--program", "best.json"], ["--model-param", "seed=1"]],
-    ids=lambda more: more[0],
-)
-def test_a_list_takes_nothing_that_is_asked_of_a_model(proact, more):
-    status, out, err = proact("try", "--list", "--corpus", corpus(), *more)
-    assert (status, out) == (2, "")
-    assert f"--list and {more[0] if more[0].startswith('--') else 'TEXT'} are mutually exclusive" in err
-
-
-def test_a_phase_that_the_corpus_lacks_is_refused(proact):
+def test_a_phase_that_the_corpus_lacks_and_a_missing_key_are_refused(proact, server):
     points = [point for point in row()["trigger_points"] if point["turn"] != 5]
-    status, _, err = proact("try", PROMPT, "--corpus", corpus(row(trigger_points=points)))
-    assert status == 2
-    assert "no trigger in RECOVERY" in err
-
-
-@pytest.mark.parametrize("text", ["", " \n", "@blank.txt", "\udcff"])
-def test_a_prompt_that_cannot_be_sent_is_refused(proact, server, text):
-    Path("blank.txt").write_text(" \n", encoding="utf-8")
-    status, _, err = proact(*against(server, text=text))
-    assert (status, server.sent) == (2, [])
-    assert "prompt" in err
-
-
-def test_a_prompt_and_a_program_are_not_tried_together(proact):
-    status, _, err = proact("try", PROMPT, "--program", "best.json")
-    assert status == 2
-    assert "TEXT and --program are mutually exclusive" in err
-
-
-def test_a_missing_key_is_said_before_the_first_call(proact, server):
-    status, _, err = proact("try", PROMPT, "--model", "openai/gpt-4o", "--corpus", corpus())
-    assert status == 2
-    assert "--model openai/gpt-4o: no key" in err
+    assert "no trigger in RECOVERY" in proact("try", PROMPT, "--corpus", corpus(row(trigger_points=points)))[2]
+    assert "--model openai/gpt-4o: no key" in proact("try", PROMPT, "--model", "openai/gpt-4o", "--corpus", corpus())[2]
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", corpus()]
     status, _, err = proact(*command)
-    assert (status, server.sent) == (2, [])
-    assert "--judge openai/gpt-5.4: no key" in err
+    assert (status, server.sent, "--judge openai/gpt-5.4: no key" in err) == (2, [], True)
+    base = server.assistant.replace("http://", "http://someone:hunter2secret@")
+    _, out, err = proact("try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", base, "--judge", "embedded")
+    assert "hunter2secret" not in out + err
+
+
+BAD_TALKS = {
+    "ends with the assistant": ("User: a\nAssistant: b", "ends with an assistant message"),
+    "empty": ("", "empty"),
+    "system message in the middle": (
+        '[{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]',
+        "put it first",
+    ),
+    "two in a row": ("User: a\nUser: b", "two user messages in a row"),
+    "unknown role": ('[{"role": "tool", "content": "a"}]', "'tool'"),
+    "unknown key": ('[{"role": "user", "content": "a", "id": 1}]', "'id'"),
+    "blank": ('[{"role": "user", "content": " "}]', "blank"),
+    "lone surrogate": ('[{"role": "user", "content": "\\ud800"}]', "surrogate"),
+    "not UTF-8": (b"\xff\xfe", "UTF-8"),
+    "missing": (None, "talk.txt: there is no such file"),
+}
+
+
+@pytest.mark.parametrize(("text", "said"), BAD_TALKS.values(), ids=BAD_TALKS)
+def test_a_bad_conversation_is_refused_before_any_call(proact, server, text, said):
+    if text is not None:
+        Path("talk.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+    status, out, err = proact(*against(server)[:-2], "--conversation", "talk.txt")
+    assert (status, out, server.sent, "talk.txt" in err) == (2, "", [], True)
+    assert said in err
