@@ -1,17 +1,26 @@
-"""`dspy-proact eval` as a person meets it: results, resuming, and every refusal with its message."""
+"""`dspy-proact eval` as a person meets it: results, prompts, control cases, resuming, and every refusal."""
 
 import asyncio
 import json
+import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from child import Child, command_line
-from rows import jsonl, row, rubric, trigger_point, without
-from server import Answer, Server, error, healthy
+from rows import jsonl, record, row, rubric, trigger_point, without
+from server import Answer, Server, error, healthy, is_about_offers, offers, verdict
+from typed import last
 
+from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
+from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
+
+OFFER = "label the boxes today"
+PROMPT = "Hold back. Only what was asked: naïve, “quoted” and 漢字."
 
 
 def corpus(folder, *each):
@@ -22,41 +31,46 @@ def corpus(folder, *each):
 
 def against(server, *more, model="hosted_vllm/any", judge="openai/any"):
     bases = ["--model-api-base", server.assistant, "--judge-api-base", server.judge]
-    return ["eval", "--model", model, "--judge", judge, *bases, "--retries", 0, *more]
+    return last("eval", "--model", model, "--judge", judge, *bases, "--retries", 0, *more)
+
+
+def said(text):
+    return " ".join(text.split())
+
+
+def calls(server):
+    return len(server.of("assistant")), len(server.of("judge"))
+
+
+# One run
 
 
 def test_a_run_prints_scores_marked_as_stand_in_and_the_next_step(proact, tmp_path):
-    status, out, err = proact("eval", "--corpus", corpus(tmp_path))
+    rows = row(novelty=1), row(unique_id_eval="b", novelty=2)
+    status, out, err = proact("eval", "--corpus", corpus(tmp_path, *rows))
     assert status == 0
-    assert all(text in out for text in ("EMERGENT", "CRITICAL", "RECOVERY", "embedded stand-in", "3/3"))
+    assert all(text in out for text in ("EMERGENT", "CRITICAL", "RECOVERY", "embedded stand-in", "6/6"))
     (folder,) = Path("runs").iterdir()
     assert folder.name.startswith("embedded--embedded--")
     assert f"dspy-proact report {folder}" in err
+    assert "ignored fields that the format does not know: 'novelty' (2)" in err
 
 
-def test_the_same_command_again_makes_no_call_and_says_so(proact, tmp_path, server):
-    command = against(server, "--corpus", corpus(tmp_path))
+def test_json_is_the_report_and_the_same_command_again_makes_no_call(proact, tmp_path, server):
+    command = against(server, "--corpus", corpus(tmp_path), "--out", "run", "--json")
     first = proact(*command)
-    calls = len(server.sent)
+    count = len(server.sent)
+    assert json.loads(first[1]) == json.loads(proact("report", "run", "--json")[1])
     second = proact(*command)
-    assert (first[0], second[0], len(server.sent)) == (0, 0, calls)
+    assert (first[0], second[0], second[1], len(server.sent)) == (0, 0, first[1], count)
     assert "no calls were made" in second[2]
-    assert second[1] == first[1]
-
-
-def test_json_is_the_report(proact, tmp_path):
-    _, out, _ = proact("eval", "--corpus", corpus(tmp_path), "--out", "run", "--json")
-    _, report, _ = proact("report", "run", "--json")
-    assert json.loads(out) == json.loads(report)
 
 
 def test_the_real_dialogue_scores_three_of_three(proact, data):
-    status, _, _ = proact("eval", "--corpus", data / "proactbench_dialogue.jsonl", "--out", "run")
-    assert status == 0
-    _, out, _ = proact("report", "run", "--json")
+    status, out, _ = proact("eval", "--corpus", data / "proactbench_dialogue.jsonl", "--out", "run", "--json")
     report = json.loads(out)
+    assert (status, report["complete"]) == (0, True)
     assert report["triggers"] == {"total": 3, "scored": 3, "unscored": 0, "pending": 0, "unscored_reasons": {}}
-    assert report["complete"] is True
     assert [report["phases"][phase]["total"] for phase in ("EMERGENT", "CRITICAL", "RECOVERY")] == [1, 1, 1]
 
 
@@ -64,31 +78,23 @@ def test_a_limit_and_phases_can_be_widened(proact, tmp_path, server):
     command = against(server, "--corpus", corpus(tmp_path), "--out", "run")
     proact(*command, "--limit", 1)
     assert len(server.sent) == 2
-    proact(*command, "--phase", "recovery", "--phase", "Critical")
+    proact(*command, "--phase", "recovery", "--stratum", "Critical")
     proact(*command)
     assert len(server.sent) == 6  # 3 triggers x 2 roles, each once
     assert summarize(RunFolder(Path("run"))).count("scored") == 3
-
-
-def test_unscored_triggers_end_with_status_three(proact, tmp_path, server):
-    server.script_roles(assistant=lambda sent: Answer(""))
-    status, out, _ = proact(*against(server, "--corpus", corpus(tmp_path)))
-    assert status == 3
-    assert "unscored 3: response: empty 3" in out
-    assert "0/3" in out
 
 
 def test_provider_failures_are_mended_by_the_same_command_and_content_failures_are_not(proact, tmp_path, server):
     command = against(server, "--corpus", corpus(tmp_path), "--out", "run")
     broken = {3: error(500), 5: Answer("")}  # by the number of messages: triggers at turns 2 and 3
     server.script_roles(assistant=lambda sent: broken.get(len(sent.messages)) or healthy(sent))
-    assert proact(*command)[0] == 3
+    status, out, _ = proact(*command)
+    assert (status, "1/3" in out) == (3, True)
     server.script = healthy
     server.sent.clear()
-    assert proact(*command)[0] == 3
+    status, out, _ = proact(*command)
+    assert (status, "unscored 1: response: empty 1" in out) == (3, True)
     assert [len(sent.messages) for sent in server.of("assistant")] == [3]
-    summary = summarize(RunFolder(Path("run")))
-    assert (summary.count("scored"), summary.unscored_reasons) == (2, {"response: empty": 1})
 
 
 @pytest.mark.parametrize(("role", "flag"), [("assistant", "--model"), ("judge", "--judge")])
@@ -98,75 +104,46 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     server.script = lambda sent: error(401, "bad key") if sent.role == role else healthy(sent)
     command = against(server, "--corpus", corpus(tmp_path, *each), "--concurrency", 4, model="openai/any")
     status, _, err = proact(*command)
-    assert status == 2
+    assert (status, f"{flag} openai/any" in err, "OPENAI_API_KEY" in err) == (2, True, True)
     assert len([sent for sent in server.sent if sent.role == role]) <= 4
-    assert f"{flag} openai/any" in err
-    assert "OPENAI_API_KEY" in err
-    said = "no folder was left" if role == "assistant" else "Repeat the command to go on"
-    assert said in err
+    assert ("no folder was left" if role == "assistant" else "Repeat the command to go on") in err
     assert any(Path("runs").iterdir()) == (role == "judge")
 
 
-def test_an_unknown_model_at_the_server_stops_the_run(proact, tmp_path, server):
-    server.script = lambda sent: error(404, "model not found")
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (error(404, "model not found"), "no such model"),
+        (error(400, "Unsupported parameter: 'top_p' is not supported"), "--model-param top_p=none"),
+    ],
+)
+def test_a_fault_that_will_not_pass_stops_the_run_with_the_mend(proact, tmp_path, server, answer, told):
+    server.script = lambda sent: answer
     status, _, err = proact(*against(server, "--corpus", corpus(tmp_path)))
-    assert status == 2
-    assert "no such model" in err
-
-
-def test_a_refused_parameter_is_named_with_the_flag_that_leaves_it_out(proact, tmp_path, server):
-    server.script = lambda sent: error(400, "Unsupported parameter: 'top_p' is not supported")
-    status, _, err = proact(*against(server, "--corpus", corpus(tmp_path)))
-    assert status == 2
-    assert "--model-param top_p=none" in err
-
-
-def test_a_missing_key_is_said_before_the_first_call(proact, tmp_path):
-    status, _, err = proact("eval", "--model", "openai/gpt-4o", "--corpus", corpus(tmp_path))
-    assert status == 2
-    assert "--model openai/gpt-4o: no key. Set OPENAI_API_KEY" in err
-    assert not Path("runs").exists()
-
-
-def test_the_judges_missing_key_is_said_too(proact, tmp_path, server):
-    status, _, err = proact(
-        "eval", "--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", corpus(tmp_path)
-    )
-    assert status == 2
-    assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in err
-    assert not server.sent
-
-
-def test_an_unknown_provider_is_a_usage_error(proact, tmp_path):
-    status, _, err = proact("eval", "--model", "nonsense/model", "--judge", "embedded", "--corpus", corpus(tmp_path))
-    assert status == 2
-    assert "'nonsense/model'" in err
+    assert (status, told in err) == (2, True)
 
 
 @pytest.mark.parametrize(
-    ("more", "models", "named"),
+    ("more", "named"),
     [
-        (["--model-param", "temperature=0"], {}, "assistant.decoding.temperature"),
-        (["--judge-param", "max_tokens=9"], {}, "judge.decoding.max_tokens"),
-        ([], {"judge": "openai/other"}, "judge.model"),
-        ([], {"model": "openai/any"}, "assistant.model"),
+        (["--model-param", "temperature=0"], "assistant.decoding.temperature"),
+        (["--judge-param", "max_tokens=9"], "judge.decoding.max_tokens"),
+        (["--judge", "openai/other"], "judges.2."),
+        (["--system-prompt", PROMPT], "assistant.program, assistant.prompt"),
+        (["--corpus", "other.jsonl"], "corpus"),
     ],
 )
-def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_path, server, more, models, named):
+def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_path, server, more, named):
+    Path("other.jsonl").write_text(jsonl(row(unique_id_eval="other")), encoding="utf-8")
     command = ["--corpus", corpus(tmp_path), "--out", "run"]
     proact(*against(server, *command))
-    calls = len(server.sent)
-    status, _, err = proact(*against(server, *command, *more, **models))
-    assert (status, len(server.sent)) == (2, calls)
-    assert f"run: holds another run, which differs in {named};" in err
+    count = len(server.sent)
+    status, _, err = proact(*against(server, *command, *more))
+    assert (status, len(server.sent)) == (2, count)
+    assert f"run: holds another run, which differs in {named}" in err
 
 
-def test_another_corpus_is_another_run(proact, tmp_path):
-    proact("eval", "--corpus", corpus(tmp_path), "--out", "run")
-    status, _, err = proact("eval", "--corpus", corpus(tmp_path, row(unique_id_eval="other")), "--out", "run")
-    assert status == 2
-    assert "differs in corpus;" in err
-
+# Refusals
 
 LONE = json.dumps(row(unique_id_eval="lone")).replace("Question 1", "Question \\ud800")
 DOUBLE = json.dumps(row()).replace('"scenario_id":', '"scenario_id": "X_01", "scenario_id":')
@@ -184,36 +161,27 @@ BAD_FILES = {
     "turn out of order": (jsonl(row(turn_records=row()["turn_records"][::-1])), "turn"),
     "lone surrogate": (LONE, "surrogate"),
     "wrong type": (jsonl(row(style_combination_index="3")), "style_combination_index"),
+    "missing": (None, "no such file"),
 }
 
 
 @pytest.mark.parametrize(("content", "named"), BAD_FILES.values(), ids=BAD_FILES)
 def test_a_bad_corpus_is_refused_before_any_call(proact, tmp_path, server, content, named):
     path = tmp_path / "bad.jsonl"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    if content is not None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
     status, out, err = proact(*against(server, "--corpus", path))
     assert (status, out, server.sent) == (2, "", [])
-    assert err.count("Error:") == 1
-    assert str(path) in err
-    assert named in err
+    assert (err.count("Error:"), str(path) in err, named in err) == (1, True, True)
     assert not Path("runs").exists()
-
-
-@pytest.mark.parametrize(("name", "said"), [("missing.jsonl", "no such file"), (".", "director")])
-def test_a_corpus_that_is_no_file_is_refused(proact, name, said):
-    status, _, err = proact("eval", "--corpus", name)
-    assert status == 2
-    assert said in err.lower() or "folder" in err.lower()
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
         ["--limit", "0"],
-        ["--limit", "-3"],
         ["--limit", "1e3"],
         ["--limit", "99999999999999"],
-        ["--epochs", "0"],
         ["--epochs", "1000000"],
         ["--votes", "0"],
         ["--votes", "1000000"],
@@ -226,34 +194,166 @@ def test_a_corpus_that_is_no_file_is_refused(proact, name, said):
         ["--model-param", "temperature"],
         ["--model-param", "=1"],
         ["--model-param", "temperature=NaN"],
+        ["--model-param", "messages=[]", "--model", "hosted_vllm/any", "--model-api-base", "http://127.0.0.1:9/v1"],
+        ["--model", "nonsense/model", "--judge", "embedded"],
+        ["--system-prompt", "x", "--program", "assistant.json"],
+        ["--min-kappa", "0.2"],
         ["--unheard-of"],
     ],
+    ids=" ".join,
 )
-def test_absurd_arguments_are_usage_errors(proact, tmp_path, arguments):
-    status, _, err = proact("eval", "--corpus", corpus(tmp_path), *arguments)
-    assert status == 2
-    assert arguments[0].lstrip("-") in err
+def test_absurd_arguments_are_refused_by_name(proact, tmp_path, arguments):
+    status, _, err = proact(*last("eval", "--corpus", corpus(tmp_path), "--judge", "embedded", *arguments))
+    assert (status, arguments[0].lstrip("-").partition("-")[0] in err) == (2, True), err
     assert not Path("runs").exists()
 
 
-def test_an_override_of_what_is_not_decoding_is_refused(proact, tmp_path, server):
-    status, _, err = proact(*against(server, "--corpus", corpus(tmp_path), "--model-param", "messages=[]"))
-    assert status == 2
-    assert "'messages' is not a decoding parameter" in err
+def test_a_missing_key_is_said_before_the_first_call(proact, tmp_path, server):
+    status, _, err = proact("eval", "--model", "openai/gpt-4o", "--corpus", corpus(tmp_path))
+    assert (status, "--model openai/gpt-4o: no key. Set OPENAI_API_KEY" in err) == (2, True)
+    model = ["--model", "hosted_vllm/any", "--model-api-base", server.assistant, "--corpus", corpus(tmp_path)]
+    status, _, err = proact("eval", *model)
+    assert (status, server.sent, Path("runs").exists()) == (2, [], False)
+    assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in err
 
 
-def test_ignored_fields_are_counted_in_one_line(proact, tmp_path):
-    _, _, err = proact("eval", "--corpus", corpus(tmp_path, row(novelty=1), row(unique_id_eval="b", novelty=2)))
-    assert "ignored fields that the format does not know: 'novelty' (2)" in err
+# System prompts
+
+
+def systems(server):
+    """The system message of each request to the assistant; None where there is none."""
+    firsts = [sent.messages[0] for sent in server.of("assistant")]
+    return [first["content"] if first["role"] == "system" else None for first in firsts]
+
+
+def test_a_prompt_is_the_system_message_and_everything_after_it_is_as_without(proact, tmp_path, server):
+    size = ["--corpus", corpus(tmp_path), "--controls"]
+    proact(*against(server, *size, "--out", "bare"))
+    bare = [sent.messages for sent in server.of("assistant")]
+    server.sent.clear()
+    # A mark of the byte order and blanks around it are no part of a prompt.
+    Path("prompt.txt").write_text(f"\n  {PROMPT}\n\n", encoding="utf-8-sig")
+    proact(*against(server, *size, "--system-prompt", "@prompt.txt", "--out", "run"))
+    assert systems(server) == [PROMPT] * len(bare)
+    prompted = [sent.messages[1:] for sent in server.of("assistant")]
+    assert sorted(map(json.dumps, prompted)) == sorted(map(json.dumps, bare))
+    assert not [sent for sent in server.of("judge") if PROMPT in sent.text]
+    # The same words in TEXT are the same run, which keeps them when it is judged again, and is not ranked.
+    status, _, err = proact(*against(server, *size, "--system-prompt", PROMPT, "--out", "run"))
+    assert (status, "no calls were made" in err) == (0, True)
+    proact("rejudge", "run", "--judge", "hosted_vllm/second", "--judge-api-base", server.judge, "--out", "child")
+    manifests = [RunFolder(name).manifest() for name in ("run", "child")]
+    assert [(each.identity.assistant.program, each.system_prompt) for each in manifests] == [("prompt", PROMPT)] * 2
+    (entry,) = [row for row in json.loads(proact("leaderboard", "run", "--json")[1])["rows"] if not row["published"]]
+    assert (entry["rank"], entry["strict_rank"]) == (None, None)
+    assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
+
+
+@pytest.mark.parametrize("text", ["Rules:\n    - one\n    - two", "one\ttwo", "Say\n\n  verse\n    and indented verse"])
+def test_a_prompt_goes_out_as_it_is_written(proact, tmp_path, server, text):
+    proact(*against(server, "--corpus", corpus(tmp_path), "--limit", 1, "--system-prompt", text))
+    assert systems(server) == [text]
+
+
+BAD_PROMPTS = {
+    "missing": (None, "prompt.txt: cannot be read: No such file or directory"),
+    "not UTF-8": (b"be \xff brief", "prompt.txt: cannot be read: not UTF-8 text"),
+    "blank": (b" \n\t\n", "the system prompt is empty; leave it out for the bare model"),
+}
+
+
+@pytest.mark.parametrize(("content", "problem"), BAD_PROMPTS.values(), ids=BAD_PROMPTS)
+def test_a_file_that_cannot_be_a_prompt_is_refused_before_a_call(proact, tmp_path, server, content, problem):
+    if content is not None:
+        Path("prompt.txt").write_bytes(content)
+    status, out, err = proact(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", "@prompt.txt"))
+    assert (status, out, server.sent, problem in said(err)) == (2, "", [], True)
+    for text in ("", " ", "\n\t", "@", "@.", "@a\0b"):
+        status, _, err = proact(*against(server, "--corpus", corpus(tmp_path), "--system-prompt", text))
+        assert (status, server.sent, Path("runs").exists()) == (2, [], False)
+        assert "the system prompt is empty" in said(err) or "cannot be read" in err
+
+
+def test_a_text_that_is_not_utf_8_is_refused_with_a_sentence(tmp_path):
+    command = [os.fsencode(sys.executable), b"-m", b"dspy_proact", b"eval", b"--system-prompt", b"be \xff brief"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    assert (b"Traceback" in done.stderr, done.returncode) == (False, 2)
+
+
+# Control cases
+
+
+@pytest.fixture
+def controlled(server, tmp_path):
+    """A command on three dialogues, of a scenario each, with a trigger at turn 2 of 4: turn 4 is a control turn."""
+    turns, points = [record(turn) for turn in range(1, 5)], [trigger_point(2)]
+    rows = [
+        row(unique_id_eval=f"d{n}", scenario_id=f"TRAVEL_{n:02d}", turn_records=turns, trigger_points=points)
+        for n in range(3)
+    ]
+    server.script_roles(judge=lambda sent: Answer(offers(OFFER) if is_about_offers(sent) else verdict("PASS", [OFFER])))
+    return lambda *more: against(server, "--corpus", corpus(tmp_path, *rows), "--out", "run", *more)
+
+
+def test_unwanted_offers_are_reported_with_denominator_interval_rule_and_reference(proact, server, controlled):
+    assert "unwanted offers" not in said(proact(*controlled())[1])
+    found = json.loads(proact("report", "run", "--json")[1])
+    assert (found["controls"], calls(server)) == (None, (3, 3))
+    assert found["controls_reason"] == "control turns were not asked for; --controls asks at them"
+    status, out, _ = proact(*controlled("--controls", "--json"))  # which widens the run
+    assert (status, calls(server)) == (0, (6, 6))
+    found = json.loads(out)["controls"]
+    assert (found["total"], found["scored"], found["offers"]) == (3, 3, {"unwanted": 3, "grounded": 0})
+    # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
+    assert found["unwanted_offers"]["low"] == pytest.approx(0.2924, abs=1e-4)
+    text = said(proact("report", "run", "--explain")[1])
+    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns (all grades equal; too few scenarios" in text
+    assert f"{CONTROL_RULE}." in text
+    assert "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65" in text
+    assert (proact(*controlled("--controls"))[0], calls(server)) == (0, (6, 6))
+
+
+def test_a_dry_run_a_limit_and_a_stratum_count_them(proact, server, controlled):
+    plans = [json.loads(proact(*controlled("--dry-run", "--json", *more))[1]) for more in ([], ["--controls"])]
+    assert [(plan["assistant"]["calls"], plan["judge"]["calls"]) for plan in plans] == [(3, 3), (6, 6)]
+    assert not Path("run").exists()
+    proact(*controlled("--controls", "--limit", 1))
+    assert calls(server) == (2, 2)
+    proact(*controlled("--controls", "--stratum", "critical"))
+    assert calls(server) == (4, 4)  # no trigger is CRITICAL; two control turns were left
+
+
+def test_other_words_of_the_detector_are_another_run_and_what_is_unread_ends_with_three(
+    proact, server, controlled, monkeypatch
+):
+    server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
+    status, out, _ = proact(*controlled("--controls"))
+    assert (status, "% of 0/3 control turns" in said(out)) == (3, True)
+    count = calls(server)
+    monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
+    status, _, err = proact(*controlled("--controls"))
+    assert (status, calls(server)) == (2, count)
+    assert "leave --controls out, or name another folder with --out" in said(err)
+
+
+def test_the_embedded_stand_in_obeys_a_prompt(proact):
+    """One that asks for restraint makes no offer at a control turn, one that asks for initiative does."""
+    rates = {}
+    for word in ("hold back", "take the initiative"):
+        prompt = f"You {word}."
+        _, out, _ = proact("eval", "--limit", 8, "--controls", "--system-prompt", prompt, "--out", word, "--json")
+        rates[word] = json.loads(out)["controls"]["unwanted_offers"]["value"]
+    assert rates["hold back"] == 0.0
+    assert rates["take the initiative"] > 0.5
+
+
+# Kills and interrupts
 
 
 def child(server, folder, *more):
-    arguments = against(server, "--corpus", corpus(folder, *dialogues()), "--out", folder / "run", *more)
+    dialogues = [row(unique_id_eval=f"d{number}") for number in range(10)]
+    arguments = against(server, "--corpus", corpus(folder, *dialogues), "--out", folder / "run", *more)
     return Child(command_line, *arguments, COLUMNS="100")
-
-
-def dialogues():
-    return [row(unique_id_eval=f"d{number}") for number in range(10)]
 
 
 class Holding:
@@ -295,9 +395,8 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_says_how_to_go_on(tmp_pa
     server.script = holding = Holding(signal.SIGINT, at=10)
     holding.process = child(server, tmp_path, "--concurrency", "4")
     done = holding.process.ended()
-    assert done.returncode == 130
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False)
     assert "Repeat the command to go on" in done.stderr
-    assert "Traceback" not in done.stderr
     events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == len(server.sent)  # nothing that was paid for is lost
     server.script = healthy
@@ -317,6 +416,4 @@ def test_a_second_process_on_the_same_folder_is_refused(tmp_path, server):
 
     server.script = script
     first = child(server, tmp_path, "--concurrency", "1", "--limit", "1").ended()
-    assert refused[0].returncode == 2
-    assert "another process" in refused[0].stderr
-    assert first.returncode == 0
+    assert (refused[0].returncode, "another process" in refused[0].stderr, first.returncode) == (2, True, 0)
