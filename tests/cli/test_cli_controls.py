@@ -62,7 +62,7 @@ def test_a_person_reads_the_rate_with_denominator_interval_rule_and_the_authors_
     text = said(proact("report", "run", "--explain")[1])
     # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
     assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns (all grades equal; too few scenarios" in text
-    assert "every quote of 3 of 3 verdicts with an offer stands. In no score above." in text
+    assert "every quote of 3 of 3 verdicts with an offer stands. Not included in the scores." in text
     assert f"{CONTROL_RULE}." in text
     assert "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65" in text
     assert "3 triggers in 3 scenarios" in text

@@ -114,9 +114,9 @@ def test_a_page_holds_whole_what_it_has_room_for(asked):
 def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(asked, monkeypatch):
     monkeypatch.setattr(cases, "ROOM", 400)
     page, texts = asked()
-    (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
+    (length,) = map(int, re.findall(r"searches at most (\d+) characters", page))
     assert 100 < length < 400
     assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
     assert "Any boxes?" in texts
     assert not any(LONG in text for text in texts)
-    assert "dspy-proact show RUN</code> prints every trigger whole" in page
+    assert "dspy-proact show RUN</code> prints every trigger in full" in page

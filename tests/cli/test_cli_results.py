@@ -42,7 +42,7 @@ def test_scores_and_faults_are_printed_with_the_next_step(proact, tmp_path):
     for said in (
         "(2 unscored), judged by a judge that the file does not name. ",
         "3/5",
-        "unscored 2: empty_response 1, no_response 1. Strict scores count them 0.",
+        "unscored 2: empty_response 1, no_response 1. Strict scores count them as 0.",
         "dropped triggers: cannot be known (name the corpus that it answers with --corpus).",
         "labels that the official evaluator loses: 1 ('EVALUATED/Pass' 1).",
         f"PASS or PARTIAL whose evidence is too short or not in the response: 1 ({DIALOGUE}__t2).",

@@ -120,7 +120,7 @@ def test_json_is_a_list_with_both_sides(proact, server):
 def test_a_quote_that_is_too_short_is_said_so_and_not_that_it_is_missing(proact, server):
     server.script_roles(judge=lambda sent: Answer(verdict("PARTIAL", ["the boxes"], "half")))
     out = proact(*against(server, "--trigger", "d0__t5"))[1]
-    assert 'quoted, but too short to show anything: "the boxes"' in out
+    assert 'quoted, but too short to count as evidence: "the boxes"' in out
     assert "not in the response" not in out
     # It does not count, so that the quote of each response was asked for once more.
     assert len(server.of("judge")) == 4

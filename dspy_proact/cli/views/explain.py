@@ -12,4 +12,4 @@ def print_more(command: str = "", besides: str = "") -> None:
         command: That prints it, where it is another one than this, with a blank at its end.
         besides: What else it prints.
     """
-    show(Console(soft_wrap=False), f"What these numbers rest on{besides}: {command}--explain")
+    show(Console(soft_wrap=False), f"Details{besides}: {command}--explain")
