@@ -386,9 +386,10 @@ class Benchmark(Generic[Answer, Detail]):
             UsageError: There is no run, or a corpus is named and the run knows its own.
         """
         from dspy_proact.benchmarks.responses import Responses
+        from dspy_proact.kept import Kind, place_of
         from dspy_proact.runs import RunFolder
 
-        if path.is_file():
+        if place_of(path).kind is Kind.FILE:
             raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
