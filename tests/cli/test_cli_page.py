@@ -8,7 +8,7 @@ import zlib
 import pytest
 from proact_run import run_of, trigger
 
-from dspy_proact.report.page import shelf
+from dspy_proact.report.page import cases
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_page_holds_whole_what_it_has_room_for(asked):
 
 
 def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(asked, monkeypatch):
-    monkeypatch.setattr(shelf, "ROOM", 400)
+    monkeypatch.setattr(cases, "ROOM", 400)
     page, texts = asked()
     (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
     assert 100 < length < 400

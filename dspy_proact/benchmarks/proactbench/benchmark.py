@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder
-    from dspy_proact.report import Particulars
+    from dspy_proact.report.particulars import Particulars
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -175,7 +175,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The judge's question, or the detector's."""
         from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
-        asked = OfferDetector() if isinstance(case.view, ControlView) else judge
+        asked: Any = OfferDetector() if isinstance(case.view, ControlView) else judge
         messages: list[dict[str, Any]] = asked.messages(case.view, answer.text if answer else ASSUMED_RESPONSE)
         return [ExpectedCall(messages, VERDICT_TOKENS)]
 
