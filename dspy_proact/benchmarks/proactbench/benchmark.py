@@ -127,7 +127,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         if start.file is None:
             return Assistant(start.prompt)
         if start.prompt is not None:
-            raise UsageError("--program has a prompt of its own; leave --system-prompt out")
+            raise UsageError("--system-prompt and --program are mutually exclusive: a program has its own prompt")
         return load_assistant(start.file)
 
     def judge(self, settings: Settings, start: Start) -> "Judge":
@@ -189,8 +189,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
         from dspy_proact.benchmarks.proactbench.results import answered_corpus, responses_of_results
+        from dspy_proact.kept import Kind, place_of
 
-        if not path.is_file():
+        if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
         answered = answered_corpus(results, corpus)

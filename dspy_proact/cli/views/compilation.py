@@ -12,16 +12,13 @@ from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import Judge
 from dspy_proact.benchmarks.proactbench.programs import JudgeCard
 from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
 from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
-from dspy_proact.cli.options.output import Output
+from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.agent_card_text import print_agent_card
 from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
 from dspy_proact.cli.views.card_text import card_document
-from dspy_proact.cli.views.compile_progress import CompileProgress
-from dspy_proact.cli.views.explain import print_more
-from dspy_proact.cli.views.forecast import forecast_document, forecast_text
+from dspy_proact.cli.views.compile_progress import CompileProgress, forecast_document, forecast_text
 from dspy_proact.cli.views.judge_card_text import print_judge_card
-from dspy_proact.cli.views.message import say, say_stopped
-from dspy_proact.cli.views.next import say_next
+from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.program_diff import unchanged
 from dspy_proact.errors import Halt
 from dspy_proact.programs.artefact import Artefact, AssistantArtefact, JudgeArtefact, SeveralArtefact
@@ -95,5 +92,5 @@ def _print_forecast(compiling: AnyCompile, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(forecast_document(forecast), indent=2))
         return
-    for line in [*forecast_text(forecast), "None is made now."]:
+    for line in [*forecast_text(forecast), "Dry run: no calls were made."]:
         click.echo(line)

@@ -12,7 +12,7 @@ import click
 from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.cli.options.prompt import text_of
+from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import say
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
