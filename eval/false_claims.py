@@ -17,11 +17,10 @@ from functools import partial
 from statistics import fmean
 
 import dspy
-
-from dspy_proact import Gate, open_model
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
 from dspy_proact.benchmarks.proactbench.compile.judge.task import CutJudge
+
+from dspy_proact import Gate, open_model
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.synthetic import (
     permuted_within_phase,
@@ -30,6 +29,7 @@ from dspy_proact.benchmarks.proactbench.synthetic import (
     synthetic_ratings,
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.compile.judge import JudgeCompile
 from dspy_proact.programs import Recipe
 from dspy_proact.programs.artefact import compiled_judge
 from dspy_proact.stats import Improvement, Panel, apply_cuts, improvement

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT, PROPOSAL
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 from tuning import provenance
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT, PROPOSAL
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.programs import Assistant, AssistantCard, Reply

@@ -8,11 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
 from dspy_proact.benchmarks.proactbench.programs import Gain, GradeResponse, Judge, JudgeCard, PhaseCard
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn

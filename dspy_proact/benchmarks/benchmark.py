@@ -19,7 +19,6 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder, Gate
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -35,7 +34,7 @@ class Start:
     prompt: str | None = None
     """A system prompt, or the name of a judge's prompt; None for the program's own."""
     file: Path | None = None
-    """Of a compiled program, or the folder of its compile."""
+    """Of a compiled program, or the folder of its compile; `program` and `judge` of a benchmark are not given one."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +218,10 @@ class Benchmark(Generic[Answer, Detail]):
         """What an optimizer may be told of an answer and its grade; nothing hidden of the case may be in it."""
         return f"Graded {scored.label}, {scored.score:.2f} of 1."
 
+    def tuning(self, settings: Settings) -> Any | None:
+        """How its programs are compiled, a `compile.tuning.Tuning`; None for what suits any benchmark."""
+        return None
+
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The first calls of `answer`, without repairs; None where they cannot be told."""
         return None
@@ -241,6 +244,16 @@ class Benchmark(Generic[Answer, Detail]):
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
         return ()
+
+    @property
+    def graded_by_people(self) -> Sequence[Part]:
+        """The parts that people grade: the grading as a whole where none are declared."""
+        return self.parts or (Part("", tuple(reversed(self.labels))),)
+
+    def graded_parts(self, scored: Scored[Detail]) -> Mapping[str, str]:
+        """What a judge said of each part that people grade, by its name."""
+        said = {part.name: getattr(scored.detail, part.name, None) for part in self.parts if part.name}
+        return {"": scored.label} | {name: str(level) for name, level in said.items() if level is not None}
 
     def published(self) -> Sequence[PublishedRow]:
         """Scores that were published, the best first."""
@@ -269,19 +282,7 @@ class Benchmark(Generic[Answer, Detail]):
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self)
 
-    # Compiles, agreement and leaderboard
-
-    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
-        """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
-        raise UsageError(f"{self.name}: it has no assistant to compile")
-
-    def judge_compile(self, tuning: "JudgeTuning") -> Any:
-        """What `optimize judge` does; raises likewise."""
-        raise UsageError(f"{self.name}: it has no judge to compile")
-
-    def begun_with(self, artefact: Any, start: Path | None) -> Any:
-        """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
-        raise UsageError(f"{self.name}: it has no program with several questions")
+    # Agreement and leaderboard
 
     def leaderboard_room(self) -> Any | None:
         """Where its published scores are put in order; None where there are none."""

@@ -57,12 +57,12 @@ class Bound:
     async def answer(self, case: Case) -> BaseModel:
         """Call the program under test; raises a `StageError` when there is no answer."""
         assert self.under_test is not None, "answers that exist are not asked for"
-        with _located(self.declared, "answer"):
+        with located(self.declared, "answer"):
             return await self.declared.answer(case, self.under_test)
 
     async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
         """Grade an answer by one of the judges, or without one; raises a `StageError` when there is no grade."""
-        with _located(self.declared, "grade"):
+        with located(self.declared, "grade"):
             return await self.declared.grade(case, answer, self.judges[judge] if judge else None)
 
     def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
@@ -76,7 +76,7 @@ class Bound:
 
 
 @contextmanager
-def _located(declared: Benchmark[Any, Any], what: str) -> Generator[None]:
+def located(declared: Benchmark[Any, Any], what: str) -> Generator[None]:
     """Turn a fault in a person's own file into a sentence that names file and line; those of the package stay.
 
     Raises:

@@ -5,8 +5,8 @@ from collections import Counter
 
 import dspy
 import pytest
-
 from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.synthetic import (
     LADDER,

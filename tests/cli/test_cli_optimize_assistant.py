@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 import tuning
 from assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
+from dspy_proact.cli.views.card_headline import card_headline
 from server import Answer, error
 from tuning import SMALL, lasting
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
 from dspy_proact.benchmarks.proactbench.programs import AssistantCard
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.cli.views.card_headline import card_headline
 from dspy_proact.programs import CardNumber
 from dspy_proact.programs.artefact import read_assistant, write_artefact
 

@@ -4,9 +4,9 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from dspy_proact.cli.views.assistant_card_text import draw_front, front_svg
 
 from dspy_proact.benchmarks.proactbench.programs import CandidateCard
-from dspy_proact.cli.views.assistant_card_text import draw_front, front_svg
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import read_assistant
 

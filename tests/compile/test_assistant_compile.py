@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import tuning
 from assistants import NAMES, artefact, at, at_server, corpus, dialogue, few, models, proposed, recipe, token
-from rows import jsonl
-from server import Answer, Sent, Server, error
-from specs import spec
-from tuning import lasting
-
 from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import (
     ASSISTANT_OPTIMIZERS,
     AssistantCompile,
 )
 from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from rows import jsonl
+from server import Answer, Sent, Server, error
+from specs import spec
+from tuning import lasting
+
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price

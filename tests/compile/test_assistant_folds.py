@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 from assistants import KEY, corpus, dialogue, few, recipe, token
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.task import folds_of
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.task import folds_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Reply
 from dspy_proact.benchmarks.proactbench.types import Phase

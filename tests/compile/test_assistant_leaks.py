@@ -24,13 +24,13 @@ from assistants import (
     token,
     told,
 )
+from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import of_phases, probes_of
+from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT
 from parts import Parts
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import of_phases, probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Reply
 from dspy_proact.benchmarks.proactbench.types import Phase

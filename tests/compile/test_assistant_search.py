@@ -18,8 +18,6 @@ from assistants import (
     told,
     without_controls,
 )
-from server import Answer, Server, is_about_offers, verdict
-
 from dspy_proact.benchmarks.proactbench.compile.assistant.examiner import Examiner
 from dspy_proact.benchmarks.proactbench.compile.assistant.guards import Guards
 from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
@@ -31,11 +29,13 @@ from dspy_proact.benchmarks.proactbench.compile.assistant.training import (
     teacher_of,
     worked_examples,
 )
+from dspy_proact.compile.named import PROPOSER
+from server import Answer, Server, is_about_offers, verdict
+
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.candidate import Candidate
 from dspy_proact.compile.forecast import Forecast
-from dspy_proact.compile.named import PROPOSER
 from dspy_proact.compile.progress import CompileObserver, Progress
 from dspy_proact.compile.search import search
 from dspy_proact.models import Gate, open_model

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from server import Answer, verdict
-from tuning import at, models, recipe, study, taught
-
 from dspy_proact.benchmarks.proactbench.compile.judge.case_guard import CaseGuard
 from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
 from dspy_proact.benchmarks.proactbench.compile.judge.votes import Votes
+from server import Answer, verdict
+from tuning import at, models, recipe, study, taught
+
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 from dspy_proact.benchmarks.proactbench.programs import CasesRight
 from dspy_proact.benchmarks.proactbench.types import Phase, Verdict

@@ -4,8 +4,8 @@ from typing import Any
 
 import assistants
 import pytest
-
 from dspy_proact.benchmarks.proactbench.compile.assistant.costs import Costs
+
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.programs import CardNumber, CardUsage
 from dspy_proact.programs.card import Change

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from assistants import LATE_OFFER, OFFER, PUSHY, TIMELY, at, corpus, few, obedient, recipe, told, without_controls
-from server import Answer, is_about_offers, verdict
-
 from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.benchmarks.proactbench.compile.assistant.examiner import Examined
 from dspy_proact.benchmarks.proactbench.compile.assistant.guards import GUARDS, MARGINS, Guards
 from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
+from server import Answer, is_about_offers, verdict
+
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Phase, Verdict
 from dspy_proact.errors import UsageError

@@ -6,11 +6,11 @@ from collections import Counter
 
 import dspy
 import pytest
+from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from server import GRADES, Answer, error, verdict
 from tuning import QUOTE, at, lasting, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.corpus import load_ratings
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import dspy
 import pytest
+from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN, fitted, level_of
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.task import Votes
 from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item, study
 
-from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN, fitted, level_of
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
-from dspy_proact.benchmarks.proactbench.compile.judge.task import Votes
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Verdict
 from dspy_proact.compile.folds import grouped_folds, split

@@ -4,13 +4,13 @@ from itertools import combinations_with_replacement
 
 import dspy
 import pytest
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled
+from dspy_proact.benchmarks.proactbench.compile.judge.metric import AgreementMetric
+from dspy_proact.benchmarks.proactbench.compile.judge.training import PROPOSAL, JudgeTraining
 from hypothesis import given
 from hypothesis import strategies as st
 from tuning import QUOTE, item
 
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled
-from dspy_proact.benchmarks.proactbench.compile.judge.metric import AgreementMetric
-from dspy_proact.benchmarks.proactbench.compile.judge.training import PROPOSAL, JudgeTraining
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
 

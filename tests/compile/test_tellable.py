@@ -8,13 +8,13 @@ from typing import Any
 import dspy
 import pytest
 from assistants import few, recipe, secret
-from hypothesis import given
-from hypothesis import strategies as st
-
 from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
 from dspy_proact.benchmarks.proactbench.compile.assistant.task import AssistantTask
 from dspy_proact.benchmarks.proactbench.compile.assistant.tellable import Withheld, tellable
 from dspy_proact.benchmarks.proactbench.compile.assistant.training import NO_VERDICT, AssistantTraining
+from hypothesis import given
+from hypothesis import strategies as st
+
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import dspy
 from assistants import proposed
+from dspy_proact.compile.named import PROPOSER
 from server import Answer, Sent, Server
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.folds import Fold, grouped_folds, split
-from dspy_proact.compile.named import PROPOSER
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Gate, ModelSpec, Record, open_model

@@ -2,9 +2,9 @@
 
 import dspy
 import pytest
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from script import ROOT, ended, loaded
 
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 
 PROGRAM = ROOT / "eval" / "false_claims.py"

@@ -6,9 +6,9 @@ import pickle
 import assistants
 import dspy
 import pytest
+from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from tuning import artefact, study
 
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.benchmarks.tuning import AssistantTuning
+from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
 from dspy_proact.cli.options.corpus import CORPUS
 from dspy_proact.cli.options.gate import GATE
@@ -28,24 +28,19 @@ if TYPE_CHECKING:
 class Margin(click.ParamType):
     """NAME or NAME=MARGIN."""
 
-    name = "offers|length|tokens|phases[=margin]"
+    name = "name[=margin]"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """The guard and its margin, the usual one where none is given."""
-        from dspy_proact.benchmarks.proactbench.compile.assistant.guards import MARGINS
-
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | None]:
+        """The row of the card, and its margin; None for the usual one."""
         name, equals, text = str(value).lower().partition("=")
-        usual = {str(guard): margin for guard, margin in MARGINS.items()}
-        if name not in usual:
-            self.fail(f"{name!r} is no guard; they are {', '.join(usual)}", param, ctx)
         if not equals:
-            return name, usual[name]
+            return name, None
         try:
             margin = float(text)
         except ValueError:
             margin = math.nan
         if not 0 <= margin <= 100:
-            self.fail(f"{text!r} is no margin, such as {name}={usual[name]:g}", param, ctx)
+            self.fail(f"{text!r} is no margin, such as {name}=0.05", param, ctx)
         return name, margin
 
 
@@ -59,9 +54,9 @@ _TUNED = Section(
             ["--guard", "guards"],
             multiple=True,
             type=Margin(),
-            help="What must not be paid with, against the start; repeatable. Unwanted offers may rise by .05, words of "
-            "a response by .20 of what they were, tokens of prompt and response by .50, other phases fall by .05, or "
-            "by a MARGIN of yours.",
+            help="Row of the card that must not get worse than the start by more than a margin; repeatable. `length` "
+            "and `tokens` may grow by .20 and .50 of what they were; a measure, a stratum, `offers` and `phases` (of "
+            "another benchmark `controls` and `strata`) may get worse by .05, or by your MARGIN.",
         ),
     ),
 )
@@ -82,10 +77,10 @@ _TUNED = Section(
     recipe_options(("bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/assistant--ID, of PROBE agent--ID", "the card"),
+    output_options("the compile. Default: compiles/assistant--ID", "the card"),
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
-    brief="Tune the assistant, and see what it bought and what it cost.",
+    brief="Tune the assistant; see gains and regressions.",
 )
 def assistant(
     chosen: Chosen,
@@ -98,47 +93,48 @@ def assistant(
     recipe: "Recipe",
     system_prompt: str | None,
     start: Path | None,
-    guards: tuple[tuple[Any, float], ...],
+    guards: tuple[tuple[str, float | None], ...],
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Tune the assistant, of ProactBench to score on Recovery, and see what it bought and what it cost.
+    """Tune the program under test, of ProactBench to score on Recovery, and see gains and regressions.
 
-    Tested on scenarios that it has not seen, by a judge that did not tune it: beside the gain stand the other phases,
-    unwanted offers at control turns and the length of responses. Of PROBE it is tested on people whose tasks it has not
-    seen, stage by stage. The same command again goes on where it stopped.
+    Tested on groups of cases that it has not seen, by a judge that did not tune it: beside the gain stand the other
+    strata, the measures of the benchmark, control cases, length and tokens. The same command again goes on where it
+    stopped.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import Typed
+    from dspy_proact.compile.assistant import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
     settings = chosen.settings_of_answers(declared)
-    if tested.name != EMBEDDED and not (judge.name and report_judge.name):
+    judged = declared.judge(settings, Start()) is not None
+    if judged and tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
             "allowed, and the card warns of it"
         )
     tuning, named = judge.spec(EMBEDDED), corpus_of(declared, corpus, tested.name == EMBEDDED)
-    compiling = declared.assistant_compile(
-        AssistantTuning(
-            model=tested,
-            judge=tuning,
-            report_judge=report_judge.spec(tuning),
-            proposer=proposer.spec(tuning),
-            corpus=named,
-            revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
-            settings=settings,
-            recipe=recipe,
-            start=start,
-            gate=gate,
-            system_prompt=text_of(system_prompt),
-            strata=phases,
-            margins=dict(guards),
-        )
+    compiling = AssistantCompile(
+        named,
+        tested,
+        tuning,
+        report_judge.spec(tuning),
+        proposer.spec(tuning if judged else tested),
+        benchmark=declared,
+        settings=settings,
+        recipe=recipe,
+        strata=phases,
+        margins=dict(guards),
+        system_prompt=text_of(system_prompt),
+        start=start,
+        revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
+        gate=gate,
     )
     if (folds := compiling.recipe.folds) < recipe.folds:
-        say(f"{named}: {folds} people make {folds} folds.")
+        say(f"{named}: {folds} independent {declared.nouns.groups} make {folds} folds.")
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
@@ -161,7 +157,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     from dspy_proact.compile.compile import CLAIM, COMPILES, CompileClaim
     from dspy_proact.kept import Claim
 
-    folders = [out] if out else [*COMPILES.glob("assistant--*"), *COMPILES.glob("agent--*")]
+    folders = [out] if out else list(COMPILES.glob("assistant--*"))
     claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
     for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):
         with suppress(RunError):  # what cannot be read is no compile to go on with; it is refused later

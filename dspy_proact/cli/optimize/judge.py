@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.benchmarks.tuning import JudgeTuning
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.corpus import HUB, default_corpus
 from dspy_proact.cli.options.gate import GATE
@@ -47,7 +46,7 @@ _TUNED = Section(
     recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/judge--ID, of PROBE judges--ID", "the card"),
+    output_options("the compile. Default: compiles/judge--ID", "the card"),
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
     files=FILES,
     brief="Tune the judge to agree with people.",
@@ -68,24 +67,24 @@ def judge(
 
     Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
     default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
-    Of PROBE both judges are tuned to the 48 answers of the sample that its authors graded.
+    Judges of other benchmarks are tuned to the human grades that these declare.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
+    from dspy_proact.compile.judge import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
-    compiling = declared.judge_compile(
-        JudgeTuning(
-            judge=tuned,
-            proposer=proposer.spec(tuned),
-            labels=labels.load,
-            settings=chosen.settings(declared),
-            recipe=recipe,
-            votes=votes,
-            start=start,
-            gate=gate,
-            guards=guards,
-        )
+    compiling = JudgeCompile(
+        labels.load() if declared.options & {"*", "--ratings"} else None,
+        tuned,
+        proposer.spec(tuned),
+        benchmark=declared,
+        settings=chosen.settings(declared),
+        recipe=recipe,
+        votes=votes,
+        start=start,
+        guards=guards,
+        gate=gate,
     )
     if guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")

@@ -9,7 +9,7 @@ from dspy_proact.cli.options.kinds import choice_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
-    from dspy_proact.programs.artefact import JudgeArtefact
+    from dspy_proact.programs.artefact import Artefact
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Judging:
     """Of the compiled program."""
 
     @cached_property
-    def program(self) -> "JudgeArtefact | None":
+    def program(self) -> "Artefact | None":
         """What stands in it; raises `UsageError` where it cannot be read."""
         if self.file is None:  # nothing slow is imported for what may make no call
             return None

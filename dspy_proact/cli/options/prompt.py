@@ -29,8 +29,8 @@ class NamedAssistant:
 
 def assistant_of(system_prompt: str | None, program: Path | None = None) -> "Assistant":
     """The assistant that a person names; raises `UsageError` where two are named, or one cannot be read."""
+    from dspy_proact.benchmarks.compiled import load_assistant
     from dspy_proact.benchmarks.proactbench.programs import Assistant
-    from dspy_proact.programs.artefact import load_assistant
 
     if program is None:
         return Assistant(text_of(system_prompt))

@@ -1,11 +1,9 @@
 """ProactBench's DSPy programs: the assistant under test, its judges, and the detector of offers."""
 
 from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, Reply, usable
-from dspy_proact.benchmarks.proactbench.programs.assistant_card import AssistantCard, CandidateCard
 from dspy_proact.benchmarks.proactbench.programs.bare_chat import BareChat
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
 from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, QuoteEvidence
-from dspy_proact.benchmarks.proactbench.programs.judge_card import CasesRight, Gain, JudgeCard, PhaseCard
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialJudge
 from dspy_proact.benchmarks.proactbench.programs.roles import ASSISTANT, JUDGE, REPORT_JUDGE
@@ -16,18 +14,12 @@ __all__ = [
     "JUDGE_INSTRUCTION",
     "REPORT_JUDGE",
     "Assistant",
-    "AssistantCard",
     "BareChat",
-    "CandidateCard",
-    "CasesRight",
     "DetectOffers",
-    "Gain",
     "GradeResponse",
     "Judge",
-    "JudgeCard",
     "OfferDetector",
     "OfficialJudge",
-    "PhaseCard",
     "QuoteEvidence",
     "Reply",
     "usable",

@@ -4,8 +4,7 @@ The names of `Reply`'s fields are a file format: their order and types are part 
 """
 
 import warnings
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, cast
 
 import dspy
 
@@ -18,9 +17,6 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
 from dspy_proact.programs.program_table import program_html, program_line
 from dspy_proact.programs.streaming import Pieces, streamed
-
-if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.programs.assistant_card import AssistantCard
 
 LONGEST_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
@@ -56,7 +52,7 @@ class Assistant(dspy.Module):
         self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
         self.adapter = BareChat(hint)
         self.learned_from: frozenset[str] = frozenset()
-        self.card: AssistantCard | None = None
+        self.card: Any = None
         self._filed: tuple[str, str] | None = None
 
     def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
@@ -72,10 +68,9 @@ class Assistant(dspy.Module):
             return f"compiled:{self._filed[0][:12]}"
         return "prompt" if self.system_prompt else "bare"
 
-    def compiled_as(self, digest: str, learned_from: Iterable[str]) -> Self:
-        """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
-        self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
-        return self
+    def compiled_as(self, digest: str) -> None:
+        """Name it by the hash of its file for as long as it says what it says there."""
+        self._filed = digest, self.fingerprint()
 
     @property
     def demos(self) -> int:

@@ -6,10 +6,10 @@ import dspy
 import pytest
 import tuning
 from assistants import OFFER, PUSHY, artefact, card, corpus, demo
+from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Reply
 from dspy_proact.benchmarks.proactbench.types import Phase, Turn
 from dspy_proact.benchmarks.proactbench.views import AssistantView

@@ -5,14 +5,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from dspy_proact.benchmarks.probe.compile import task
+from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
 from parts import Parts
 from probe_player import SECRET, planted, played, token
 from script import ended
 from server import Answer, Server
 
 from dspy_proact import cli
-from dspy_proact.benchmarks.probe.compile import task
-from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.compile.excerpts import CUT
 from dspy_proact.errors import UsageError

@@ -5,13 +5,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
 from parts import Parts
 from probe_player import played
 from script import ended
 from server import Answer, Server
 
 from dspy_proact import cli
-from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe
