@@ -70,6 +70,8 @@ def put_into_declared(
     program = declared.judge(settings, Start()) if judge else declared.program(settings, Start(), companions)
     if program is None:
         raise UsageError(f"{path}: {declared.name} is graded without a judge")
+    if strange := sorted(artefact.cuts.keys() - set(map(str, declared.strata))):
+        raise UsageError(f"{path}: cuts.{strange[0]}: is no {declared.nouns.stratum} of {declared.name}")
     if artefact.program != type(program).__name__:
         asked = settings.model_dump(mode="json")
         other = [f"--set {name}={value}" for name, value in artefact.settings.items() if asked.get(name) != value]

@@ -57,7 +57,7 @@ def make_card(
         shown += seen
         hidden += [text for text in texts_in(item.case.view) if text not in {*seen}]
     unscored = sum(
-        any(found.results[item.key].answer and not found.results[item.key].scored for found in _tests(compiled))
+        any((each.harm if is_control(item) else each.score) is None for each in _tests(compiled, item))
         for item in items
     )
     return Card(
@@ -87,8 +87,8 @@ def make_card(
     )
 
 
-def _tests(compiled: Compiled[Any, Any, Any]) -> Sequence[Any]:
-    return compiled.before, compiled.after
+def _tests(compiled: Compiled[Any, Any, Examined], item: Item) -> Sequence[Examined]:
+    return compiled.before.results[item.key], compiled.after.results[item.key]
 
 
 def _demos(program: Any) -> int:

@@ -61,7 +61,7 @@ class Examined:
     @property
     def score(self) -> float | None:
         """In [0, 1], higher is better: no answer is worth nothing, an unread verdict is unknown."""
-        return self.scored.score if self.scored else None if self.answer else 0.0
+        return self.scored.score if self.scored else 0.0 if self.answer is None else None
 
     @property
     def harm(self) -> float | None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 import tuning
-from assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
+from assistants import ASSISTANT_OPTIMIZERS, NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
 from dspy_proact.cli.views.card_headline import card_headline
 from server import Answer, error
 from tuning import SMALL, lasting

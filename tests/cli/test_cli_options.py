@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import click
 import pytest
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
-from dspy_proact.compile.named import PROPOSER
+from assistants import ASSISTANT_OPTIMIZERS
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
 from dspy_proact.benchmarks.proactbench.types import Phase
@@ -15,6 +14,7 @@ from dspy_proact.cli import proact
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
+from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec

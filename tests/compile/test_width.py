@@ -5,7 +5,7 @@ from collections import Counter
 import assistants
 import pytest
 import tuning
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
+from assistants import ASSISTANT_OPTIMIZERS
 from server import Server, shuffled
 
 from dspy_proact.models import Gate

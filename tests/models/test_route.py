@@ -4,9 +4,9 @@ import subprocess
 import sys
 
 import pytest
-from dspy_proact.compile.named import PROPOSER
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
+from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.route import find_price, find_route

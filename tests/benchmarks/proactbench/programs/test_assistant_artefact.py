@@ -1,39 +1,28 @@
 """A compiled assistant as a file: what is written is read back as it was, and by nobody as another program."""
 
-import json
-
 import dspy
 import pytest
 import tuning
-from assistants import OFFER, PUSHY, artefact, card, corpus, demo
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
+from assistants import OFFER, PUSHY, artefact, card, compiled_assistant, corpus, demo, items_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Reply
-from dspy_proact.benchmarks.proactbench.types import Phase, Turn
+from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.benchmarks.proactbench.views import AssistantView
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.artefact import (
-    compiled_assistant,
-    load_assistant,
-    predictor_state,
-    read_artefact,
-    read_assistant,
-    read_judge,
-    signature_hash,
-    write_artefact,
-)
+from dspy_proact.programs.artefact import read_artefact, read_judge, signature_hash, states_of, write_artefact
 
 FROZEN_SIGNATURE = "cb9e9b728a7f86749bb33204ed0bdd35cb9d0eeac2920bf49b0cdc2eed8f2af9"
-VIEWS = [AssistantView.of(probe.conversation) for probe in probes_of(corpus(1))]
+VIEWS = [AssistantView.of(item.case.view.conversation) for item in items_of(corpus(1))]
 
 
 def test_what_is_written_is_read_back(tmp_path):
     for made in (artefact(), artefact(None, demos=0), artefact(None, demos=2), artefact(demos=0)):
         write_artefact(tmp_path / "assistant.json", made)
         assert read_artefact(tmp_path / "assistant.json") == made
-        assert read_assistant(tmp_path / "assistant.json") == made
+        assert read_artefact(tmp_path / "assistant.json") == made
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
@@ -48,9 +37,8 @@ def test_an_assistant_from_a_file_says_what_the_assistant_said_that_was_written(
         )
         for said, answer, response in demos
     ]
-    state = predictor_state(assistant.reply, Reply)
     file = tmp_path_factory.mktemp("artefact") / "assistant.json"
-    write_artefact(file, artefact().model_copy(update={"state": state}))
+    write_artefact(file, tuning.filed(assistant, "assistant", card()))
     again = load_assistant(file)
     assert again.system_prompt == assistant.system_prompt
     assert again.instruction == assistant.instruction
@@ -73,7 +61,7 @@ def test_a_compiled_assistant_is_named_by_what_it_says_and_not_by_its_card():
     plain = artefact()
     named = compiled_assistant(plain).name
     assert named == f"compiled:{plain.digest[:12]}"
-    assert compiled_assistant(artefact(statement="another")).name == named
+    assert compiled_assistant(artefact(raters=7)).name == named
     others = (artefact("Be kind."), artefact(demos=2), artefact(None))
     assert len({named, *(compiled_assistant(other).name for other in others)}) == 4
 
@@ -81,7 +69,7 @@ def test_a_compiled_assistant_is_named_by_what_it_says_and_not_by_its_card():
 def test_a_demo_keeps_fields_of_the_signature_and_whether_it_was_bootstrapped():
     assistant = Assistant(PUSHY)
     assistant.reply.demos = [dspy.Example(**demo(), key="k", rubric="r", scenario="s")]
-    (kept,) = predictor_state(assistant.reply, Reply).demos
+    (kept,) = states_of(assistant)["reply"].demos
     assert set(kept) == {"augmented", "history", "user_message", "response"}
 
 
@@ -98,8 +86,3 @@ def test_each_program_is_taken_for_what_it_is(tmp_path):
         load_assistant(tmp_path / "judge.json")
     with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
         read_judge(tmp_path / "assistant.json")
-
-
-def test_a_card_names_every_phase_by_its_name():
-    made = card()
-    assert set(json.loads(made.model_dump_json())["phases"]) == {str(phase) for phase in Phase}
