@@ -22,9 +22,7 @@ if TYPE_CHECKING:
         export_results,
         items_of,
         labelling_plan,
-        leaderboard,
         peoples_ratings,
-        print_leaderboard,
         print_study,
         study,
         summarize_results,
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.compile.assistant import AssistantCompile
     from dspy_proact.compile.judge import JudgeCompile
-    from dspy_proact.errors import Halt, ProactError
+    from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
     from dspy_proact.programs.artefact import read_artefact, read_judge
@@ -58,14 +56,16 @@ if TYPE_CHECKING:
         compare_corrected,
         export_csv,
         export_parquet,
+        leaderboard,
         print_comparison,
         print_corrected,
+        print_leaderboard,
         print_reading,
         print_summary,
         summarize,
         summary_document,
     )
-    from dspy_proact.runs import RunFolder, Scope
+    from dspy_proact.runs import Case, CaseSet, Measure, Nouns, RunFolder, Scope, Scored, Settings
     from dspy_proact.stats import Estimate
 
 __all__ = [
@@ -75,7 +75,10 @@ __all__ = [
     "AssistantCompile",
     "AssistantView",
     "Benchmark",
+    "Case",
+    "CaseSet",
     "Comparison",
+    "ContentError",
     "Corpus",
     "Corrected",
     "Dialogue",
@@ -90,7 +93,9 @@ __all__ = [
     "JudgeCompile",
     "JudgeView",
     "Limits",
+    "Measure",
     "ModelSpec",
+    "Nouns",
     "OfferDetector",
     "Part",
     "Phase",
@@ -106,6 +111,8 @@ __all__ = [
     "Rubric",
     "RunFolder",
     "Scope",
+    "Scored",
+    "Settings",
     "Start",
     "Summary",
     "Trial",
@@ -147,6 +154,8 @@ __all__ = [
 ]
 
 _ROOMS = {
+    "benchmarks.benchmark": ["Benchmark", "HumanGrade", "Part", "PublishedRow", "Start"],
+    "benchmarks.evaluation": ["Evaluation", "Rejudging"],
     "benchmarks.execution": ["Execution"],
     "benchmarks.proactbench.benchmark": ["ProactBench"],
     "benchmarks.proactbench.cases": ["cases_of"],
@@ -154,8 +163,6 @@ _ROOMS = {
     "compile.assistant": ["AssistantCompile"],
     "compile.judge": ["JudgeCompile"],
     "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
-    "benchmarks.benchmark": ["Benchmark", "HumanGrade", "Part", "PublishedRow", "Start"],
-    "benchmarks.evaluation": ["Evaluation", "Rejudging"],
     "benchmarks.proactbench.jury": ["open_jury"],
     "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
     "benchmarks.proactbench.rated": ["responses_of_ratings"],
@@ -164,9 +171,7 @@ _ROOMS = {
         "export_results",
         "items_of",
         "labelling_plan",
-        "leaderboard",
         "peoples_ratings",
-        "print_leaderboard",
         "print_study",
         "study",
         "summarize_results",
@@ -176,7 +181,7 @@ _ROOMS = {
     "benchmarks.proactbench.types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
     "benchmarks.proactbench.views": ["AssistantView", "JudgeView"],
     "benchmarks.responses": ["Responses"],
-    "errors": ["Halt", "ProactError"],
+    "errors": ["ContentError", "Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
     "programs": ["Recipe"],
     "programs.artefact": ["read_artefact", "read_judge"],
@@ -189,14 +194,16 @@ _ROOMS = {
         "compare_corrected",
         "export_csv",
         "export_parquet",
+        "leaderboard",
         "print_comparison",
         "print_corrected",
+        "print_leaderboard",
         "print_reading",
         "print_summary",
         "summarize",
         "summary_document",
     ],
-    "runs": ["RunFolder", "Scope"],
+    "runs": ["Case", "CaseSet", "Measure", "Nouns", "RunFolder", "Scope", "Scored", "Settings"],
     "stats": ["Estimate"],
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}

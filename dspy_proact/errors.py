@@ -16,7 +16,7 @@
         ├── StorageFault      what was answered cannot be kept: exit status 2
         └── Interrupted       Ctrl-C: exit status 130
 
-A `StageError` becomes an unscored row with its kind and reason: never a FAIL, never a smaller
+A `StageError` becomes an unscored row with its kind and reason: never the worst grade, never a smaller
 denominator. A `Halt` is no `Exception` because DSPy and its optimizers swallow those.
 """
 

@@ -10,7 +10,7 @@ class Frozen(BaseModel):
 
 
 class Quote(Frozen):
-    """One quote of the judge or the detector of offers, and where it stands in the response."""
+    """One quote of a judge, and where it stands in the response."""
 
     text: str
     start: int | None = None
@@ -18,7 +18,7 @@ class Quote(Frozen):
     end: int | None = None
     """Index after its last character; None when it was not found."""
     short: bool = False
-    """Whether it was found and has too few words to be evidence, by `Passage.is_evidence`; offers may be as short."""
+    """Whether it was found and has too few words to be evidence, by `Passage.is_evidence`."""
 
     @property
     def counts(self) -> bool:

@@ -8,7 +8,7 @@ triggers with a grade, which is what the study published; strict ones are over a
 
 import argparse
 
-from dspy_proact.benchmarks.proactbench.report import leaderboard
+from dspy_proact import leaderboard
 
 HEADINGS = ("rank", "range", "strict rank", "model", "scored", "lenient", "strict", "dropped (E, C, R)")
 
@@ -21,11 +21,11 @@ def main() -> None:
     board = leaderboard()
     for entry in board.entries:
         low, high = entry.rank_range or (None, None)
-        lenient, strict = entry.scores.weighted.value, entry.scores.strict_weighted.value
-        dropped = ", ".join(str(phase.tried.unscored) for phase in entry.phases.values())
+        lenient, strict = entry.scores["score"].value, entry.scores["strict"].value
+        dropped = ", ".join(str(counts.unscored) for counts in entry.counts.values())
         scored = f"{entry.tried.scored}/{entry.tried.total}"
-        ranks = (entry.rank_lenient, f"{low}–{high}", entry.rank_strict)
-        print(line(*ranks, entry.model, scored, f"{lenient:.4f}", f"{strict:.4f}", dropped))
+        ranks = (entry.rank, f"{low}–{high}", entry.strict_rank)
+        print(line(*ranks, entry.name, scored, f"{lenient:.4f}", f"{strict:.4f}", dropped))
 
 
 def line(*cells: object) -> str:

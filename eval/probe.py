@@ -14,10 +14,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact import Halt, ModelSpec, ProactError, RunFolder, print_summary, summarize
+from dspy_proact import (
+    Halt,
+    ModelSpec,
+    ProactError,
+    RunFolder,
+    leaderboard,
+    print_leaderboard,
+    print_summary,
+    summarize,
+)
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
-from dspy_proact.benchmarks.probe.report import leaderboard, print_leaderboard
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 
 CORPUS = "probe"

@@ -67,6 +67,3 @@ def no_keys(monkeypatch):
 def pytest_collection_finish():
     """What has been imported is not looked through for garbage again, at the end least of all."""
     gc.freeze()
-
-
-collect_ignore = ["benchmarks/test_any_benchmark.py", "cli/test_cli_benchmarks.py"]

@@ -1,32 +1,36 @@
-"""A benchmark in which a model thinks about a riddle and then guesses, and which grades by itself.
+"""A benchmark that shares nothing with those of the package: a model thinks about a riddle, then guesses.
 
-Nothing outside of this file is written for it: what the driver and reports do with it they do with any benchmark.
+It grades by itself, in two calls an answer, with parts, measures and settings of every kind; `Refereed` has a judge.
 """
 
-import json
-from collections.abc import Sequence
+from typing import Literal
 
 import dspy
 from server import Answer, Sent
 from toy import Riddle
 
-from dspy_proact import ASSISTANT, JUDGE, Gate, ModelSpec, open_model
-from dspy_proact.benchmarks.execution import Execution
-from dspy_proact.benchmarks.participant import Participant
-from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import ContentError
-from dspy_proact.models import Model
-from dspy_proact.programs import FencedJSON
-from dspy_proact.programs.asking import ask
-from dspy_proact.runs import Benchmark, Case, CaseSet, CorpusRecord, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact import (
+    Benchmark,
+    Case,
+    CaseSet,
+    ContentError,
+    Evaluation,
+    Gate,
+    Measure,
+    ModelSpec,
+    Nouns,
+    PublishedRow,
+    Scored,
+)
+from dspy_proact.runs import ExpectedCall, Settings
 from dspy_proact.types import Frozen
 
 THOUGHT_TOKENS, GUESS_TOKENS = (20, 200), (2, 10)
 TRICKS = {0, 1, 2, 3}
 """Numbers of the riddles that are tricks."""
 TAKEN_FOR_TRICKS = {0, 1, 2, 4}
-"""And of those that the model takes for tricks."""
-GUESSES = {7: "a wind", 8: "it is an echo", 9: ""}
+"""Numbers of those that the model takes for tricks."""
+GUESSES = {7: "a wind", 8: "it is an echo", 9: "none"}
 """What it guesses where it is not simply right: wrong, too long, and nothing at all."""
 COUNT = 10
 
@@ -36,6 +40,17 @@ class Rules(Settings):
 
     longest: int = 3
     """Words that a guess may have to be taken."""
+    style: Literal["plain", "rhymed"] = "plain"
+    """How it is asked."""
+    fair: bool = True
+    """Whether tricks are left
+    out."""
+    hint: str | None = None
+    """What is told before."""
+    bonus: float = 0.5
+    """Points for a quick guess."""
+    barred: tuple[str, ...] = ()
+    """Words that nobody may say."""
 
 
 class Attempt(Frozen):
@@ -52,39 +67,30 @@ class Remark(Frozen):
     words: int
 
 
-class Think(dspy.Signature):
-    """Think about the riddle."""
+class Guesser(dspy.Module):
+    """Thinks, then guesses."""
 
-    riddle: str = dspy.InputField()
-    thought: str = dspy.OutputField()
+    def __init__(self):
+        super().__init__()
+        self.think = dspy.Predict("text -> thought")
+        self.solve = dspy.Predict("text, thought -> guess, trick: bool")
 
-
-class Solve(dspy.Signature):
-    """Guess, and say whether the riddle is a trick."""
-
-    riddle: str = dspy.InputField()
-    thought: str = dspy.InputField()
-    guess: str = dspy.OutputField()
-    trick: bool = dspy.OutputField()
-
-
-class Judge(dspy.Signature):
-    """Say whether the guess is an echo."""
-
-    guess: str = dspy.InputField()
-    right: bool = dspy.OutputField()
+    async def aforward(self, text):
+        thought = (await self.think.acall(text=text)).thought
+        solved = await self.solve.acall(text=text, thought=thought)
+        if solved.guess == "none":
+            raise ContentError("silent", "no guess was ventured")
+        return dspy.Prediction(thought=thought, guess=solved.guess, trick=solved.trick)
 
 
 class Contest(Benchmark[Attempt, Remark]):
-    """Ten riddles, each of which is an echo: two share a place, and every third is a number's.
-
-    Args:
-        model: Who guesses; None where guesses are there already.
-        rules: The settings.
-        judge: Who says whether a guess is right; None for nobody.
-    """
+    """Ten riddles, each of which is an echo: two share a place, and every third is a number's."""
 
     name = "contest"
+    about = "Whether riddles are seen through."
+    size = "10 riddles in 5 places"
+    licence = "none"
+    data = "made by the tests"
     strata = ("RHYME", "NUMBER")
     labels = ("SOLVED", "LONG", "LOST")
     nouns = Nouns(case="riddle", cases="riddles", group="place", groups="places", row="page", rows="pages")
@@ -93,58 +99,49 @@ class Contest(Benchmark[Attempt, Remark]):
         Measure(name="tricks", title="tricks seen through, F1", statistic="f1", parts=("is_trick", "said_trick")),
         Measure(name="insight", title="insight, kappa", statistic="kappa", parts=("is_trick", "said_trick")),
     )
+    view = Riddle
     answer_type = Attempt
+    settings_type = Rules
+    of_grading = frozenset({"longest"})
+    options = frozenset()
     assumption = "Guesses are counted after thoughts of 50 words."
 
-    def __init__(self, model: Model | None, rules: Rules, judge: Model | None = None):
-        corpus = CorpusRecord(name="riddles", revision="1", rows=1, cases=COUNT, ignored_fields={})
-        self.case_set = CaseSet(tuple(map(_case, range(COUNT))), corpus, sha256="cc")
-        self.settings = self._rules = rules
-        self.judges = (judge.name,) if judge else ()
-        self._model, self._referee = model, judge
-        self._think, self._solve, self._judge = (dspy.Predict(signature) for signature in (Think, Solve, Judge))
+    def read(self, corpus, settings, revision=None):
+        return CaseSet.of("riddles", map(_case, range(COUNT)))
 
-    @classmethod
-    def view_type(cls, stratum: str) -> type[Riddle]:
-        return Riddle
+    def program(self, settings, start, companions=()):
+        return Guesser()
 
-    async def answer(self, case: Case) -> Attempt:
-        riddle = _riddle(case)
-        assert self._model
-        with dspy.context(lm=self._model.lm):
-            thought = (await ask(self._think, FencedJSON("riddle"), riddle=riddle)).prediction.thought
-            solved = (await ask(self._solve, FencedJSON("riddle"), riddle=riddle, thought=thought)).prediction
-        if not solved.guess:
-            raise ContentError("silent", "no guess was ventured")
-        return Attempt(thought=thought, guess=solved.guess, trick=solved.trick)
-
-    async def grade(self, case: Case, answer: Attempt, judge: str | None) -> Scored[Remark]:
-        assert judge == (self._referee and self._referee.name)
+    async def grade(self, case, answer, ask):
         words, trick = len(answer.guess.split()), number_of(case.key) in TRICKS
-        label = "LOST" if not await self._right(answer) else "LONG" if words > self._rules.longest else "SOLVED"
+        right = (await ask(guess=answer.guess)).right if ask.program else "echo" in answer.guess
+        label = "LOST" if not right else "LONG" if words > ask.settings.longest else "SOLVED"
         score = {"SOLVED": 1.0, "LONG": 0.5, "LOST": 0.0}[label]
         parts = {"words": words, "is_trick": trick, "said_trick": answer.trick}
         return Scored(score, label, Remark(words=words), parts=parts)
 
-    async def _right(self, answer: Attempt) -> bool:
-        if self._referee is None:
-            return "echo" in answer.guess
-        with dspy.context(lm=self._referee.lm):
-            return (await ask(self._judge, FencedJSON("guess"), guess=answer.guess)).prediction.right
-
-    def answer_calls(self, case: Case) -> Sequence[ExpectedCall]:
-        adapter, riddle, thought = FencedJSON("riddle"), _riddle(case), "word " * 50
-        return [
-            ExpectedCall(adapter.format(Think, [], {"riddle": riddle}), THOUGHT_TOKENS),
-            ExpectedCall(adapter.format(Solve, [], {"riddle": riddle, "thought": thought}), GUESS_TOKENS),
-        ]
+    def answer_calls(self, case, program, settings):
+        inputs, adapter = {"text": case.view.text, "thought": "word " * 50}, dspy.ChatAdapter()
+        calls = ((program.think, THOUGHT_TOKENS), (program.solve, GUESS_TOKENS))
+        return [ExpectedCall(adapter.format(each.signature, [], inputs), tokens) for each, tokens in calls]
 
 
-def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> Execution:
+class Refereed(Contest):
+    """The same before a referee, who says whether a guess is right."""
+
+    def judge(self, settings, start):
+        return dspy.Predict("guess -> right: bool")
+
+    def published(self):
+        return [PublishedRow("nobody", {"score": 0.9})]
+
+
+def contest(endpoint: str, rules: Rules | None = None, concurrency: int = 4) -> Evaluation:
     """A contest of the model at an endpoint, which has no judge."""
-    gate = Gate(concurrency=concurrency, retries=0)
-    model = open_model(ModelSpec(name="hosted_vllm/guesser", api_base=endpoint), ASSISTANT, gate)
-    return Execution(Contest(model, rules or Rules()), Participant(model, "two steps", prompt="aa"), [], gate)
+    model = ModelSpec(name="hosted_vllm/guesser", api_base=endpoint)
+    return Evaluation(
+        "riddles", model, benchmark=Contest(), settings=rules, gate=Gate(concurrency=concurrency, retries=0)
+    )
 
 
 def one_by_one(endpoint: str, path: str) -> None:
@@ -152,21 +149,18 @@ def one_by_one(endpoint: str, path: str) -> None:
     contest(endpoint, concurrency=1).run(path)
 
 
-def rejudged(responses: Responses, endpoint: str) -> Execution:
-    """The guesses of a contest before the judge at an endpoint."""
-    gate = Gate(retries=0)
-    judge = open_model(ModelSpec(name="hosted_vllm/referee", api_base=endpoint), JUDGE, gate)
-    benchmark = Contest(None, Rules.model_validate(responses.settings), judge)
-    return Execution(benchmark, responses, [Participant(judge, "one question", prompt="bb")], gate)
-
-
 def contestant(sent: Sent) -> Answer:
     """The script of a server that thinks and guesses."""
     text = str(sent.messages[-1]["content"])
-    number = number_of(text.partition(":")[0])
-    if "[[ ## thought ## ]]" not in text:
-        return Answer(json.dumps({"thought": f"about {number}"}))
-    return Answer(json.dumps({"guess": GUESSES.get(number, "echo"), "trick": number in TAKEN_FOR_TRICKS}))
+    number = number_of(text.partition("riddle-")[2].partition(":")[0])
+    if "[[ ## thought ## ]]" not in text.partition("Respond with")[0]:
+        return fields(thought=f"about {number}")
+    return fields(guess=GUESSES.get(number, "echo"), trick=number in TAKEN_FOR_TRICKS)
+
+
+def fields(**values: object) -> Answer:
+    """An answer with these fields, as a plain program of DSPy reads them."""
+    return Answer("\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in values.items()))
 
 
 def number_of(key: str) -> int:
@@ -177,8 +171,3 @@ def number_of(key: str) -> int:
 def _case(number: int) -> Case:
     key, stratum = f"riddle-{number}", "RHYME" if number % 3 else "NUMBER"
     return Case(key, f"place-{number % 5}", stratum, Riddle(text=f"{key}: what am I?"), {"page": number // 4})
-
-
-def _riddle(case: Case) -> str:
-    assert isinstance(case.view, Riddle)
-    return case.view.text

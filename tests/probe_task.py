@@ -1,9 +1,16 @@
-"""Small tasks of PROBE, made in code: Mira waits for a key that Tom has."""
+"""Small tasks of PROBE, made in code: Mira waits for a key that Tom has; with planted words; and who plays models."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from dspy_proact.benchmarks.probe.scoring import FacetGrades
+from assistants import told
+from server import Answer, Sent
+
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.probe import embedded_judge
+from dspy_proact.benchmarks.probe.agents import AGENT
+from dspy_proact.benchmarks.probe.scoring import FacetGrades, IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.task import (
     Action,
     Document,
@@ -18,6 +25,10 @@ from dspy_proact.benchmarks.probe.task import (
     Task,
     World,
 )
+from dspy_proact.models import Gate
+from dspy_proact.programs.embedded import proposer
+from dspy_proact.report import summarize
+from dspy_proact.runs import RunFolder
 
 FACETS = Facets(
     who_blocked="Mira Solberg, archive",
@@ -80,9 +91,38 @@ def view(**gold: Any) -> ProbeView:
     return ProbeView.of(task(**gold))
 
 
-def facet_grades(**words: str) -> FacetGrades:
-    """Everything correct, but for what is said."""
-    return FacetGrades.model_validate(dict.fromkeys(FacetGrades.model_fields, "correct") | words)
+def identified(judgment: Any = "CORRECT", **words: str) -> IdentificationVerdict:
+    """A verdict on a description: every facet correct, but for what is said."""
+    facets = FacetGrades.model_validate(dict.fromkeys(FacetGrades.model_fields, "correct") | words)
+    return IdentificationVerdict(facets=facets, judgment=judgment, reasoning="because")
+
+
+def resolved(judgment: Any = "CORRECT", **names: tuple[str, ...]) -> ParametersVerdict:
+    """A verdict on parameters."""
+    named = {"missing": (), "incorrect": (), "semantic_matches": (), **names}
+    return ParametersVerdict(judgment=judgment, would_resolve="yes", reasoning="because", **named)
+
+
+class Scripted:
+    """An agent that gives answers one after another; the last one goes on. It keeps what it has seen."""
+
+    name = "scripted"
+
+    def __init__(self, *given: Solution | Exception):
+        self.given, self.seen = list(given or [GOOD]), list[Any]()
+
+    def fingerprint(self) -> str:
+        return "cc"
+
+    def expected(self, task: Any) -> list[dict[str, str]]:
+        return [{"role": "user", "content": "word " * 100}]
+
+    async def solve(self, task: Any, asking: Any = None) -> Solution:
+        self.seen.append(task)
+        answer = self.given.pop(0) if len(self.given) > 1 else self.given[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
 @dataclass(frozen=True)
@@ -107,3 +147,57 @@ class Tasks:
 
 
 CORPUS = Tasks((task("t1", "p1"), task("t2", "p1", "hard"), task("t3", "p2"), task("t4", "p3", "hard")))
+
+SECRET = "quokka"
+"""Stands in every hidden field, and nowhere else: keys, gold, what supports a value."""
+
+
+def token(person: int) -> str:
+    """A word that stands in the world and in every item of one person."""
+    return f"zebra{person}x"
+
+
+def planted(people: int = 4, each: int = 1) -> Tasks:
+    """Tasks with a person's word in all that an agent sees, and the secret in all that it does not."""
+    return Tasks(tuple(_task(person, number) for person in range(people) for number in range(each)))
+
+
+def _task(person: int, number: int) -> Task:
+    word = token(person)
+    titled = [(item, "subject" if hasattr(item, "subject") else "title") for item in ITEMS]
+    items = tuple(item.model_copy(update={name: f"{getattr(item, name)} {word}"}) for item, name in titled)
+    gold = GOLD.model_copy(
+        update={
+            "description": f"{GOLD.description} {SECRET}{person}",
+            "facets": FACETS.model_copy(update={"why_root_cause": f"{FACETS.why_root_cause} {SECRET}"}),
+            "parameters": {**GOLD.parameters, "item": f"storage room key {SECRET}"},
+            "supported_by": {"item": f"{SECRET}-item"},
+        }
+    )
+    return Task(
+        key=f"{SECRET}-{person}-{number}",
+        person=f"{SECRET}-person-{person}",
+        difficulty="easy" if number % 2 == 0 else "hard",
+        world=WORLD.model_copy(update={"about": f"{WORLD.about} {word}"}),
+        items=items,
+        actions=ACTIONS,
+        gold=gold,
+    )
+
+
+def played(sent: Sent) -> Answer:
+    """The stand-in of the role, over HTTP."""
+    answer = {"assistant": AGENT.stand_in, "proposer": proposer.answer}.get(sent.role, embedded_judge.answer)
+    return Answer(answer(*told(sent)))
+
+
+def scripted_run(path: Path, *given: Solution | Exception, corpus: Any = CORPUS, **options: Any) -> Any:
+    """The summary of a run of an agent that gives these answers, and the agent."""
+    agent = Scripted(*given)
+    Evaluation(corpus, program=agent, gate=Gate(concurrency=1), **options, benchmark="probe").run(path)
+    return summarize(RunFolder(path)), agent
+
+
+def means(summary: Any) -> dict[str, float | None]:
+    """The value of every measure."""
+    return {name: estimate.value for name, estimate in summary.measured(summary.outcomes).items()}

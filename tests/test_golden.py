@@ -173,7 +173,7 @@ def proactbench_embedded(server: Server) -> dict[str, Any]:
         "rejudge": evaluated("run", *judge, "--controls", out="again", verb="rejudge"),
         "epochs": evaluated("--limit", 6, "--epochs", 2, out="twice"),
         "compare": printed("compare", "run", "again"),
-        "leaderboard": [row for row in printed("leaderboard", "run")["models"] if not row["published"]],
+        "leaderboard": [row for row in printed("leaderboard", "run")["rows"] if not row["published"]],
         "csv": exported("run"),
         "official": exported("run", "proactbench"),
     }
@@ -196,7 +196,7 @@ def probe_embedded(server: Server) -> dict[str, Any]:
         **runs,
         "rejudge": evaluated("agent=single", *judge, out="again", verb="rejudge", report=False),
         "compare": printed("compare", "agent=single", "oracle=evidence"),
-        "leaderboard": printed("leaderboard", "agent=single")["runs"],
+        "leaderboard": printed("leaderboard", "agent=single")["rows"][-1:],
         "csv": exported("agent=react"),
     }
 

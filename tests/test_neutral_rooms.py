@@ -13,6 +13,8 @@ ROOMS = {
     "models": "models/**/*.py",
     "stats": "stats/**/*.py",
     "kept": "kept/**/*.py",
+    "files": "files/*.py",
+    "nouns": "[a-z]*.py",
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
     "the page": "report/page/**/*.*",
@@ -52,3 +54,41 @@ def test_the_search_finds_the_words_however_they_are_written_and_leaves_english_
     assert not WORDS.findall(
         "Grade: the commonest; from functools import partial; failures pass; offered, coffers; solved; failed"
     )
+
+
+NAMES = re.compile(r"(?i:proact_?bench)|\b(?:PROBE|probe)\b")
+NAME_ONE = {
+    "__init__.py": "the face of the package",
+    "cli/options/benchmark.py": "the default",
+    **dict.fromkeys(
+        (
+            *("cli/try_.py", "cli/options/prompt.py", "cli/options/triggers.py", "cli/options/corpus.py"),
+            *("cli/views/trial_document.py", "cli/views/trial_text.py", "cli/views/triggers_text.py"),
+            *("cli/views/examination.py", "cli/views/examination_text.py"),
+        ),
+        "`try`",
+    ),
+    **dict.fromkeys(("cli/report.py", "cli/views/summary.py", "cli/export.py"), "results files, a format of one"),
+    **dict.fromkeys(("cli/compare.py", "cli/eval.py", "cli/leaderboard.py"), "examples in help"),
+    **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/views/labelling.py"), "ratings: to be of any"),
+    **dict.fromkeys(
+        (
+            *("programs/artefact.py", "cli/optimize/assistant.py", "cli/optimize/judge.py"),
+            *("cli/views/compilation.py", "cli/views/program_diff.py", "cli/views/card_headline.py"),
+            *("cli/views/card_text.py", "cli/views/assistant_card_text.py", "cli/views/judge_card_text.py"),
+        ),
+        "compiles: to be of any",
+    ),
+}
+"""Files outside the folders of benchmarks that name one, and why; none is added."""
+
+
+def test_a_benchmark_is_named_in_its_folder_alone():
+    sources = {
+        path.relative_to(HOUSE).as_posix(): path
+        for path in HOUSE.rglob("*.*")
+        if path.suffix in (".py", ".html", ".js", ".css")
+    }
+    neutral = {name: path for name, path in sources.items() if not re.match(r"benchmarks/\w+/", name)}
+    naming = {name for name, path in neutral.items() if NAMES.search(path.read_text(encoding="utf-8"))}
+    assert naming == set(NAME_ONE)

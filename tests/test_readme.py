@@ -88,7 +88,8 @@ def test_the_python_prints_what_is_shown(tmp_path, marker):
 def at_work(proact, server, monkeypatch, tmp_path):
     """A folder with what the commands name, and a server behind every model: the hub's corpus is the sample here."""
     sample = replace(read_jsonl(sample_path()), name="proactbench", revision="0" * 40)
-    monkeypatch.setattr("dspy_proact.benchmarks.proactbench.corpus.spec.read_dataset", lambda revision=None: sample)
+    reader = "dspy_proact.benchmarks.proactbench.corpus.dialogues.read_dataset"
+    monkeypatch.setattr(reader, lambda revision=None: sample)
     for name in ("OPENAI", "ANTHROPIC"):
         monkeypatch.setenv(f"{name}_API_KEY", "a key of this test")
         monkeypatch.setenv(f"{name}_BASE_URL", server.judge)

@@ -7,13 +7,16 @@ reports of its runs load neither DSPy nor litellm.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 
 if TYPE_CHECKING:
@@ -25,6 +28,8 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Detail = TypeVar("Detail", bound=BaseModel)
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """What the embedded model answers to a system text and messages, each with its role."""
+StandInFields = Callable[[str, Sequence[tuple[str, str]]], Mapping[str, Any]]
+"""Likewise, as the output fields of a plain program of DSPy."""
 
 
 @dataclass(frozen=True)
@@ -66,14 +71,94 @@ class HumanGrade:
 
 
 @dataclass(frozen=True)
+class Counts:
+    """How many cases earned each of three labels, of how many that were tried.
+
+    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
+    tried, unscored counting 0. All are in [0, 1], higher is better.
+
+    Raises:
+        ValueError: A count is negative, or more cases are graded than were tried.
+    """
+
+    total: int
+    """Cases that were tried."""
+    full: int
+    """Those with the best label, the full score."""
+    partial: int
+    """Those with the middle one, half the score."""
+    fail: int
+    """Those with the worst, which scores 0."""
+
+    def __post_init__(self):
+        if min(self.full, self.partial, self.fail, self.unscored) < 0:
+            raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
+
+    def __add__(self, other: Self) -> "Counts":
+        return Counts(
+            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
+        )
+
+    @property
+    def labels(self) -> tuple[int, int, int]:
+        """Counts of the labels, from best to worst."""
+        return self.full, self.partial, self.fail
+
+    @property
+    def scored(self) -> int:
+        """Cases with a label."""
+        return self.full + self.partial + self.fail
+
+    @property
+    def unscored(self) -> int:
+        """Cases that were tried and have no grade."""
+        return self.total - self.scored
+
+    @property
+    def weighted(self) -> float | None:
+        """Lenient mean score; None when nothing was scored."""
+        return _share(self.full + 0.5 * self.partial, self.scored)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Lenient share of the best label; None when nothing was scored."""
+        return _share(self.full, self.scored)
+
+    @property
+    def strict_weighted(self) -> float | None:
+        """Strict mean score; None when nothing was tried."""
+        return _share(self.full + 0.5 * self.partial, self.total)
+
+    @property
+    def strict_pass_rate(self) -> float | None:
+        """Strict share of the best label; None when nothing was tried."""
+        return _share(self.full, self.total)
+
+
+def pooled(counts: Iterable[Counts]) -> Counts:
+    """The counts of all together; zeros when there are none."""
+    return reduce(add, counts, Counts(0, 0, 0, 0))
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True)
 class PublishedRow:
     """Scores that were published."""
 
     name: str
-    scores: Mapping[str, float]
-    """Shares in [0, 1], by the name of a measure or a stratum; `score` is the headline."""
+    scores: Mapping[str, float | None]
+    """Shares in [0, 1], by the name of a measure or a stratum, or `score`, the mean score, and `strict`."""
     kind: str = "model"
-    note: str = ""
+    """What it is of; the rows of the first one's kind are ranked."""
+    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts])
+    """By stratum; empty where means alone were published. With counts there are ranges of ranks."""
+    cases: int | None = None
+    """How many cases it was measured on; None where that is not known."""
+    notes: Sequence[str] = ()
+    """What speaks against it, in sentences without their end."""
 
 
 class Benchmark(Generic[Answer, Detail]):
@@ -105,6 +190,8 @@ class Benchmark(Generic[Answer, Detail]):
     """What reports give beside scores, in their order."""
     answer_type: type[Answer]
     """As what answers are read from disk: a frozen pydantic model."""
+    view: type[BaseModel] | None = None
+    """As what the views of its cases are read from disk, where those of all strata are alike."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
@@ -126,7 +213,9 @@ class Benchmark(Generic[Answer, Detail]):
     @property
     def best(self) -> str:
         """The best published score and its source, a sentence; empty without one."""
-        return ""
+        first = next(iter(self.published()), None)
+        score = first and first.scores.get("score")
+        return f"{100 * score:.1f} of 100 ({first.name})" if first and score is not None else ""
 
     # Cases
 
@@ -145,7 +234,9 @@ class Benchmark(Generic[Answer, Detail]):
 
     def view_type(self, stratum: str) -> type[BaseModel]:
         """As what the views of a stratum's cases are read from disk."""
-        raise UsageError(f"{self.name}: `view_type` is not declared, so that its answers cannot be judged again")
+        if self.view is None:
+            raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
+        return self.view
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The strata that reports of these cases give: all of them unless it is said otherwise."""
@@ -176,7 +267,7 @@ class Benchmark(Generic[Answer, Detail]):
         """The judge, a `dspy.Module`; None where answers are graded without a model. Raises as `program` does."""
         return None
 
-    def stand_in(self, role: str) -> StandIn | None:
+    def stand_in(self, role: str) -> StandIn | StandInFields | None:
         """What the embedded model answers as `assistant` or `judge`; None where it has no stand-in."""
         return None
 
@@ -207,11 +298,20 @@ class Benchmark(Generic[Answer, Detail]):
 
     def answer_of(self, prediction: Any) -> Answer:
         """An answer, from a prediction of the program under test."""
-        given = prediction.toDict()
-        return self.answer_type(**{name: given[name] for name in self.answer_type.model_fields if name in given})
+        given, wanted = prediction.toDict(), self.answer_type.model_fields
+        if missing := [name for name, field in wanted.items() if field.is_required() and name not in given]:
+            raise TypeError(f"the program gives {', '.join(given)}, and {self.answer_type.__name__} needs {missing[0]}")
+        try:
+            return self.answer_type.model_validate({name: given[name] for name in wanted if name in given})
+        except ValidationError as error:
+            raise ContentError("unreadable", error.errors()[0]["msg"]) from error
 
-    async def grade(self, case: Case, answer: Answer, ask: "Ask | None") -> Scored[Detail]:
-        """Grade an answer by a judge, or without one where `ask` is None; raises a `StageError` without a grade."""
+    async def grade(self, case: Case, answer: Answer, ask: "Ask") -> Scored[Detail]:
+        """Grade an answer by asking a judge, or without one, where `ask` has no program and is read for its settings.
+
+        Raises:
+            StageError: There is no grade.
+        """
         raise NotImplementedError(f"{self.name}: `grade` is not declared")
 
     def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:
@@ -259,9 +359,24 @@ class Benchmark(Generic[Answer, Detail]):
         """Scores that were published, the best first."""
         return ()
 
-    def differences(self, manifest: Any) -> Sequence[str]:
-        """What a run was made otherwise than the published rows: it is ranked among them where there is nothing."""
+    def differences(self, run: Any) -> Sequence[str]:
+        """What a run, a `report.Summary`, was measured otherwise than the published rows; ranked where nothing was."""
         return ("no condition is declared under which a run is ranked",)
+
+    leaderboard_columns: Mapping[str, str] = MappingProxyType({})
+    """Heading of each score of the leaderboard, by its name; those of the first published row where none are given."""
+    leaderboard_headline: str = "score"
+    """Name of the score that ranks."""
+    leaderboard_notes: Sequence[str] = ()
+    """What the table is to be read with, in sentences."""
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> Iterable[Any]:
+        """Further sentences and tables of the leaderboard, on demand."""
+        return ()
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Further keys of `leaderboard --json`."""
+        return {}
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Answers that exist, to be judged again: those of the folder of a run.
@@ -284,13 +399,15 @@ class Benchmark(Generic[Answer, Detail]):
 
     # Agreement and leaderboard
 
-    def leaderboard_room(self) -> Any | None:
-        """Where its published scores are put in order; None where there are none."""
+    def agreement_room(self) -> Any | None:
+        """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
         return None
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""
-        raise UsageError(f"{self.name}: there are no people's ratings to agree with")
+        from dspy_proact.benchmarks.graded import responses_of_grades
+
+        return responses_of_grades(self)
 
     # Reports
 

@@ -1,9 +1,6 @@
 """A benchmark bound to the cases and models of one run: what the runner runs."""
 
-import asyncio
-import traceback
-from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +8,7 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.errors import ProactError, SetupFault
+from dspy_proact.benchmarks.own_file import located, require_answer, require_grade
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Scored, Settings
 
 
@@ -58,12 +55,17 @@ class Bound:
         """Call the program under test; raises a `StageError` when there is no answer."""
         assert self.under_test is not None, "answers that exist are not asked for"
         with located(self.declared, "answer"):
-            return await self.declared.answer(case, self.under_test)
+            answer = await self.declared.answer(case, self.under_test)
+        require_answer(self.declared, answer)
+        return answer
 
     async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
         """Grade an answer by one of the judges, or without one; raises a `StageError` when there is no grade."""
+        ask = self.judges[judge] if judge else Ask.in_run(None, None, self.settings)
         with located(self.declared, "grade"):
-            return await self.declared.grade(case, answer, self.judges[judge] if judge else None)
+            scored = await self.declared.grade(case, answer, ask)
+        require_grade(self.declared, case, scored)
+        return scored
 
     def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
         """The first calls of `answer`; None where they cannot be told."""
@@ -73,27 +75,3 @@ class Bound:
     def grade_calls(self, case: Case, answer: Any) -> Sequence[ExpectedCall] | None:
         """Those of `grade`, likewise."""
         return self.declared.grade_calls(case, answer, self.judge, self.settings)
-
-
-@contextmanager
-def located(declared: Benchmark[Any, Any], what: str) -> Generator[None]:
-    """Turn a fault in a person's own file into a sentence that names file and line; those of the package stay.
-
-    Raises:
-        SetupFault: In place of an exception that is none of ours.
-    """
-    try:
-        yield
-    except (ProactError, asyncio.CancelledError):
-        raise
-    except Exception as error:
-        raise fault_of(declared, what, error) from error
-
-
-def fault_of(declared: Benchmark[Any, Any], what: str, error: Exception) -> BaseException:
-    """The fault of a person's file as a sentence; the error itself where the benchmark is one of the package."""
-    if declared.file is None:
-        return error
-    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(declared.file)]
-    where = f"{declared.file}:{own[-1].lineno}" if own else str(declared.file)
-    return SetupFault(f"{where}: `{what}` failed: {type(error).__name__}: {error}")

@@ -10,6 +10,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
 from dspy_proact.benchmarks.bound import Bound
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import Participant, Rule, fingerprint_of, program_name
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.benchmarks.responses import Responses
@@ -139,7 +140,7 @@ class _Judges:
 
 
 def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -> Role:
-    """The role of an assistant or a judge of a benchmark, with its stand-in; raises `UsageError` as it is opened."""
+    """The role of an assistant or a judge of a benchmark, with its stand-in, if any."""
     flags = {"assistant": "--model", "judge": "--judge"}
     return Role(name, flag or flags[name], "response" if name == "assistant" else "verdict", _stand_in(declared, name))
 
@@ -156,16 +157,17 @@ def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
     return [open_model(spec, role, gate) for spec in specs]
 
 
-def _stand_in(declared: Benchmark[Any, Any], role: str) -> StandIn:
-    answer = declared.stand_in(role)
-    if answer is not None:
-        return answer
+def _stand_in(declared: Benchmark[Any, Any], role: str) -> StandIn | None:
+    """The stand-in; fields are written as the adapter of a plain program reads them."""
+    if (stand_in := declared.stand_in(role)) is None:
+        return None
 
-    def missing(system: str, messages: Sequence[tuple[str, str]]) -> str:
-        del system, messages
-        raise UsageError(f"{declared.name} declares no stand-in of the {role}; name a model")
+    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+        with located(declared, "stand_in"):
+            said = stand_in(system, messages)
+            return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
 
-    return missing
+    return answer
 
 
 def _participant(
@@ -181,6 +183,7 @@ def _participant(
     """Who answers; a rule that asks no model has its own name in place of a model's."""
     role, said = role_of(declared, "assistant"), (program_name(program), fingerprint_of(program))
     if (rule := declared.unasked(settings)) is not None:
+        role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
         return Rule(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
     opened = open_model(model, role, gate)
     if companions:

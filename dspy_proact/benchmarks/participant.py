@@ -82,8 +82,11 @@ class Rule(Participant):
 
 
 def program_name(program: Any) -> str:
-    """What a program is called in runs: its own name, else that of its class."""
-    return getattr(program, "name", None) or type(program).__name__.lower()
+    """What a program is called in runs: its own name, else that of its class; `default` for a plain one of DSPy."""
+    kind = type(program)
+    return getattr(program, "name", None) or (
+        "default" if kind.__module__.startswith("dspy.") else kind.__name__.lower()
+    )
 
 
 def fingerprint_of(program: Any) -> str:

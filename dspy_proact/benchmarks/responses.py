@@ -6,6 +6,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
 from dspy_proact.runs import Case, CaseRecord, CaseSet, Event, RoleIdentity, RunFolder, latest
@@ -44,17 +45,19 @@ class Responses:
     price: Price = _COPIED
 
     @classmethod
-    def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any]) -> Self:
-        """Those of a run.
+    def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
+        """Those of a run of a benchmark, which is named where it is a person's own file.
 
         Raises:
+            UsageError: There is no such benchmark.
             RunError: There is no run, it is damaged, or it is of another benchmark.
         """
         manifest = folder.manifest()
         identity = manifest.identity
-        if identity.benchmark != benchmark.name:
+        declared = benchmark_named(benchmark or identity.benchmark)
+        if identity.benchmark != declared.name:
             raise RunError(
-                f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {benchmark.name}"
+                f"{folder.path}: a run of {identity.benchmark!r}, which cannot be rejudged as {declared.name}"
             )
         answered = (
             event.model_copy(update={"calls": ()}) for event in folder.events() if event.key.stage == "response"
@@ -62,7 +65,7 @@ class Responses:
         stages = tuple(event for event in latest(answered).values() if event.answer or event.failure)
         if not stages:
             raise RunError(f"{folder.path}: no response in it yet; the command that began it goes on")
-        cases = tuple(_case(benchmark, record, folder) for record in folder.cases_of({e.key.case for e in stages}))
+        cases = tuple(_case(declared, record, folder) for record in folder.cases_of({e.key.case for e in stages}))
         return cls(
             name=str(folder.path),
             parent=identity.digest(),

@@ -13,9 +13,13 @@ def benchmarks(as_json: bool) -> None:
     Other commands take one by its name with --benchmark, and a setting of it with --set NAME=VALUE.
     """
     from dspy_proact.benchmarks.registry import benchmarks as known
+    from dspy_proact.benchmarks.registry import unusable_benchmarks
     from dspy_proact.cli.views.benchmarks_text import benchmarks_text, entry_document
+    from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
 
+    for reason in unusable_benchmarks().values():
+        say(reason)
     if as_json:
         click.echo(json.dumps({"benchmarks": [entry_document(each) for each in known().values()]}, indent=2))
         return

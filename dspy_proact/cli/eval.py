@@ -110,7 +110,7 @@ def evaluate(
         return 0
     ending = run_all(runs, scope)
     print_summaries([summary_of(path) for path in ending.begun], output.as_json, alone)
-    return ending.close(ranks=declared.leaderboard_room() is not None)
+    return ending.close(ranks=bool(declared.published()))
 
 
 def _require_kappa(judging: Judging, least: float) -> None:

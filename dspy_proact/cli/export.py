@@ -7,6 +7,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
+
 _ENDINGS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 
 
@@ -62,14 +64,15 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="The file, or - for standard output. Default: called like the run, in the folder exports.",
 )
-def export(run: Path, form: str, out: Path | None) -> None:
+@benchmark_option
+def export(run: Path, form: str, out: Path | None, benchmark: str | None) -> None:
     """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
-    from dspy_proact.benchmarks.proactbench.report import export_results
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
 
+    Chosen(benchmark).require(run)
     folder = RunFolder(run)
     summary = summarize(folder)
     with _file(out, run, _ENDINGS[form]) as path:
@@ -78,6 +81,8 @@ def export(run: Path, form: str, out: Path | None) -> None:
         elif form == "parquet":
             export_parquet(summary, path)
         else:
+            from dspy_proact.benchmarks.proactbench.report import export_results
+
             for lost in export_results(folder, summary, path):
                 say(f"not in it: {lost}")
     if out == _STANDARD_OUTPUT:

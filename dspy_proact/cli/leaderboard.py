@@ -7,7 +7,6 @@ import click
 
 from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
 from dspy_proact.cli.options.output import explained
-from dspy_proact.errors import UsageError
 
 
 @click.command(short_help="Put runs beside what was published.")
@@ -28,17 +27,16 @@ def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as
     from dspy_proact.cli.views.explain import print_more
     from dspy_proact.cli.views.next import say_next
     from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.report import leaderboard as put_in_order
+    from dspy_proact.report import leaderboard_document, print_leaderboard
 
     chosen = Chosen(benchmark)
     declared = chosen.known(*runs)
-    room = declared.leaderboard_room()
-    if room is None:
-        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
-    board = room.leaderboard([summary_of(run) for run in runs])
+    board = put_in_order([summary_of(run) for run in runs], declared)
     if as_json:
-        click.echo(json.dumps(room.leaderboard_document(board), indent=2, allow_nan=False))
+        click.echo(json.dumps(leaderboard_document(board), indent=2, allow_nan=False))
         return
-    room.print_leaderboard(board, Console(soft_wrap=False), explain)
+    print_leaderboard(board, Console(soft_wrap=False), explain)
     if not explain:
         print_more()
     if runs:

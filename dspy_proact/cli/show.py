@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.options.benchmark import Chosen, named_benchmark
 from dspy_proact.cli.options.kinds import number_option, path_option
 from dspy_proact.cli.options.output import json_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
@@ -119,12 +120,13 @@ _CHOICE = Bundle(
 @verb(
     "show",
     _CHOICE,
+    Section(Heading.ASKED, (named_benchmark(),)),
     Section(Heading.OUTPUT, (json_option("what is shown"),)),
     example="dspy-proact show runs/mine --grade fail --phase recovery",
     brief="Read a run case by case.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def show(run: Path, choice: _Choice, as_json: bool) -> None:
+def show(run: Path, choice: _Choice, benchmark: str | None, as_json: bool) -> None:
     """Read a run case by case; RUN is its folder, or a results file.
 
     Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
@@ -133,6 +135,7 @@ def show(run: Path, choice: _Choice, as_json: bool) -> None:
     from dspy_proact.cli.views.case_list import ShownRun
 
     choice.require_one_kind()
+    Chosen(benchmark).require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
     shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
     if choice.trigger is None:

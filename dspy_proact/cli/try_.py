@@ -61,7 +61,7 @@ class _Place:
     @cached_property
     def said(self) -> "Conversation | None":
         """The person's own conversation, if it is about one."""
-        from dspy_proact.benchmarks.proactbench.corpus import parse_transcript, read_transcript
+        from dspy_proact.benchmarks.proactbench.conversation import parse_transcript, read_transcript
         from dspy_proact.cli.views.message import say
 
         if self.conversation is None:

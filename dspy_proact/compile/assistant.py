@@ -11,9 +11,9 @@ import dspy
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.bound import located
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
+from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Call, collect_calls
@@ -32,7 +32,7 @@ from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, read_artefact
-from dspy_proact.programs.asking import run_now
+from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.runs import CaseSet, Scored, Settings
 
 NO_VERDICT = 0.5
@@ -250,7 +250,7 @@ class Examiner:
 
     def grade(self, item: Item, answer: Any) -> Scored[Any] | None:
         """The grade of an answer; None where the verdict cannot be read."""
-        ask = None if self.judge_lm is None else Ask.in_compile(self.judge, self.judge_lm, self.settings)
+        ask = Ask(self.judge, self.judge_lm, self.settings, ask_now)
         try:
             # A grading is no step of the program's, so that it is in no trace.
             with dspy.context(lm=self.judge_lm, trace=None), located(self.declared, "grade"):

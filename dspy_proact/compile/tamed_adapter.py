@@ -1,4 +1,4 @@
-"""The adapter under a proposer: whatever it is told stays text, be it of users, judges, raters or rubrics.
+"""The adapter under a proposer: whatever it is told stays text, be it of users, judges or raters.
 
 DSPy makes images and files of its own markers in any message. A stranger's text would so reach a proposer as a picture,
 or end the proposing with one that cannot be read.

@@ -1,1 +1,1 @@
-"""Reading files of others strictly: lines, fields, and datasets of the hub."""
+"""Reading files of others strictly: rows of files, datasets of the hub, and folders of a repository on GitHub."""

@@ -14,9 +14,9 @@ from types import ModuleType
 
 from dspy_proact.errors import CorpusError
 
-_PATIENCE = 30.0
+_TIMEOUT = 30.0
 """Seconds that the hub has to name a revision."""
-_LONGEST_TOLD = 200
+_MAX_MESSAGE = 200
 """Characters of a library's message that ours repeats."""
 
 
@@ -24,20 +24,20 @@ def hub_commit(name: str, revision: str | None, instead: str) -> str:
     """The commit that a revision of a dataset of the hub is at; None is its default branch.
 
     Raises:
-        CorpusError: The hub, the dataset or the revision cannot be reached; it is told what to do `instead`.
+        CorpusError: The hub, the dataset or the revision cannot be reached; the message says what to do `instead`.
     """
     import huggingface_hub
 
     source = name if revision is None else f"{name}@{revision}"
-    with _told_as_corpus_error(source, instead):
-        commit = huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=_PATIENCE).sha
+    with _as_corpus_error(source, instead):
+        commit = huggingface_hub.HfApi().dataset_info(name, revision=revision, timeout=_TIMEOUT).sha
     if commit is None:
         raise CorpusError("the hub names no commit for it", source=source)
     return commit
 
 
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
-    """The folder in the hub's cache that holds the files of a dataset at a commit; what is there is not fetched again.
+    """The folder in the hub's cache that holds files of a dataset at a commit; they are fetched once.
 
     Args:
         name: Of the dataset.
@@ -51,7 +51,7 @@ def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> st
     import huggingface_hub
 
     with (
-        _told_as_corpus_error(f"{name}@{commit}", instead),
+        _as_corpus_error(f"{name}@{commit}", instead),
         without_progress_bars(huggingface_hub.utils),
     ):
         return huggingface_hub.snapshot_download(name, repo_type="dataset", revision=commit, allow_patterns=list(files))
@@ -64,7 +64,7 @@ def text_lines(address: str, source: str, instead: str) -> list[str]:
 
     features = datasets.Features({"text": datasets.Value("string")})
     with ExitStack() as stack:
-        stack.enter_context(_told_as_corpus_error(source, instead))
+        stack.enter_context(_as_corpus_error(source, instead))
         stack.enter_context(without_progress_bars(datasets.utils))
         stack.enter_context(without_progress_bars(huggingface_hub.utils))
         return list(datasets.load_dataset("text", data_files=address, features=features, split="train")["text"])
@@ -72,7 +72,7 @@ def text_lines(address: str, source: str, instead: str) -> list[str]:
 
 @contextmanager
 def without_progress_bars(library: ModuleType) -> Generator[None]:
-    """Progress bars off, and afterwards as they were; a person's environment variable has its way."""
+    """Progress bars off, and afterwards as they were; a person's environment variable takes precedence."""
     if library.are_progress_bars_disabled():
         yield
         return
@@ -87,26 +87,21 @@ def without_progress_bars(library: ModuleType) -> Generator[None]:
 
 
 @contextmanager
-def _told_as_corpus_error(source: str, instead: str) -> Generator[None]:
-    """Turn what the hub and `datasets` raise into an error that says what to do instead.
-
-    Raises:
-        CorpusError: In place of any error of the network, the hub, the disk or the format.
-    """
+def _as_corpus_error(source: str, instead: str) -> Generator[None]:
+    """Turn errors of the network, the hub, the disk and the format into a `CorpusError` that says what to do."""
     import datasets.exceptions
     import httpx
 
     try:
         yield
-    except datasets.exceptions.DatasetsError as error:
-        raise CorpusError(_problem(error.__cause__ or error, instead), source=source) from error
-    except (OSError, ValueError, httpx.HTTPError) as error:
-        raise CorpusError(_problem(error, instead), source=source) from error
-
-
-def _problem(error: BaseException, instead: str) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"not UTF-8: {error.reason}; save the file as UTF-8"
-    told = " ".join(line.strip() for line in str(error).splitlines() if line.strip())
-    summary = f"{type(error).__name__}: {told[:_LONGEST_TOLD]!r}"
-    return f"cannot be read ({summary}); try again, or {instead}"
+    except (datasets.exceptions.DatasetsError, OSError, ValueError, httpx.HTTPError) as error:
+        # `datasets` wraps what went wrong in an error that only says that something did.
+        wrapped = isinstance(error, datasets.exceptions.DatasetsError)
+        cause = (error.__cause__ if wrapped else None) or error
+        if isinstance(cause, UnicodeDecodeError):
+            problem = f"not UTF-8: {cause.reason}; save the file as UTF-8"
+        else:
+            message = " ".join(line.strip() for line in str(cause).splitlines() if line.strip())
+            summary = f"{type(cause).__name__}: {message[:_MAX_MESSAGE]!r}"
+            problem = f"cannot be read ({summary}); try again, or {instead}"
+        raise CorpusError(problem, source=source) from error

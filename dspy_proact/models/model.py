@@ -98,7 +98,9 @@ def open_model(named: ModelSpec | str, role: Role, gate: Gate, *, record: Record
     if spec.name == EMBEDDED:
         if spec.api_base or spec.params:
             raise UsageError(f"{flag} {EMBEDDED}: the stand-in takes no endpoint and no parameters")
-        gated = GatedEngine(lambda: EmbeddedEngine(role.stand_in), gate, Caller(role.name, flag, EMBEDDED))
+        if (stand_in := role.stand_in) is None:
+            raise UsageError(f"{flag} {EMBEDDED}: there is no stand-in of the {role.name}; name a model with {flag}")
+        gated = GatedEngine(lambda: EmbeddedEngine(stand_in), gate, Caller(role.name, flag, EMBEDDED))
         return Model(EMBEDDED, role, _lm(gated, record, {}), {}, None, EMBEDDED_PRICE)
     name, given = spec.name, spec.params
     require_parameters(f"{flag}-param", given)

@@ -40,8 +40,8 @@ class Role:
     """The option that names its model, such as `--judge`."""
     writes: Writes
     """Selects the decoding preset."""
-    stand_in: StandIn
-    """The embedded model's answers in it."""
+    stand_in: StandIn | None
+    """The embedded model's answers in it; None where it has none, so that a model must be named."""
 
 
 class ModelSpec(Frozen):

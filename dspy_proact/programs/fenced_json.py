@@ -20,7 +20,7 @@ _MARK = "| "
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _LONGEST_LIST = 200
-"""Quotes or offers; nobody names so many, and each is looked up."""
+"""Of quotes and the like; nobody names so many, and each is looked up."""
 _FENCE = "`[] \t\r\n"
 _OBJECT = re.compile(r"\{\s*[\"'{}]")
 
@@ -169,7 +169,7 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(name: str, answer: dict[str, Any]) -> Any:
-    """Small liberties that change no meaning: a lone quote for a list of one, null for no quotes, `Pass` for `PASS`."""
+    """Liberties that change no meaning: a lone quote for a list of one, null for none, a grade in small letters."""
     value = answer[name]
     if isinstance(value, str):
         value = encodable(value)

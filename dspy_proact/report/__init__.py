@@ -6,22 +6,37 @@ stands in a room of its own.
 
 from dspy_proact.report.agreement import Agreement, agree_between, agree_within, agreement_document, agreement_lines
 from dspy_proact.report.comparison import Comparison, compare
-from dspy_proact.report.comparison_document import comparison_document
-from dspy_proact.report.comparison_text import print_comparison
-from dspy_proact.report.corrected import EACH_ITS_OWN, Corrected, CorrectedComparison, PeoplesRatings, compare_corrected
-from dspy_proact.report.corrected_document import corrected_comparison_document, corrected_document
-from dspy_proact.report.corrected_headline import corrected_headline, difference_headline
-from dspy_proact.report.corrected_text import print_corrected, print_corrected_comparison
-from dspy_proact.report.document import document
+from dspy_proact.report.comparison_text import comparison_document, print_comparison
+from dspy_proact.report.corrected import (
+    EACH_ITS_OWN,
+    Corrected,
+    CorrectedComparison,
+    PeoplesRatings,
+    compare_corrected,
+    corrected_comparison_document,
+    corrected_document,
+    corrected_headline,
+    difference_headline,
+    print_corrected,
+    print_corrected_comparison,
+)
 from dspy_proact.report.export import export_csv, export_parquet
-from dspy_proact.report.grader import Grader
 from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.leaderboard import (
+    Leaderboard,
+    leaderboard,
+    leaderboard_document,
+    leaderboard_headline,
+    print_leaderboard,
+)
+from dspy_proact.report.measured import Grader
 from dspy_proact.report.numbers import (
     MEASURES_NOTHING,
     STAND_IN,
     bounds,
     coefficient,
     counted,
+    document,
     listed,
     percent,
     points_of,
@@ -29,7 +44,7 @@ from dspy_proact.report.numbers import (
     share,
     signed,
 )
-from dspy_proact.report.particulars import particulars_of
+from dspy_proact.report.particulars import Grounds, Section, particulars_of, quoted
 from dspy_proact.report.reading import (
     Reading,
     grade_style,
@@ -41,12 +56,9 @@ from dspy_proact.report.reading import (
     sections_document,
 )
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
-from dspy_proact.report.section import Grounds, Section, quoted
-from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
 from dspy_proact.report.summary import Scores, Summary, summarize
-from dspy_proact.report.summary_document import summary_document
-from dspy_proact.report.summary_text import print_summary
-from dspy_proact.report.terminal import Table, cell, each_reason, show, table
+from dspy_proact.report.summary_text import print_summary, summary_document
+from dspy_proact.report.terminal import Sheet, Table, cell, each_reason, in_a_line, marked, readable, show, table
 from dspy_proact.runs import Evidence, GivenVerdict, Outcome
 
 __all__ = [
@@ -61,6 +73,7 @@ __all__ = [
     "GivenVerdict",
     "Grader",
     "Grounds",
+    "Leaderboard",
     "Outcome",
     "PeoplesRatings",
     "Reading",
@@ -95,6 +108,9 @@ __all__ = [
     "grounds_text",
     "headline",
     "in_a_line",
+    "leaderboard",
+    "leaderboard_document",
+    "leaderboard_headline",
     "listed",
     "marked",
     "outcome_document",
@@ -104,6 +120,7 @@ __all__ = [
     "print_comparison",
     "print_corrected",
     "print_corrected_comparison",
+    "print_leaderboard",
     "print_reading",
     "print_sections",
     "print_summary",

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import coefficient, counted, percent, points, seen_from
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import coefficient, counted, document, percent, points, seen_from
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.words import worded
 from dspy_proact.runs import Evidence, Nouns, Outcome
 from dspy_proact.stats import Estimate, Paired, cluster_mean, kappa_estimate, paired_difference
 

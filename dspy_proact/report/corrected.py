@@ -1,19 +1,72 @@
-"""What people would have given to the answers of a run, beside what its judge gave."""
+"""Which answers of a run people are to rate: drawn by stratum and label, so that it can be drawn again and checked."""
 
-from collections.abc import Iterable, Mapping
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from typing import Any
+
+from rich.console import Console
 
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
 from dspy_proact.report.comparison import Comparison
-from dspy_proact.report.draw import ratable
-from dspy_proact.report.front import front_html
-from dspy_proact.report.numbers import percent
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import bounds, counted, percent, points_of, share, signed
 from dspy_proact.report.summary import Summary
-from dspy_proact.report.words import worded
+from dspy_proact.report.terminal import Table, each_reason, front_html, show, table
 from dspy_proact.runs import Nouns, Outcome
-from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, corrected_difference, corrected_mean
+from dspy_proact.stats import CorrectedMean, Estimate, RatedCases, balanced_order, corrected_difference, corrected_mean
+
+GAPS = 0.05
+"""Share of the drawn that may lack a rating, since nobody knows why they do."""
+
+
+def ratable(summary: Summary) -> list[Outcome]:
+    """The scored outcomes of the first epoch, which ratings are of."""
+    return [outcome for outcome in summary.scored if outcome.epoch == 1]
+
+
+def drawn_keys(summary: Summary, seed: int) -> list[str]:
+    """Keys of all cases that can be rated, in an order of which every first part is a draw by stratum and label."""
+    cases = ratable(summary)
+    places = balanced_order([each.key for each in cases], [(each.stratum, each.label) for each in cases], seed)
+    return [cases[place].key for place in places]
+
+
+def grades_mark(summary: Summary) -> str:
+    """8 hex digits over what a draw is made of: keys, strata and labels."""
+    told = sorted([each.key, each.stratum, each.label] for each in ratable(summary))
+    return hashlib.sha256(json.dumps(told, ensure_ascii=True).encode()).hexdigest()[:8]
+
+
+def unfair(summary: Summary, rated: set[str], drawn: Sequence[str] | str) -> Mapping[str, str]:
+    """Why the rated cases of a stratum do not stand for all of it; nothing where they do, or where all are rated.
+
+    Args:
+        summary: Of the run.
+        rated: Keys of the cases with a rating.
+        drawn: Keys of those that were drawn, in the order of the draw; or why it is not known that they were.
+    """
+    nouns = summary.nouns
+    told: dict[str, str] = {}
+    order = [] if isinstance(drawn, str) else list(drawn)
+    last = max((place for place, key in enumerate(order) if key in rated), default=-1)
+    asked = set(order[: last + 1])
+    for stratum in summary.strata:
+        keys = {each.key for each in ratable(summary) if each.stratum == stratum}
+        own, due = keys & rated, keys & asked
+        if own == keys or not own:
+            continue
+        if isinstance(drawn, str):
+            told[stratum] = drawn
+        elif others := len(own - due):
+            told[stratum] = f"rated {nouns.cases} that were not drawn: {others}"
+        elif len(due - own) > GAPS * len(due):
+            told[stratum] = f"{len(due - own)} of {len(due)} drawn {nouns.cases} have no rating, and nobody knows why"
+    return told
+
 
 WHOLE = "micro"
 """The row of all strata together."""
@@ -48,7 +101,7 @@ class Corrected:
         return f"Corrected({printable(f'{self.summary!r} by {self.ratings.name}')}: {told})"
 
     def _repr_html_(self) -> str:
-        from dspy_proact.report.corrected_text import print_corrected
+        from dspy_proact.report.corrected import print_corrected
 
         return front_html(partial(print_corrected, self))
 
@@ -164,4 +217,149 @@ def rated_cases(outcomes: Iterable[Outcome], ratings: PeoplesRatings) -> RatedCa
         of=[place for place, _, _ in given],
         raters=[rater for _, rater, _ in given],
         ratings=[score for _, _, score in given],
+    )
+
+
+def corrected_headline(corrected: Corrected) -> str:
+    """The corrected score of all strata beside the judge's own, or why there is none."""
+    nouns, whole, people = corrected.nouns, corrected.whole, corrected.ratings.people
+    cases = counted(whole.cases, nouns.case, nouns.cases)
+    score = whole.corrected
+    if score.value is None:
+        return f"What {people} would have given to all {cases} cannot be said: {score.reason}."
+    return (
+        f"Where the judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}) to {cases}, {people} would have "
+        f"given {share(score.value)} % ({bounds(score)}), by {counted(whole.ratings, 'rating')} of {whole.rated} by "
+        f"{counted(whole.raters, 'rater')}."
+    )
+
+
+def difference_headline(compared: CorrectedComparison, first: str = "a", second: str = "b") -> str:
+    """By how much people would have given more to b than to a, or why that cannot be said."""
+    whole, nouns = compared.rows[WHOLE], compared.comparison.a.nouns
+    people, found = compared.ratings[0].people, whole.difference
+    if found.value is None:
+        return f"What {people} would have given to {second} beside {first} cannot be said: {found.reason}."
+    pairs = counted(whole.pairs, nouns.case, nouns.cases)
+    points = f"{signed(found.value)} points, {bounds(found, signed)}"
+    if found.low is None or found.high is None or found.low <= 0 <= found.high:
+        return f"It cannot be told to which {people} would have given more over {pairs} ({second} - {first} {points})."
+    more = "more" if found.value > 0 else "less"
+    return f"{people.capitalize()} would have given {more} to {second} than to {first} over {pairs} ({points})."
+
+
+def corrected_document(corrected: Corrected) -> dict[str, Any]:
+    """What `report --ratings --json` has under `corrected`."""
+    nouns = corrected.nouns
+    rows = {name: _row(row, nouns) for name, row in corrected.rows.items()}
+    return {
+        "headline": corrected_headline(corrected),
+        "ratings": _ratings(corrected.ratings),
+        nouns.strata: {name: rows[name] for name in corrected.summary.strata},
+        "overall": {WHOLE: rows[WHOLE]},
+    }
+
+
+def corrected_comparison_document(compared: CorrectedComparison) -> dict[str, Any]:
+    """What `compare --ratings --json` has under `corrected`: differences are b minus a, and not adjusted."""
+    nouns = compared.comparison.a.nouns
+    rows = {name: _difference(row, nouns) for name, row in compared.rows.items()}
+    return {
+        "headline": difference_headline(compared),
+        "ratings": {name: _ratings(each) for name, each in zip("ab", compared.ratings, strict=True)},
+        nouns.strata: {name: rows[name] for name in compared.comparison.strata},
+        "overall": {WHOLE: rows[WHOLE]},
+    }
+
+
+def _row(row: CorrectedMean, nouns: Nouns) -> dict[str, Any]:
+    return {
+        "scored": row.cases,
+        "rated": row.rated,
+        nouns.groups: row.groups,
+        "ratings": row.ratings,
+        "raters": row.raters,
+        "judge": row.judge.for_json(),
+        "mean_of_the_rated": row.rated_mean,
+        **({} if row.rated else {"mean_of_the_rated_reason": "nothing is rated"}),
+        "corrected": row.corrected.for_json(),
+    }
+
+
+def _difference(row: CorrectedDifference, nouns: Nouns) -> dict[str, Any]:
+    return {
+        "pairs": row.pairs,
+        "a": _row(row.a, nouns),
+        "b": _row(row.b, nouns),
+        "difference": row.difference.for_json(),
+    }
+
+
+def _ratings(ratings: PeoplesRatings) -> dict[str, Any]:
+    return {"name": ratings.name, "notes": list(ratings.notes)}
+
+
+def print_corrected(corrected: Corrected, console: Console, explain: bool = False) -> None:
+    """Print corrected scores beside the judge's, with what they rest on where that is asked for."""
+    nouns, ratings = corrected.nouns, corrected.ratings
+    show(console, "", corrected_headline(corrected), _scores(corrected.rows, nouns))
+    show(console, *_reasons({name: row.corrected.reason for name, row in corrected.rows.items()}))
+    show(console, *_said(nouns), *(f"{note}." for note in ratings.notes), *(_rests_on(nouns) if explain else ()))
+
+
+def print_corrected_comparison(compared: CorrectedComparison, console: Console, explain: bool = False) -> None:
+    """Print corrected differences, with what they rest on where that is asked for."""
+    nouns = compared.comparison.a.nouns
+    show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
+    show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
+    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for there being several."
+    show(console, told, *_of_each(compared.ratings))
+    show(console, *(_rests_on(nouns) if explain else ()))
+
+
+def _scores(rows: Mapping[str, CorrectedMean], nouns: Nouns) -> Table:
+    told = ([name, *_rated(row), str(row.raters), *_scored(row)] for name, row in rows.items())
+    return table((nouns.stratum, "rated", "raters", "judge", "mean of the rated", "corrected"), told)
+
+
+def _scored(row: CorrectedMean) -> list[str]:
+    return [percent(row.judge), share(row.rated_mean), percent(row.corrected)]
+
+
+def _differences(rows: Mapping[str, CorrectedDifference], nouns: Nouns) -> Table:
+    told = (
+        [name, *_rated(row.a, row.b), percent(row.a.corrected), percent(row.b.corrected), points_of(row.difference)]
+        for name, row in rows.items()
+    )
+    return table((nouns.stratum, "rated a", "rated b", "a", "b", "b - a"), told)
+
+
+def _rated(*rows: CorrectedMean) -> list[str]:
+    return [f"{row.rated}/{row.cases}" for row in rows]
+
+
+def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:
+    """Why a corrected score is missing, or what is wrong with its bounds, where it is not what is said of the whole."""
+    others = ((name, reason) for name, reason in reasons.items() if reason != reasons[WHOLE])
+    yield from (f"corrected, {told}" for told in each_reason(others))
+
+
+def _said(nouns: Nouns) -> Iterator[str]:
+    yield (
+        "judge, corrected: weighted scores of all that is scored, % with 95 % intervals. mean of the rated: of these "
+        f"{nouns.cases} alone, which may be drawn in equal numbers by grade: no score of the run."
+    )
+
+
+def _of_each(ratings: tuple[PeoplesRatings, PeoplesRatings]) -> Iterator[str]:
+    for name, each in zip("ab", ratings, strict=True):
+        told = "".join(f"; {note}" for note in each.notes)
+        yield f"ratings of {name}: {each.name}, {counted(len(each.given), 'response')}{told}."
+
+
+def _rests_on(nouns: Nouns) -> Iterator[str]:
+    yield (
+        f"corrected: what people gave to the rated {nouns.cases} of a {nouns.stratum} and grade stands for all of it, "
+        "each grade by its share of the run; where few are rated the judge's grade helps out. Intervals are over "
+        f"{nouns.groups} like these and raters like these, on the logit scale."
     )

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from dspy_proact.report.comparison import Comparison
-from dspy_proact.report.difference import Difference, Differences
+from dspy_proact.report.comparison import Comparison, Difference, Differences
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, listed, seen_from, share, signed
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import Estimate

@@ -1,17 +1,58 @@
-"""The measures that a benchmark declares, as numbers of the cases that have their parts.
+"""What reports count in a run: one judge's verdicts, declared measures, control cases."""
 
-Every case weighs the same, and so do all verdicts on it. A mean is a clustered one: on the logit scale where all values
-of the part are in [0, 1], else on the plain scale. Every other statistic has a jackknife over groups.
-"""
-
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from statistics import fmean
+from typing import Any, TypeVar
 
 import numpy as np
 
-from dspy_proact.runs import Measure, Outcome
+from dspy_proact.calls import Usage
+from dspy_proact.runs import Evidence, Manifest, Measure, Nouns, Outcome, Outcomes
 from dspy_proact.stats import Estimate, classification_difference, classification_estimate, cluster_mean, part_mean
+
+Told = TypeVar("Told")
+
+
+def worded(told: Told, nouns: Nouns) -> Told:
+    """A frozen value whose reasons, and those of its fields, speak of a benchmark's own things.
+
+    What is told by `stats` speaks of cases, strata and groups.
+    """
+    value: Any = told
+    own = {each.name: getattr(value, each.name) for each in fields(value)}
+    inner = {name: worded(each, nouns) for name, each in own.items() if is_dataclass(each)}
+    return replace(value, **inner, **({"reason": nouns.worded(own["reason"])} if own.get("reason") else {}))
+
+
+@dataclass(frozen=True)
+class Grader:
+    """What one judge of a run said."""
+
+    name: str
+    verdicts: int
+    """Verdicts that were read."""
+    unread: Mapping[str, int]
+    """Verdicts that were tried and are not there, by reason."""
+    weighted: Estimate
+    """Mean score of its verdicts, each response counted once."""
+    evidence: Evidence
+    """How well they quote."""
+    usage: Usage | None
+    """What its calls took; None where it is not known."""
+
+    @classmethod
+    def of(
+        cls, name: str, outcomes: Sequence[Outcome], labels: Sequence[str], nouns: Nouns, usage: Usage | None
+    ) -> "Grader":
+        """That of a name, among the outcomes of a run; labels from best to worst."""
+        own = [each for outcome in outcomes if (each := outcome.by(name, labels)).label]
+        verdicts = [verdict for each in own for verdict in each.verdicts]
+        unread = Counter(reason for outcome in outcomes for judge, reason in outcome.unread if judge == name)
+        weighted = worded(cluster_mean([each.score for each in own], [each.group for each in own]), nouns)
+        return cls(name, len(verdicts), dict(unread), weighted, Evidence.of(verdicts), usage)
+
 
 Values = list[tuple[float, ...]]
 """A measure's parts of one case, once a verdict that has them all."""
@@ -102,3 +143,36 @@ def _means(told: Sequence[Values]) -> list[float]:
 
 def _pairs(values: Values) -> list[tuple[float, float]]:
     return [(true, said) for true, said in values]
+
+
+@dataclass(frozen=True)
+class Controls(Outcomes):
+    """The control cases of a run."""
+
+    outcomes: tuple[Outcome, ...] = ()
+    """One a control case and epoch; empty where there are none."""
+    reason: str | None = "none are recorded"
+    """Why there are none."""
+    asked: bool = True
+    """Whether they were asked for, as far as is known."""
+    worst: str = ""
+    """The worst label."""
+    nouns: Nouns = field(default_factory=Nouns)
+
+    @classmethod
+    def of(cls, manifest: Manifest, outcomes: Sequence[Outcome]) -> "Controls":
+        """Those of a run."""
+        nouns = manifest.nouns
+        if outcomes:
+            return cls(tuple(outcomes), None, True, manifest.control_labels[-1], nouns)
+        if manifest.controls:
+            return cls(reason=f"the corpus has no {nouns.controls}", nouns=nouns)
+        return cls(reason=f"{nouns.controls} were not asked for; --controls asks at them", asked=False, nouns=nouns)
+
+    @property
+    def rate(self) -> Estimate:
+        """Share of the scored control cases with the worst label; lower is better."""
+        if self.reason:
+            return Estimate(None, reason=self.reason)
+        worst, groups = [float(o.label == self.worst) for o in self.scored], [o.group for o in self.scored]
+        return worded(cluster_mean(worst, groups), self.nouns)

@@ -1,8 +1,14 @@
 """Numbers as the terminal shows them."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from dspy_proact.stats import Estimate, Paired, whole_points
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 
 STAND_IN = "embedded stand-in: shows how this works, measures no real model"
 MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
@@ -83,3 +89,8 @@ def signed(share: float) -> str:
     """A difference alone, in points of a hundred, with its sign."""
     # Adding 0.0 makes the zero of a rounded negative number a plain one.
     return f"{round(100 * share, 1) + 0.0:+.1f}" if round(100 * share, 1) else "0.0"
+
+
+def document(value: "DataclassInstance") -> dict[str, Any]:
+    """A frozen value as JSON, each field under its name and in its order; a `reason` only where there is one."""
+    return asdict(value, dict_factory=lambda told: {name: each for name, each in told if each or name != "reason"})

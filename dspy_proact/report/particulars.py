@@ -1,24 +1,52 @@
-"""What one benchmark says in reports beside what is said of all; each that has something to say has a room for it."""
+"""What there is to read of a case and of a verdict, in forms that a terminal and a page show alike."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from operator import eq
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.registry import benchmarks
-from dspy_proact.report.controls import Controls
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import percent
-from dspy_proact.report.ranking import Ranking
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.benchmarks.registry import find_benchmark
+from dspy_proact.report.measured import Controls
+from dspy_proact.report.numbers import document, percent
 from dspy_proact.runs import GivenVerdict, Outcome
+from dspy_proact.types import Quote
 
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
+
+@dataclass(frozen=True)
+class Section:
+    """Something that stood there before the answer."""
+
+    title: str
+    kind: Literal["chat", "terms"]
+    """Messages one after another, or names with what each means."""
+    items: tuple[tuple[str, str], ...]
+    """Who says it or what is named, and the text."""
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a verdict rests on."""
+
+    reasons: str
+    quotes: tuple[Quote, ...] = ()
+    """Of the response."""
+    points: tuple[tuple[str, str], ...] = ()
+    """What else it says, by name."""
+
+
+def quoted(quotes: Iterable[Quote]) -> list[tuple[int, int]]:
+    """Where quotes stand in the text that they are of, in order; those that overlap or touch are one."""
+    spans: list[tuple[int, int]] = []
+    for start, end in sorted((q.start, q.end) for q in quotes if q.start is not None and q.end is not None):
+        if spans and start <= spans[-1][1]:
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((start, end))
+    return spans
+
 
 View = Mapping[str, Any]
 """What the programs saw of a case, as JSON."""
@@ -54,15 +82,20 @@ def _grounds(verdict: GivenVerdict) -> Grounds:
     return Grounds("", points=tuple((name, _text(value)) for name, value in verdict.detail.items()))
 
 
+def _answer(kept: str) -> str:
+    """The only text of an answer; the whole answer where it has several values."""
+    try:
+        values = list(json.loads(kept).values())
+    except (ValueError, AttributeError):
+        return kept
+    return values[0] if len(values) == 1 and isinstance(values[0], str) else kept
+
+
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def _unknown(_: str) -> None:
-    return None
-
-
-def _ranking(_: "Sequence[Summary]") -> None:
     return None
 
 
@@ -103,20 +136,20 @@ class Particulars:
     """Columns that tell of a verdict."""
     detail: Callable[[str], type[BaseModel] | None] = _unknown
     """What the detail of a verdict in a stratum is; None where that is not known."""
-    answer: Callable[[str], str] = str
+    answer: Callable[[str], str] = _answer
     """What there is to read of an answer, which is kept as text or as JSON."""
     sections: Callable[[View], Iterable[Section]] = _sections
     """What there is to read of a case."""
     grounds: Callable[[GivenVerdict], Grounds] = _grounds
     """What there is to read of a verdict."""
-    ranking: Callable[["Sequence[Summary]"], Ranking | None] = _ranking
-    """Runs and published results; None where there are none."""
     citation: str = ""
     """What to cite, as a BibTeX entry."""
 
 
-@cache
+_ANY = Particulars()
+
+
 def particulars_of(benchmark: str) -> Particulars:
     """What the benchmark of a name says in reports; of one that is not known here, what serves any."""
-    declared = benchmarks().get(benchmark)
-    return (declared and declared.particulars()) or Particulars()
+    declared = find_benchmark(benchmark)
+    return (declared and declared.particulars()) or _ANY

@@ -8,9 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from dspy_proact.errors import RunError
-from dspy_proact.report.particulars import particulars_of
-from dspy_proact.report.section import Grounds, Section, quoted
-from dspy_proact.report.sheet import Sheet, in_a_line, marked, readable
+from dspy_proact.report.particulars import Grounds, Section, particulars_of, quoted
+from dspy_proact.report.terminal import Sheet, in_a_line, marked, readable
 from dspy_proact.runs import Nouns, Outcome
 
 

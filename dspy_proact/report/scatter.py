@@ -1,10 +1,9 @@
-"""A picture of named points with their intervals: one standalone SVG, for a page or a README.
+"""A picture of numbered points with their intervals, their names below: one standalone SVG, for a page or a README.
 
 Names come from people and models. Nothing in them becomes markup, and nothing is drawn that the numbers do not say: a
 point without bounds has no bars, and one without a value is named below the picture with the reason.
 """
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,14 +11,12 @@ from textwrap import wrap
 
 from dspy_proact.plain_text import printable
 from dspy_proact.report.numbers import percent
-from dspy_proact.report.placement import Box, Named, Placed, placed
 from dspy_proact.stats import Estimate
 
 _WIDTH = 760
-_PLOT = Box(76, 64, 716, 484)
-_ROOM = Box(_PLOT.left + 2, _PLOT.top, _WIDTH - 8, _PLOT.bottom)
-"""For names."""
-_RADIUS, _CAP = 5.0, 4.0
+_LEFT, _TOP, _RIGHT, _BOTTOM = 76, 64, 716, 484
+"""Of the plot."""
+_RADIUS, _CAP = 9.0, 4.0
 _SIZE, _LINE = 13, 17
 _LONGEST_NAME, _LONGEST_AXIS, _LONGEST_LINE = 40, 56, 96
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -30,7 +27,7 @@ class ScatterColours:
     """What the picture is drawn with, each as CSS writes a colour; those of a light ground."""
 
     ink: str = "#1f2328"
-    """Of text and leaders."""
+    """Of text."""
     muted: str = "#59636e"
     """Of axes, their numbers and what stands below."""
     grid: str = "#e7eaee"
@@ -79,6 +76,7 @@ class _Spot:
     """A point of the picture, in pixels."""
 
     point: ScatterPoint
+    number: int
     across: float
     down: float
 
@@ -90,18 +88,6 @@ class _Spot:
     def colour(self, colours: ScatterColours) -> str:
         """Of its marker and its bars."""
         return colours.marked if self.point.marked else colours.plain
-
-    @property
-    def named(self) -> Named:
-        """What its name must not cover."""
-        x, y, bars = self.point.x, self.point.y, list[Box]()
-        if x.low is not None and x.high is not None:
-            bars.append(Box(_across(x.low), self.down - 1, _across(x.high), self.down + 1))
-        if y.low is not None and y.high is not None:
-            bars.append(Box(self.across - 1, _down(y.high), self.across + 1, _down(y.low)))
-        marker = Box(self.across - _RADIUS, self.down - _RADIUS, self.across + _RADIUS, self.down + _RADIUS)
-        wide = _wide(self.text) * (1.06 if self.point.marked else 1.0)
-        return Named(self.across, self.down, wide, _LINE, marker, tuple(bars))
 
 
 def scatter_svg(
@@ -118,10 +104,11 @@ def scatter_svg(
         colours: What it is drawn with; a page that holds it can give its own, which change with it.
     """
     known = [(point, point.x.value, point.y.value) for point in points]
-    spots = [_Spot(each, _across(a), _down(b)) for each, a, b in known if a is not None and b is not None]
-    names = list(zip(spots, placed([spot.named for spot in spots], _ROOM), strict=True))
-    below = [*_broken(note), *(line for point in points for line in _broken(_absent(point, x, y)))]
-    height = f"{_PLOT.bottom + 64 + (8 + _LINE * len(below) if below else 0):g}"
+    drawn = [(each, a, b) for each, a, b in known if a is not None and b is not None]
+    spots = [_Spot(each, number, _across(a), _down(b)) for number, (each, a, b) in enumerate(drawn, start=1)]
+    names = "; ".join(f"{spot.number} {spot.text}" for spot in spots)
+    below = [*_broken(names), *_broken(note), *(line for point in points for line in _broken(_absent(point, x, y)))]
+    height = f"{_BOTTOM + 64 + (8 + _LINE * len(below) if below else 0):g}"
     what = f"{title}. Across: {x}. Up: {y}. {len(spots)} of {len(points)} points are drawn."
     return "\n".join(
         [
@@ -131,14 +118,12 @@ def scatter_svg(
             f"<desc>{_safe(what)}</desc>",
             f'<rect x="0.5" y="0.5" width="{_WIDTH - 1}" height="{float(height) - 1:g}" rx="6" fill="{colours.paper}" '
             f'stroke="{colours.edge}"/>',
-            f'<text x="{_PLOT.left}" y="36" font-size="16" font-weight="600">{_safe(_clipped(title, 72))}</text>',
+            f'<text x="{_LEFT}" y="36" font-size="16" font-weight="600">{_safe(_clipped(title, 72))}</text>',
             *_axes(x, y, colours),
-            *(_bars(spot, colours) for spot in reversed(spots) if spot.named.bars),
-            *(_leader(spot, place, colours) for spot, place in names if place.steps),
+            *(_bars(spot, colours) for spot in reversed(spots)),
             *(_marker(spot, spots, (x, y), colours) for spot in reversed(spots)),
-            *(_name(spot, place, colours) for spot, place in names),
             *(
-                f'<text x="{_PLOT.left}" y="{_PLOT.bottom + 72 + _LINE * number}" font-size="12" '
+                f'<text x="{_LEFT}" y="{_BOTTOM + 72 + _LINE * number}" font-size="12" '
                 f'fill="{colours.muted}">{_safe(line)}</text>'
                 for number, line in enumerate(below)
             ),
@@ -153,23 +138,22 @@ def _axes(x: str, y: str, colours: ScatterColours) -> list[str]:
         across, down = _across(share), _down(share)
         told = f"{100 * share:.0f} %"
         lines += [
-            f'<path d="M{across:g} {_PLOT.top}V{_PLOT.bottom}M{_PLOT.left} {down:g}H{_PLOT.right}" '
-            f'stroke="{colours.grid}"/>',
-            f'<text x="{across:g}" y="{_PLOT.bottom + 20}" text-anchor="middle" fill="{colours.muted}">{told}</text>',
-            f'<text x="{_PLOT.left - 10}" y="{down + 4.5:g}" text-anchor="end" fill="{colours.muted}">{told}</text>',
+            f'<path d="M{across:g} {_TOP}V{_BOTTOM}M{_LEFT} {down:g}H{_RIGHT}" stroke="{colours.grid}"/>',
+            f'<text x="{across:g}" y="{_BOTTOM + 20}" text-anchor="middle" fill="{colours.muted}">{told}</text>',
+            f'<text x="{_LEFT - 10}" y="{down + 4.5:g}" text-anchor="end" fill="{colours.muted}">{told}</text>',
         ]
-    middle, centre = (_PLOT.left + _PLOT.right) / 2, (_PLOT.top + _PLOT.bottom) / 2
+    middle, centre = (_LEFT + _RIGHT) / 2, (_TOP + _BOTTOM) / 2
     across, up = (_safe(_clipped(axis, _LONGEST_AXIS)) for axis in (x, y))
     return [
         *lines,
-        f'<path d="M{_PLOT.left} {_PLOT.top}V{_PLOT.bottom}H{_PLOT.right}" stroke="{colours.muted}" fill="none"/>',
-        f'<text x="{middle:g}" y="{_PLOT.bottom + 44}" text-anchor="middle">{across}</text>',
+        f'<path d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}" stroke="{colours.muted}" fill="none"/>',
+        f'<text x="{middle:g}" y="{_BOTTOM + 44}" text-anchor="middle">{across}</text>',
         f'<text transform="translate(22 {centre:g}) rotate(-90)" text-anchor="middle">{up}</text>',
     ]
 
 
 def _bars(spot: _Spot, colours: ScatterColours) -> str:
-    """The intervals, with a stroke at each end."""
+    """The intervals, with a stroke at each end; nothing without bounds."""
     x, y, path = spot.point.x, spot.point.y, ""
     if x.low is not None and x.high is not None:
         path += f"M{_across(x.low):.1f} {spot.down:.1f}H{_across(x.high):.1f}"
@@ -177,15 +161,9 @@ def _bars(spot: _Spot, colours: ScatterColours) -> str:
     if y.low is not None and y.high is not None:
         path += f"M{spot.across:.1f} {_down(y.low):.1f}V{_down(y.high):.1f}"
         path += "".join(f"M{spot.across - _CAP:.1f} {_down(end):.1f}h{2 * _CAP:g}" for end in (y.low, y.high))
+    if not path:
+        return ""
     return f'<path d="{path}" stroke="{spot.colour(colours)}" stroke-width="1.4" stroke-opacity="0.55" fill="none"/>'
-
-
-def _leader(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
-    """What joins a name to its point where it had to move away."""
-    box = place.box
-    across, down = min(max(spot.across, box.left), box.right), min(max(spot.down, box.top), box.bottom)
-    line = f"M{spot.across:.1f} {spot.down:.1f}L{across:.1f} {down:.1f}"
-    return f'<path d="{line}" stroke="{colours.ink}" stroke-width="0.8" fill="none"/>'
 
 
 def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours: ScatterColours) -> str:
@@ -193,18 +171,12 @@ def _marker(spot: _Spot, spots: Sequence[_Spot], axes: tuple[str, str], colours:
     x, y = axes
     here = [each.point for each in spots if (each.across, each.down) == (spot.across, spot.down)]
     told = "\n".join(_safe(f"{each.name}: {x} {percent(each.x)} %, {y} {percent(each.y)} %") for each in here)
-    fill = colours.marked if spot.point.marked else colours.paper
+    fill, ink = (colours.marked, colours.paper) if spot.point.marked else (colours.paper, colours.ink)
     return (
         f'<circle cx="{spot.across:.1f}" cy="{spot.down:.1f}" r="{_RADIUS:g}" fill="{fill}" '
         f'stroke="{spot.colour(colours)}" stroke-width="2"><title>{told}</title></circle>'
-    )
-
-
-def _name(spot: _Spot, place: Placed, colours: ScatterColours) -> str:
-    weight = ' font-weight="600"' if spot.point.marked else ""
-    return (
-        f'<text x="{place.box.left:.1f}" y="{place.box.bottom - 4:.1f}"{weight} paint-order="stroke" '
-        f'stroke="{colours.paper}" stroke-width="3" stroke-linejoin="round">{_safe(spot.text)}</text>'
+        f'<text x="{spot.across:.1f}" y="{spot.down + 4:.1f}" text-anchor="middle" font-size="11" fill="{ink}" '
+        f'pointer-events="none">{spot.number}</text>'
     )
 
 
@@ -231,14 +203,9 @@ def _safe(text: str) -> str:
     return escape(" ".join(printable(text).split()))
 
 
-def _wide(text: str) -> float:
-    """About how wide a name is, in pixels."""
-    return 4 + sum(_SIZE if unicodedata.east_asian_width(char) in "WF" else 0.57 * _SIZE for char in text)
-
-
 def _across(share: float) -> float:
-    return _PLOT.left + share * (_PLOT.right - _PLOT.left)
+    return _LEFT + share * (_RIGHT - _LEFT)
 
 
 def _down(share: float) -> float:
-    return _PLOT.bottom - share * (_PLOT.bottom - _PLOT.top)
+    return _BOTTOM - share * (_BOTTOM - _TOP)

@@ -9,18 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dspy_proact.calls import Price, Usage
 from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.report.controls import Controls
-from dspy_proact.report.front import front_html
-from dspy_proact.report.grader import Grader
-from dspy_proact.report.measured import is_share, measured
+from dspy_proact.report.measured import Controls, Grader, is_share, measured, worded
 from dspy_proact.report.numbers import counted, percent
 from dspy_proact.report.particulars import Particulars, particulars_of
-from dspy_proact.report.words import worded
+from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import CONTROL, Manifest, Measure, Nouns, Outcome, Outcomes, RunFolder, read_run
 from dspy_proact.stats import Estimate, Repeats, cluster_mean, macro_mean, repeats
 
 if TYPE_CHECKING:
-    from dspy_proact.report.dataframe import Backend
+    from dspy_proact.report.export import Backend
 
 SMALL = 10
 """Cases below which a group of a breakdown is marked."""
@@ -92,7 +89,7 @@ class Summary(Outcomes):
         Raises:
             UsageError: The backend is not installed, or none of ours.
         """
-        from dspy_proact.report.dataframe import data_frame
+        from dspy_proact.report.export import data_frame
 
         return data_frame(self, backend)
 

@@ -1,8 +1,10 @@
 """What the runner asks of a benchmark, and the values that pass between them."""
 
-from collections.abc import Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -53,6 +55,19 @@ class CaseSet:
     corpus: CorpusRecord
     sha256: str
     """Of the validated cases: equal for equal ones."""
+
+    @classmethod
+    def of(cls, name: str, cases: Iterable[Case], revision: str | None = None) -> Self:
+        """The cases of a corpus of this name, each of which is a row of it."""
+        cases, digest = tuple(cases), hashlib.sha256()
+        for case in cases:
+            # What is no model is refused later, with the place where it was made.
+            dumped = getattr(case.view, "model_dump_json", str)()
+            row = [case.key, case.group, case.stratum, dumped, dict(case.meta)]
+            digest.update(json.dumps(row, sort_keys=True).encode() + b"\n")
+        of_scores = sum(case.stratum != CONTROL for case in cases)
+        record = CorpusRecord(name=name, revision=revision, rows=len(cases), cases=of_scores, ignored_fields={})
+        return cls(cases, record, digest.hexdigest())
 
 
 @dataclass(frozen=True)

@@ -196,11 +196,7 @@ def alpha_estimate(
 
 
 def coincidences(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Each item's table of coincidences: shape (n, k, k), 0 for items with fewer than two ratings.
-
-    Args:
-        counts: How many ratings of each item gave each label: shape (n, k).
-    """
+    """The table of coincidences of each item's counts, shape (n, k) to (n, k, k); 0 with fewer than two ratings."""
     pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(counts.shape[1])
     return pairs / np.maximum(counts.sum(axis=1) - 1, 1)[:, None, None]
 
@@ -250,14 +246,7 @@ class Judged:
         groups: Sequence[Hashable],
         ties: Sequence[Hashable] | None = None,
     ) -> "Judged":
-        """A judge beside a panel.
-
-        Args:
-            panel: People's ratings of the items.
-            judge: The judge's label, one an item.
-            labels: All labels in rising order, each once.
-            groups: Key of the group of each item.
-            ties: All labels: which is the commonest of several that tie; None for the share of each.
+        """A judge beside a panel: one label and the key of one group an item, `ties` as labels.
 
         Raises:
             ValueError: The lengths differ, `labels` or `ties` does not name every label once, or an item has no

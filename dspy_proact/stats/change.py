@@ -125,7 +125,7 @@ def _reason(count: int, groups: int, low98: float | None, unread: int, low98_unr
     if low98 <= 0:
         return "the 98 % interval of the difference does not lie above 0"
     if low98_unread is None or low98_unread <= 0:
-        return f"the 98 % interval does not lie above 0 with the {unread} unread at their worst"
+        return f"the 98 % interval does not lie above 0 when the {unread} unreadable scores count against it"
     return ""
 
 

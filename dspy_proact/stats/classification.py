@@ -34,13 +34,9 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
     Precision is the share of true among those said to be, recall that of said among the true, F1 their harmonic mean;
     balanced accuracy is the mean of the recalls of yes and of no, so that 0.5 is chance; kappa is unweighted.
 
-    Args:
-        tables: Shape (..., 2, 2): counts by what is true (row) and what was said (column), no before yes.
-        statistic: Which.
-
-    Returns:
-        Shape (...); nan where it is undefined (0 / 0): precision where yes was never said, recall where nothing is
-        true, F1 where both is so, balanced accuracy where yes or no is never true, kappa where all is one and the same.
+    From shape (..., 2, 2), what is true by row and what was said by column, no before yes, to (...). nan where it is
+    undefined (0 / 0): precision where yes was never said, recall where nothing is true, F1 where both is so, balanced
+    accuracy where yes or no is never true, kappa where all is one and the same.
     """
     right_no, false_yes = tables[..., 0, 0], tables[..., 0, 1]
     missed, right_yes = tables[..., 1, 0], tables[..., 1, 1]
@@ -63,11 +59,6 @@ def classification(tables: NDArray[np.float64], statistic: Classification) -> ND
 
 def classification_estimate(cases: Cases, groups: Sequence[Hashable], statistic: Classification) -> Estimate:
     """A statistic of cases, with its jackknife interval; silence as in `Jackknife.of`.
-
-    Args:
-        cases: What is true and what was said of each.
-        groups: Key of the group of each case.
-        statistic: Which.
 
     Raises:
         ValueError: The lengths differ, nothing was said of a case, or something other than 0 or 1 is.

@@ -103,10 +103,7 @@ def tabulate(
     strata: Sequence[Hashable] | None = None,
     order: Sequence[Hashable] = ONE_STRATUM,
 ) -> Table:
-    """Sum the values, of shape (n,), by group, as they first appear, and by stratum, each named once in `order`.
-
-    Without strata all are of one.
-    """
+    """Sum the values, shape (n,), by group, as they first appear, and by stratum; without strata all are of one."""
     strata = ONE_STRATUM * len(groups) if strata is None else strata
     column = {stratum: index for index, stratum in enumerate(order)}
     member = np.eye(len(order))[[column[stratum] for stratum in strata]]
@@ -172,14 +169,8 @@ def macro_mean(
     not show that one stratum rests on few groups. A stratum without scores: no value. With one
     group: no bounds. With two to four: bounds with the warning that they are too narrow.
 
-    Args:
-        scores: Array of shape (n,), each in [0, 1], higher is better.
-        groups: Key of the group of each score; a group may have scores in several strata.
-        strata: Stratum of each score.
-        order: The strata to average over, each once; at least one.
-
-    Returns:
-        The mean in [0, 1], higher is better, with its 95 % interval.
+    Arguments are as in `cluster_mean`, besides the stratum of each score (a group may have scores in several) and the
+    order of the strata to average over, each once and at least one.
 
     Raises:
         ValueError: A score is outside [0, 1], the lengths differ, a stratum is not in `order`, or
@@ -243,7 +234,7 @@ def _bounded(
     """A table's mean with its bounds; a standard error below `least` is none."""
     spread = spread_of(table)
     if spread.error < least:
-        return Estimate(mean, reason="groups do not differ")
+        return Estimate(mean, reason="no variance between groups")
     widened = drawn.widened(spread) if drawn else spread
     if widened is None:
         return Estimate(mean, reason=ONE_RATER)
@@ -266,7 +257,7 @@ def spread_of(table: Table) -> Spread:
 
 
 def standard_error(table: Table) -> float:
-    """CR2 standard error of the mean by each group's share of all cases, of which there are at least two."""
+    """CR2 standard error of the mean by each group's share of all cases; there are at least two groups."""
     return math.sqrt(np.sum(table.pulls.sum(axis=1) ** 2 / (1 - table.shares)))
 
 

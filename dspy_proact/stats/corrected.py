@@ -44,7 +44,7 @@ THICK = 0.10
 """Share of a stratum's cases above which a label needs more than one rated case."""
 FEWEST_RATERS, UNMARKED_RATERS = 4, 8
 """Two or three give intervals 93 or 46 points wide, four to seven 33 to 28, which are marked."""
-_ONE_RATER = "one rater: what this one would have given, and no interval speaks of others"
+_ONE_RATER = "one rater: no interval for other raters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ def _corrected(cases: RatedCases) -> Estimate:
         value = float(round(value))
         return Estimate(value, *trial_bounds(value, len(found.rated)), joined("all ratings equal", warning))
     if found.spread.error < ROUNDING:
-        return Estimate(value, reason="groups do not differ")
+        return Estimate(value, reason="no variance between groups")
     return Estimate(value, *logit_bounds(value, found.spread), warning)
 
 
@@ -234,7 +234,7 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
     if min(a.rater_count, b.rater_count) == 1:
         return Estimate(found.value, reason=_ONE_RATER)
     if found.spread.error < ROUNDING:
-        return Estimate(found.value, reason="groups do not differ")
+        return Estimate(found.value, reason="no variance between groups")
     warning = joined(*dict.fromkeys([*_warnings(a), *_warnings(b)]))
     return Estimate(found.value, *plain_bounds(found.value, found.spread, (-1.0, 1.0)), warning)
 
@@ -242,23 +242,19 @@ def corrected_difference(a: RatedCases, b: RatedCases) -> Estimate:
 def corrected_refusals(cases: RatedCases) -> Iterator[str]:
     """Every reason why it cannot be said what people would have given."""
     for stratum in cases.order:
-        yield from _refused(cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else "")
+        own, where = cases.of_stratum(stratum), f" in {stratum}" if len(cases.order) > 1 else ""
+        rated, total = int(own.rated.sum()), len(own.labels)
+        if rated < FEWEST_RATED:
+            yield f"{rated} of {total} cases rated{where} (at least {FEWEST_RATED} needed)"
+            continue
+        if own.rated_groups < FEWEST_GROUPS:
+            yield f"rated cases of {own.rated_groups} groups{where} (at least {FEWEST_GROUPS} needed)"
+        held = Counter(compress(own.labels, own.rated))
+        for label, count in Counter(own.labels).items():
+            if count > THICK * total and held[label] < 2:
+                yield f"{held[label]} of {count} cases with {label} rated{where} (at least 2 needed)"
     if 1 < cases.rater_count < FEWEST_RATERS:
-        yield f"{cases.rater_count} raters are too few to stand for others, {FEWEST_RATERS} the fewest"
-
-
-def _refused(cases: RatedCases, where: str) -> Iterator[str]:
-    """Reasons of one stratum."""
-    rated, groups = int(cases.rated.sum()), cases.rated_groups
-    if rated < FEWEST_RATED:
-        yield f"{rated} of {len(cases.labels)} cases rated{where}, and {FEWEST_RATED} are the fewest"
-        return
-    if groups < FEWEST_GROUPS:
-        yield f"rated cases of {groups} groups{where}, and {FEWEST_GROUPS} are the fewest"
-    held = Counter(compress(cases.labels, cases.rated))
-    for label, count in Counter(cases.labels).items():
-        if count > THICK * len(cases.labels) and held[label] < 2:
-            yield f"{held[label]} of {count} cases with {label} rated{where}, and 2 are the fewest"
+        yield f"{cases.rater_count} raters are too few to generalise to others (at least {FEWEST_RATERS} needed)"
 
 
 def _warnings(cases: RatedCases) -> Iterator[str]:

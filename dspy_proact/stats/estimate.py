@@ -120,12 +120,8 @@ def plain_bounds(
 def t_quantile(p: float, df: float) -> float:
     """Quantile of Student's t distribution.
 
-    Relative error below 1e-8 for p from 1e-9 to 1 - 1e-9 and any df from 1 up, whole or not; below
-    df = 1 the quantile grows without limit and the error with it.
-
-    Args:
-        p: Probability below the quantile, in (0, 1).
-        df: Degrees of freedom, above 0; inf gives the normal quantile.
+    Relative error below 1e-8 for p, the probability below it, from 1e-9 to 1 - 1e-9 and any degrees of freedom df
+    from 1 up, whole or not, inf giving the normal quantile; below df = 1 it grows without limit and the error with it.
 
     Raises:
         ValueError: p or df is out of its range.

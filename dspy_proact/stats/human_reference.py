@@ -114,7 +114,7 @@ def human_reference(
     apart = jackknife(tables, keys, gain(of_table))
     difference, (low98, high98) = apart.estimate(BOTH), apart.claim_bounds(BOTH)
     if len(keys) < SHARE_ITEMS:
-        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: lower end too high")
+        difference = difference.marked(f"fewer than {SHARE_ITEMS} items: the interval's lower end is optimistic")
     return HumanReference(
         items=len(keys),
         ratings=int(panel.counts.sum()),
@@ -168,12 +168,10 @@ def attainable_kappa(agreement: float, shares: tuple[float, float, float]) -> fl
     item has a latent level, which a rater sees with an error of normal size, and cuts. The best judge knows the level,
     and so each item's expected grade, but has to give one grade: it cuts the levels where its kappa is highest.
 
-    Args:
-        agreement: Quadratic kappa of one person against another, in (0, 1].
-        shares: How often people give each of three grades, in rising order; sums to 1, and none of them is 1.
+    `agreement` is the quadratic kappa of one person against another, `shares` how often people give each grade.
 
     Raises:
-        ValueError: The agreement is not above 0.
+        ValueError: The agreement is not in (0, 1].
     """
     if not 0 < agreement <= 1:
         raise ValueError(f"best is known where people agree beyond chance, not at {agreement!r}")

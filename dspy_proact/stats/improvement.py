@@ -328,18 +328,14 @@ def _settled(
 ) -> Improvement:
     """The claim once the strata are read together, and the unread are at their worst; its note is added last.
 
-    Args:
-        one: What was read.
-        p: Adjusted over the strata.
-        unread: Items that are in no number.
-        worst: `low98` with them at their worst.
-        adjusted: Whether p is: the overall claim is read alone.
+    `p` is that over the strata, and None of the overall claim, which is not `adjusted` but read alone; `worst` is
+    `low98` with the unread at their worst.
     """
     shown, reason = one.shown, one.reason
     if shown and adjusted and (p is None or p > LEVEL):
         shown, reason = False, f"{NOT_SHOWN} once the strata are read together"
     if shown and unread and not (worst or 0) > 0:
-        shown, reason = False, f"{NOT_SHOWN}: not with the {unread} unread at their worst"
+        shown, reason = False, f"{NOT_SHOWN}: not when the {unread} unreadable verdicts count against it"
     return replace(
         one,
         adjusted=p if adjusted else one.p,
@@ -359,11 +355,7 @@ def levels_at_worst(
     read: an item of soft label s at level l adds to 1 - kappa its disagreement with s, less 1 - kappa times its
     disagreement with the stratum's labels. Ties go to the lower level.
 
-    Args:
-        levels: Of the judge, nan where one is unread.
-        soft: Share of people's grades at each level: shape (n, 3).
-        strata: Stratum of each item.
-        worst: Whether they are in its disfavour.
+    `soft` is the share of people's grades at each level: shape (n, 3).
     """
     filled, unread, stratum = levels, np.isnan(levels), numbered(strata)
     squares = np.square(np.arange(LEVELS)[:, None] - np.arange(LEVELS))

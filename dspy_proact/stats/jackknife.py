@@ -72,11 +72,11 @@ class Jackknife:
             return cls(value, None, undefined)
         count = len(left_out)
         if count < 2 or any(map(math.isnan, left_out)):
-            return cls(value, None, "rests on one group")
+            return cls(value, None, "depends on one group")
         df = degrees_of_freedom(np.bincount(place) / len(place))
         spread = Spread((count - 1) / count * sum((other - value) ** 2 for other in left_out), df)
         if spread.error < ROUNDING:
-            return cls(value, None, "the same whichever group is left out")
+            return cls(value, None, "no variance between groups")
         few = VERY_WIDE if count < ENOUGH_GROUPS else None
         if changes is None:
             return cls(value, spread, few)
@@ -106,13 +106,7 @@ def rater_variance(
     """What the raters add to the variance of a statistic, by leaving out each of them, and each within each group.
 
     Each jackknife is about its own mean: that an item has a rating fewer can move a statistic by itself, as where it
-    makes a tie, and does so whoever is left out.
-
-    Args:
-        total: Sum of the parts of all items.
-        statistic: The numbers of sums of the parts.
-        changes: What leaving out single ratings does to the sum.
-        groups: Key of the group of each item.
+    makes a tie, and does so whoever is left out. `total` is the sum of the parts of all items.
     """
     raters = np.unique(changes.raters, return_inverse=True)[1]
     count = int(raters.max(initial=-1)) + 1

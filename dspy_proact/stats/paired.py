@@ -59,14 +59,7 @@ class Paired:
     """Likewise with 50 % power: seen as often as not."""
 
 
-def paired_difference(
-    a: Scores,
-    b: Scores,
-    groups: Sequence[Hashable],
-    *,
-    tests: int = 1,
-    seed: int = 0,
-) -> Paired:
+def paired_difference(a: Scores, b: Scores, groups: Sequence[Hashable], *, tests: int = 1, seed: int = 0) -> Paired:
     """Mean difference of two runs on the same cases, every case weighted equally.
 
     Silence and ties are decided as follows. No pairs: no value. One group: no bounds and no p. Two to
@@ -183,9 +176,7 @@ def _flipped(table: Table, signs: NDArray[np.float64]) -> tuple[NDArray[np.float
     share of all pairs, which with several strata is not that of `spread_of`: a permutation test holds its level with
     either. Where all groups shift alike it is 0: the statistic is inf, or 0 where nothing shifts.
 
-    Args:
-        table: Sums of differences and counts, of shape (G, P).
-        signs: +1 or -1 for each group in each flip: shape (B, G).
+    `signs` has +1 or -1 for each group in each flip: shape (B, G).
     """
     weights = table.counts / table.totals / len(table.order)
     pulls = table.sums / table.totals / len(table.order)
@@ -263,16 +254,10 @@ def permutation_p(reached: NDArray[np.bool_], exact: bool) -> float:
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values for being read together (Holm 1979).
+    """Adjust p values for being read together (Holm 1979); None, where there is none, stays None and is no test.
 
     Of m tests the k-th smallest p is multiplied by m - k + 1, and none falls below a smaller one's. All
     that stay at most 0.05 may be claimed together, with at most 5 % chance of any false claim.
-
-    Args:
-        p_values: One p value in [0, 1] a test; None where there was none, which counts as no test.
-
-    Returns:
-        One adjusted p value in [0, 1] a test, in the same order; None stays None.
 
     Raises:
         ValueError: A p value is outside [0, 1].
@@ -308,10 +293,6 @@ class Discordant:
 
 def discordant(a_pass: Sequence[bool], b_pass: Sequence[bool]) -> Discordant:
     """Count the cases by which of two runs passed them.
-
-    Args:
-        a_pass: Whether the first run passed, one a case.
-        b_pass: Whether the second run passed, aligned with `a_pass`.
 
     Raises:
         ValueError: The lengths differ.

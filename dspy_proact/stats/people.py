@@ -91,22 +91,21 @@ def standings(
     Arguments and errors are as in `alt_test`. Intervals leave out one group at a time, and speak of each
     person among these others. Silence and ties are decided as in `kappa_estimate`; no shared items: no value.
     """
-    panel, grades = _panel(ratings, raters, judge, labels, groups)
+    rated = _Rated.of(ratings, raters, judge, labels, groups)
 
-    def kappa(reference: NDArray[np.float64], own: NDArray[np.float64], items: NDArray[np.intp]) -> Estimate:
-        if not len(items):
+    def kappa(reference: NDArray[np.float64], chosen: NDArray[np.bool_]) -> Estimate:
+        if not chosen.any():
             return Estimate(None, reason="no item that others rated too")
-        return kappa_of_items(reference[:, :, None] * own[:, None, :], [groups[place] for place in items])
+        tables = reference[chosen][:, :, None] * rated.own[chosen][:, None, :]
+        return kappa_of_items(tables, [groups[place] for place in rated.items[chosen]])
 
+    others = rated.others / np.maximum(rated.others.sum(axis=1, keepdims=True), 1)
     found: list[Standing] = []
-    for slate in _slates(panel, raters):
-        others = slate.others[slate.shared]
-        against_others = kappa(
-            others / others.sum(axis=1, keepdims=True), slate.own[slate.shared], slate.items[slate.shared]
-        )
-        against_judge = kappa(grades[slate.items], slate.own, slate.items)
-        shared = int(slate.shared.sum())
-        found.append(Standing(slate.rater, len(slate.items), shared, against_others, against_judge))
+    for number, rater in enumerate(rated.people):
+        mine = rated.raters == number
+        shared = mine & rated.shared
+        against_others, against_judge = kappa(others, shared), kappa(rated.judge, mine)
+        found.append(Standing(rater, int(mine.sum()), int(shared.sum()), against_others, against_judge))
     return found
 
 
@@ -141,98 +140,74 @@ def alt_test(
     """
     if not 0 <= epsilon < 1:
         raise ValueError(f"epsilon is in [0, 1), not {epsilon!r}")
-    panel, grades = _panel(ratings, raters, judge, labels, groups)
-    everyone = [_Duel.of(slate, grades) for slate in _slates(panel, raters)]
-    entered = np.array([len(duel.items) >= FEW_ITEMS for duel in everyone], dtype=bool)
-    duels = [duel for duel in everyone if len(duel.items) >= FEW_ITEMS]
-    tested = [duel for duel in duels if len(duel.items) >= ENOUGH_ITEMS]
-    won: dict[Hashable, bool] = {}
-    if len(tested) >= TESTED_RATERS:
-        won = dict(zip((duel.rater for duel in tested), _wins(tested, epsilon), strict=True))
+    rated = _Rated.of(ratings, raters, judge, labels, groups)
+    nearer = np.zeros((2, len(rated.items)), dtype=bool)
+    nearer[:, rated.shared] = _nearer(rated.judge[rated.shared], rated.own[rated.shared], rated.others[rated.shared])
+    duels = {
+        number: nearer[:, rated.shared & (rated.raters == number)]
+        for number, count in enumerate(np.bincount(rated.raters[rated.shared], minlength=len(rated.people)))
+        if count >= FEW_ITEMS
+    }
+    tested = {number: duel for number, duel in duels.items() if duel.shape[1] >= ENOUGH_ITEMS}
+    won = dict(zip(tested, _wins([*tested.values()], epsilon), strict=True)) if len(tested) >= TESTED_RATERS else {}
     refusal = (
-        f"not enough ratings for the alt-test: {f'only {len(tested)}' if tested else 'no'} raters with {ENOUGH_ITEMS} "
-        f"items that others rated too, of at least {TESTED_RATERS}"
+        f"not enough ratings for the alt-test: {len(tested) or 'no'} raters with {ENOUGH_ITEMS} items that others "
+        f"rated too (at least {TESTED_RATERS} needed)"
     )
     rate = Figure(sum(won.values()) / len(won)) if won else Figure[float](None, refusal)
-    advantage, ties = _mean_shares(duels, panel, grades, entered, groups)
-    return AltTest(
-        winning_rate=rate,
-        passed=None if rate.value is None else rate.value >= PASSING,
-        advantage=advantage,
-        ties=ties,
-        raters=tuple(
-            Advantage(
-                duel.rater,
-                len(duel.items),
-                float(duel.judge.mean()),
-                float((duel.judge & duel.person).mean()),
-                won.get(duel.rater),
-            )
-            for duel in duels
-        ),
+    advantage = ties = Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
+    if duels:
+        advantage, ties = _mean_shares(rated, nearer, [*duels], groups)
+    people = (
+        Advantage(
+            rated.people[number], duel.shape[1], float(duel[0].mean()), float(duel.all(axis=0).mean()), won.get(number)
+        )
+        for number, duel in duels.items()
     )
-
-
-def _panel(
-    ratings: Sequence[Sequence[Hashable]],
-    raters: Sequence[Sequence[Hashable]],
-    judge: Sequence[Hashable],
-    labels: Sequence[Hashable],
-    groups: Sequence[Hashable],
-) -> tuple[Panel, NDArray[np.float64]]:
-    """People's ratings, and 1 at the judge's label of each item, else 0: shape (n, k)."""
-    if not len(ratings) == len(raters) == len(judge) == len(groups):
-        raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
-    return Panel.of(ratings, labels, raters), tally([[label] for label in judge], labels)
+    return AltTest(rate, None if rate.value is None else rate.value >= PASSING, advantage, ties, tuple(people))
 
 
 @dataclass(frozen=True)
-class _Slate:
-    """The items that one person rated."""
+class _Rated:
+    """Ratings, q of them, beside the others' ratings and the judge's grade of the same item."""
 
-    rater: Hashable
+    people: list[Hashable]
+    """Who gave them, in the order in which they first appear."""
     items: NDArray[np.intp]
-    """Places of the items: shape (m,)."""
+    """Place of the item of each: shape (q,)."""
+    raters: NDArray[np.intp]
+    """Place of its rater among the people: shape (q,)."""
     own: NDArray[np.float64]
-    """1 at the person's own label, else 0: shape (m, k)."""
+    """1 at its label, else 0: shape (q, k)."""
     others: NDArray[np.float64]
-    """How many of the others gave each label: shape (m, k); a row of 0 where nobody else rated the item."""
+    """How many of the item's other ratings gave each label: shape (q, k)."""
+    judge: NDArray[np.float64]
+    """1 at the judge's label of its item, else 0: shape (q, k)."""
+
+    @classmethod
+    def of(
+        cls,
+        ratings: Sequence[Sequence[Hashable]],
+        raters: Sequence[Sequence[Hashable]],
+        judge: Sequence[Hashable],
+        labels: Sequence[Hashable],
+        groups: Sequence[Hashable],
+    ) -> "_Rated":
+        if not len(ratings) == len(raters) == len(judge) == len(groups):
+            raise ValueError("raters, a judge's grade and a group for each item: the lengths differ")
+        panel, grades = Panel.of(ratings, labels, raters), tally([[label] for label in judge], labels)
+        assert panel.raters is not None, "raters are known"
+        people = list(dict.fromkeys(rater for item in raters for rater in item))
+        others = panel.counts[panel.items] - panel.own
+        return cls(people, panel.items, panel.raters, panel.own, others, grades[panel.items])
 
     @property
     def shared(self) -> NDArray[np.bool_]:
-        """Whether somebody else rated the item too: shape (m,)."""
+        """Whether somebody else rated the item too: shape (q,)."""
         return self.others.sum(axis=1) > 0
 
 
-def _slates(panel: Panel, raters: Sequence[Sequence[Hashable]]) -> list[_Slate]:
-    """The slate of each person, in the order in which they first appear, as the panel numbers them."""
-    found: list[_Slate] = []
-    for number, rater in enumerate(dict.fromkeys(rater for people in raters for rater in people)):
-        mine = panel.raters == number
-        items, own = panel.items[mine], panel.own[mine]
-        found.append(_Slate(rater, items, own, panel.counts[items] - own))
-    return found
-
-
-@dataclass(frozen=True)
-class _Duel:
-    """The judge against one person, item by item."""
-
-    rater: Hashable
-    items: NDArray[np.intp]
-    """Places of the items that somebody else rated too: shape (m,)."""
-    judge: NDArray[np.bool_]
-    """Whether the judge is at least as near to the others: shape (m,)."""
-    person: NDArray[np.bool_]
-    """Whether the person is: shape (m,)."""
-
-    @classmethod
-    def of(cls, slate: _Slate, grades: NDArray[np.float64]) -> "_Duel":
-        items, others = slate.items[slate.shared], slate.others[slate.shared]
-        return cls(slate.rater, items, *_outcomes(grades[items], slate.own[slate.shared], others))
-
-
-def _outcomes(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
+def _nearer(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether the judge, and whether the person, is at least as near to the others as the other: shape (2, m)."""
     levels = np.arange(others.shape[1], dtype=np.float64)
 
@@ -245,7 +220,7 @@ def _outcomes(judge: NDArray[np.float64], own: NDArray[np.float64], others: NDAr
     return np.stack([first <= second + ROUNDING, second <= first + ROUNDING])
 
 
-def _wins(duels: Sequence[_Duel], epsilon: float) -> list[bool]:
+def _wins(duels: Sequence[NDArray[np.bool_]], epsilon: float) -> list[bool]:
     """Over whom the judge wins: the p values up to the largest k with p_(k) <= k / (m (1 + 1/2 + ... + 1/m)) 5 %.
 
     A p value is at most a level where t is at most the quantile at that level.
@@ -254,15 +229,16 @@ def _wins(duels: Sequence[_Duel], epsilon: float) -> list[bool]:
     step = LEVEL / (count * sum(1 / k for k in range(1, count + 1)))
     statistics = [_t(duel, epsilon) for duel in duels]
     for k in range(count, 0, -1):
-        won = [t <= t_quantile(k * step, len(duel.items) - 1) for t, duel in zip(statistics, duels, strict=True)]
+        won = [t <= t_quantile(k * step, duel.shape[1] - 1) for t, duel in zip(statistics, duels, strict=True)]
         if sum(won) >= k:
             return won
     return [False] * count
 
 
-def _t(duel: _Duel, epsilon: float) -> float:
+def _t(duel: NDArray[np.bool_], epsilon: float) -> float:
     """Student's t of the person's lead over the judge, less epsilon; infinite where the lead does not vary."""
-    lead = duel.person.astype(np.float64) - duel.judge
+    judge, person = duel
+    lead = person.astype(np.float64) - judge
     above = float(lead.mean()) - epsilon
     if np.all(lead == lead[0]):
         return math.copysign(math.inf, above) if above else math.inf
@@ -270,84 +246,38 @@ def _t(duel: _Duel, epsilon: float) -> float:
 
 
 def _mean_shares(
-    duels: Sequence[_Duel],
-    panel: Panel,
-    grades: NDArray[np.float64],
-    entered: NDArray[np.bool_],
-    groups: Sequence[Hashable],
+    rated: _Rated, nearer: NDArray[np.bool_], entered: Sequence[int], groups: Sequence[Hashable]
 ) -> tuple[Estimate, Estimate]:
-    """Mean over people of the share of items that the judge has, and of those that are ties.
-
-    Args:
-        duels: Of the people who are in the mean.
-        panel: People's ratings, of known raters.
-        grades: The judge's: shape (n, k).
-        entered: Whether each rater of the panel is in the mean.
-        groups: Key of the group of each item.
-    """
-    if not duels:
-        nothing = Estimate(None, reason=f"no rater with {FEW_ITEMS} items that others rated too")
-        return nothing, nothing
-    used = np.zeros(len(groups), dtype=bool)
-    used[np.concatenate([duel.items for duel in duels])] = True
+    """Mean over some people of the share of their items that the judge has, and of those that are ties."""
+    columns = np.full(len(rated.people), -1)
+    columns[entered] = np.arange(len(entered))
+    column, items = columns[rated.raters], rated.items
+    chosen = rated.shared & (column >= 0)
+    used = np.bincount(items[chosen], minlength=len(groups)) > 0
     keys = [key for key, use in zip(groups, used, strict=True) if use]
-    pairs = _Pairs.of(panel, grades, entered)
+    # Every two ratings of one item: what becomes of the first person's duel there without the second's rating.
+    counts = np.bincount(items)[items]
+    first = np.repeat(np.arange(len(counts)), counts)
+    turn = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
+    second = np.searchsorted(items, items)[first] + turn
+    pairs = (first != second) & (column[first] >= 0)
+    first, second = first[pairs], second[pairs]
+    others = rated.others[first] - rated.own[second]
+    left = others.sum(axis=1) > 0
+    without = np.zeros((2, len(first)), dtype=bool)
+    without[:, left] = _nearer(rated.judge[first[left]], rated.own[first[left]], others[left])
     found: list[Estimate] = []
-    for ties in (False, True):
-        parts = np.zeros((len(groups), len(duels), 2))
-        for place, duel in enumerate(duels):
-            parts[duel.items, place, 0] = duel.judge & duel.person if ties else duel.judge
-            parts[duel.items, place, 1] = 1
-        changes = pairs.changes(parts, ties=ties).where(used)
+    for now, after in ((nearer[0], without[0]), (nearer[0] & nearer[1], without[0] & without[1])):
+        parts = np.zeros((len(groups), len(entered), 2))
+        parts[items[chosen], column[chosen]] = np.stack([now[chosen], np.ones(int(chosen.sum()))], axis=1)
+        change = np.zeros((len(items), *parts.shape[1:]))
+        places = np.nonzero(column >= 0)[0]
+        change[places, column[places]] = -parts[items[places], column[places]]
+        gained = np.stack([after & left, left], axis=1) - parts[items[first], column[first]]
+        np.add.at(change, (second, column[first]), gained)
+        changes = Changes(change, items, rated.raters).where(used)
         found.append(Jackknife.of(parts[used], keys, _mean_of_shares, changes=changes).estimate((0, 1)))
     return found[0], found[1]
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Every two ratings of one item: what becomes of the first person's duel there without the second's rating."""
-
-    items: NDArray[np.intp]
-    """Place of the item of each rating: shape (q,)."""
-    raters: NDArray[np.intp]
-    """Its rater, as a number: shape (q,)."""
-    columns: NDArray[np.intp]
-    """Place of each rating's person among the duels; -1 for one who has none: shape (q,)."""
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    """Places of the ratings: shape (pairs,)."""
-    shared: NDArray[np.bool_]
-    """Whether others are left: shape (pairs,)."""
-    outcomes: NDArray[np.bool_]
-    """As `_outcomes` has them, without the second rating: shape (2, pairs)."""
-
-    @classmethod
-    def of(cls, panel: Panel, grades: NDArray[np.float64], entered: NDArray[np.bool_]) -> "_Pairs":
-        assert panel.raters is not None, "raters are known"
-        columns = np.where(entered, np.cumsum(entered) - 1, -1)[panel.raters]
-        counts = np.bincount(panel.items)[panel.items]
-        first = np.repeat(np.arange(len(counts)), counts)
-        turn = np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)
-        second = np.searchsorted(panel.items, panel.items)[first] + turn
-        other = (first != second) & (columns[first] >= 0)
-        first, second = first[other], second[other]
-        at = panel.items[first]
-        others = panel.counts[at] - panel.own[first] - panel.own[second]
-        shared = others.sum(axis=1) > 0
-        outcomes = np.zeros((2, len(first)), dtype=bool)
-        outcomes[:, shared] = _outcomes(grades[at[shared]], panel.own[first[shared]], others[shared])
-        return cls(panel.items, panel.raters, columns, first, second, shared, outcomes)
-
-    def changes(self, parts: NDArray[np.float64], *, ties: bool) -> Changes:
-        """What leaving out each rating does to the parts of the items, of shape (n, duels, 2)."""
-        change = np.zeros((len(self.items), *parts.shape[1:]))
-        places = np.nonzero(self.columns >= 0)[0]
-        change[places, self.columns[places]] = -parts[self.items[places], self.columns[places]]
-        now = self.outcomes.all(axis=0) if ties else self.outcomes[0]
-        after = np.stack([now & self.shared, self.shared], axis=1).astype(np.float64)
-        column = self.columns[self.first]
-        np.add.at(change, (self.second, column), after - parts[self.items[self.first], column])
-        return Changes(change, self.items, self.raters)
 
 
 def _mean_of_shares(sums: NDArray[np.float64]) -> NDArray[np.float64]:

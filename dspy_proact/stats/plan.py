@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -112,10 +113,7 @@ def rating_components(cases: RatedCases) -> RatingComponents:
     weights, counts, cell, of_rating = cells.weights[0], cells.rated[0], cases.cell, cases.cell[cases.place]
 
     def pooled(squares: NDArray[Any], free: NDArray[Any]) -> float:
-        """Mean of the cells' variances, each weighing what it does in the corrected mean, of those that have one.
-
-        From the sum of the squared deviations of each cell, and their degrees of freedom.
-        """
+        """Mean variance of the cells, from their sums of squares, each weighing what it does in the corrected mean."""
         pull = np.where(free > 0, weights**2 / np.maximum(1, counts), 0)
         return float(pull @ (squares / np.maximum(1, free)) / max(pull.sum(), np.finfo(float).tiny))
 
@@ -140,13 +138,7 @@ def rating_components(cases: RatedCases) -> RatingComponents:
 
 
 def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping[Kind, float]) -> PlanFrame:
-    """The frame of judged cases, whose groups are known.
-
-    Args:
-        kinds: Of each case.
-        groups: Key of the group of each case; at least two groups.
-        means: Mean rating of each kind.
-    """
+    """The frame of judged cases in at least two groups, with the mean rating of each kind."""
     table = tabulate(np.array([means[kind] for kind in kinds]), groups)
     sizes = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
     return PlanFrame(sizes, float(table.means[0]), standard_error(table) ** 2, degrees_of_freedom(table.shares))
@@ -155,12 +147,7 @@ def plan_frame(kinds: Sequence[Kind], groups: Sequence[Hashable], means: Mapping
 def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, raters: int, each: int) -> float:
     """Half the expected width of the 95 % interval, as a score, widened by what such plans fall short.
 
-    Args:
-        frame: What is rated a part of.
-        of: How ratings vary.
-        rated: Cases, drawn as `drawn_counts` draws.
-        raters: At least 2.
-        each: Ratings of each of these cases.
+    So many cases are rated, drawn as `drawn_counts` draws, `each` times, by at least two raters.
     """
     sizes = np.array(list(frame.sizes.values()))
     counts = np.maximum(1, drawn_counts(frame.sizes, rated))
@@ -173,25 +160,18 @@ def planned_half_width(frame: PlanFrame, of: RatingComponents, rated: int, rater
 def plans(width: float, frame: PlanFrame, of: RatingComponents) -> Iterator[Plan]:
     """For each number of raters the fewest ratings that are expected to give a half-width; none where none do.
 
-    Cases are rated once, and more often only where there are not enough of them.
-
-    Args:
-        width: Half of the 95 % interval, as a score.
-        frame: What is rated a part of.
-        of: How ratings vary.
+    Cases are rated once, and more often only where there are not enough of them. `width` is half of the 95 % interval,
+    as a score.
     """
     least = min(FEWEST_RATED * len({stratum for stratum, _ in frame.sizes}), frame.cases)
+    counts = range(least, frame.cases + 1)
     for raters in PLAN_RATERS:
         for each in range(1, PLAN_MOST_EACH + 1):
-
-            def planned(rated: int, raters: int = raters, each: int = each) -> Plan:
-                return Plan(raters, rated, each, planned_half_width(frame, of, rated, raters, each))
-
+            of_count = partial(planned_half_width, frame, of, raters=raters, each=each)
             # More cases never widen it, so that the fewest are found by halves.
-            counts = range(least, frame.cases + 1)
-            place = bisect_left(counts, True, key=lambda rated, planned=planned: planned(rated).half_width <= width)
+            place = bisect_left(counts, True, key=lambda rated, of_count=of_count: of_count(rated) <= width)
             if place < len(counts):
-                yield planned(counts[place])
+                yield Plan(raters, counts[place], each, of_count(counts[place]))
                 break
 
 
@@ -206,11 +186,8 @@ def best_plan(found: Sequence[Plan]) -> Plan | None:
 def balanced_counts(sizes: Sequence[int], count: int) -> NDArray[np.intp]:
     """How many of each kind are drawn, so that they are as equal as the sizes allow: shape (kinds,).
 
-    Of one more than all kinds can share equally, the first kinds that have any left get it.
-
-    Args:
-        sizes: Cases of each kind.
-        count: How many are drawn in all; all there are where it is more.
+    Of one more than all kinds can share equally, the first kinds that have any left get it; all are drawn where `count`
+    is more.
     """
     left = np.asarray(sizes, dtype=np.intp)
     drawn = np.zeros_like(left)
@@ -240,12 +217,8 @@ def balanced_order(keys: Sequence[str], kinds: Sequence[Kind], seed: int = 0) ->
 
     In rounds each stratum gives one case, until it has none left; which, is decided by rounds too, in which each label
     of the stratum gives one by chance. What is in a round is in an order by chance, which tells nobody what label a
-    case has. The first cases of a longer draw are the shorter one, and the order depends on keys, kinds and seed alone.
-
-    Args:
-        keys: Of the cases, no two alike.
-        kinds: The kind of each case.
-        seed: Of chance.
+    case has. The first cases of a longer draw are the shorter one, and the order depends on keys, no two of which are
+    alike, kinds and seed alone.
     """
 
     def chance(*words: object) -> bytes:

@@ -21,7 +21,7 @@ from dspy_proact.stats.tally import added_up, numbered, tally
 
 ENOUGH_RATERS = 4
 """With fewer raters their variance rests on too few of them: an interval then speaks of these raters alone."""
-ONE_RATER = "rests on one rater"
+ONE_RATER = "depends on one rater"
 """Why there are no bounds where without one rater there is no estimate."""
 
 PartsOf = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
@@ -66,12 +66,12 @@ class Panel:
         labels: Sequence[Hashable],
         raters: Sequence[Sequence[Hashable]] | None = None,
     ) -> "Panel":
-        """The ratings of items.
+        """The ratings of items: the labels that each was given, which may be none, and who gave them.
 
         Args:
-            ratings: The labels that each item was given, in any order; an item may have none.
+            ratings: One list an item.
             labels: All labels in rising order, each once, whether they occur or not.
-            raters: Who gave them, aligned with `ratings`.
+            raters: Aligned with `ratings`; None where they are not known.
 
         Raises:
             ValueError: `labels` repeats one, a rating is not in `labels`, there is not one rater a rating, or a
@@ -124,7 +124,7 @@ class RaterVariance:
         """Of whom alone an interval speaks; None where it speaks of raters like them."""
         if self.raters >= ENOUGH_RATERS:
             return None
-        return "of this rater alone" if self.raters == 1 else f"of these {self.raters} raters alone"
+        return "for this rater only" if self.raters == 1 else f"for these {self.raters} raters only"
 
     def widened(self, spread: Spread) -> Spread | None:
         """The spread with the raters' variance, from four raters on; None where that is missing.
@@ -146,10 +146,8 @@ class RaterVariance:
 def with_rater_df(trusting: float, groups: float, raters: int) -> float:
     """Degrees of freedom of a variance of groups and raters: the harmonic mean of the most and the least they may be.
 
-    Args:
-        trusting: Satterthwaite's, at least 1; those of the groups where nothing is known of the raters' share.
-        groups: Those of the groups alone.
-        raters: Number of raters, R, at least 2.
+    `trusting` are Satterthwaite's, or those of the groups where nothing is known of the raters' share; `groups` are
+    those of the groups alone.
     """
     return 2 / (1 / trusting + 1 / min(groups, raters - 1))
 

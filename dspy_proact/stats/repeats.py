@@ -47,10 +47,7 @@ class Repeats:
 
 
 def repeats(
-    scores: Scores,
-    cases: Sequence[Hashable],
-    responses: Sequence[Hashable],
-    groups: Sequence[Hashable],
+    scores: Scores, cases: Sequence[Hashable], responses: Sequence[Hashable], groups: Sequence[Hashable]
 ) -> Repeats:
     """Divide the variance of the scores of verdicts over cases, responses and verdicts.
 
@@ -92,11 +89,7 @@ def _components(
     """Variances of cases, of single verdicts within a case, of responses, and of verdicts on one.
 
     They come from the sums of squares between cases, between responses and between verdicts, weighted by verdicts.
-
-    Args:
-        scores: Of verdicts on responses to cases: shape (n,).
-        by_case: The case of each verdict, as a number.
-        by_response: The response of each verdict, likewise.
+    `by_case` and `by_response` number the case and the response of each verdict.
     """
     sizes, response_sizes = np.bincount(by_case), np.bincount(by_response)
     verdicts, responses, cases = len(scores), len(response_sizes), len(sizes)
@@ -140,7 +133,7 @@ def _design_effect(means: NDArray[np.float64], groups: Sequence[Hashable]) -> Fi
         return Figure(None, table.lonely)
     alone = float(means.std(ddof=1)) / math.sqrt(len(means))
     if alone < ROUNDING:
-        return Figure(None, "cases do not differ")
+        return Figure(None, "no variance between cases")
     return Figure(max(1.0, (standard_error(table) / alone) ** 2))
 
 
@@ -154,7 +147,7 @@ def _repeats_worth(
     within, between, factor, rest = (figure.value or 0.0 for figure in (noise, case, effect, other))
     left = factor * between + rest
     if within and not left:
-        return Figure(None, "cases do not differ")
+        return Figure(None, "no variance between cases")
     # At least 9 times their ratio. Less a hair, so that rounding does not ask for one repeat more.
     ratio = within / left if within else 0.0
     return Figure(max(1, math.ceil(ratio * (1 - NOISE) / NOISE - 1e-9)))

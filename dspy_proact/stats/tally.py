@@ -23,10 +23,6 @@ def added_up(parts: NDArray[np.float64], place: NDArray[np.intp]) -> NDArray[np.
 def tally(ratings: Sequence[Sequence[Hashable]], labels: Sequence[Hashable]) -> NDArray[np.float64]:
     """How many ratings of each item gave each label: shape (n, k), aligned with `ratings` and `labels`.
 
-    Args:
-        ratings: The labels that each item was given, in any order; an item may have none.
-        labels: All labels, each once, whether they occur or not.
-
     Raises:
         ValueError: `labels` repeats one, or a rating is not in `labels`.
     """
@@ -55,11 +51,7 @@ def cross_tables(
 
 
 def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable | None:
-    """The label of the most ratings of one item; None where there are no ratings.
-
-    Args:
-        ratings: The labels that the item was given, in any order.
-        ties: All labels, each once: of several that tie, the one that comes first here.
+    """The label of the most ratings of one item, of several the one that comes first in `ties`; None without ratings.
 
     Raises:
         ValueError: `ties` does not name every rating once.
@@ -73,9 +65,7 @@ def majority(ratings: Sequence[Hashable], ties: Sequence[Hashable]) -> Hashable 
 def commonest(counts: NDArray[np.float64], ties: Sequence[int]) -> NDArray[np.float64]:
     """1 at the commonest label of each item, else 0: shape (m, k); all 0 where there are no ratings.
 
-    Args:
-        counts: How often each label was given: shape (m, k).
-        ties: Places of all labels: of several that tie, the one that comes first here.
+    Of several labels that tie, the one whose place comes first in `ties`.
     """
     order = np.array(ties)
     chosen = np.eye(len(order))[order[np.argmax(counts[:, order], axis=1)]]

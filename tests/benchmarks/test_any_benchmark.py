@@ -1,7 +1,6 @@
 """A benchmark that shares nothing with ProactBench is forecast, run, killed, resumed, reported, compared and exported.
 
-It has no judge, two calls an answer, parts, measures and settings of its own; `contest.py` is all that was written for
-it.
+`contest.py` is all that was written for it.
 """
 
 import csv
@@ -13,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from child import Child
-from contest import COUNT, Contest, Rules, contest, contestant, one_by_one, rejudged
-from server import Answer, Sent, Server
+from contest import COUNT, Contest, Refereed, Rules, contest, contestant, fields, one_by_one
+from server import Sent, Server
 from toy import outcomes
 
-from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.errors import RunError, UsageError
+from dspy_proact import Gate, ModelSpec, Rejudging, Responses
+from dspy_proact.errors import UsageError
 from dspy_proact.runs import RunFolder, Scope, latest
 
 Call = Callable[..., tuple[int, str, str]]
@@ -72,9 +71,9 @@ def test_an_answer_of_two_calls_is_kept_with_both_and_graded_without_any(run: Pa
 def test_its_run_says_what_it_is_called_measured_by_and_set_to(run: Path):
     manifest = RunFolder(run).manifest()
     assert (manifest.identity.benchmark, manifest.identity.judges) == ("contest", ())
-    assert manifest.identity.settings == {"longest": 3}
+    assert manifest.identity.settings == Rules().model_dump(mode="json")
     assert [measure.name for measure in manifest.measures] == ["length", "tricks", "insight"]
-    assert (manifest.nouns.cases, manifest.corpus.rows, manifest.judge_prices) == ("riddles", 1, {})
+    assert (manifest.nouns.cases, manifest.corpus.rows, manifest.judge_prices) == ("riddles", 10, {})
 
 
 def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Server, run: Path, tmp_path: Path):
@@ -101,11 +100,6 @@ def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Se
     assert outcomes(path) == outcomes(run)
     assert execution.run(path).stages == 0
     assert len(guesser.sent) == 2 * COUNT + 2
-
-
-def test_other_settings_are_another_run(guesser: Server, run: Path):
-    with pytest.raises(RunError, match=r"differs in settings\.longest"):
-        contest(guesser.assistant, Rules(longest=9)).run(run)
 
 
 def test_a_run_is_widened_by_strata_and_epochs(guesser: Server, tmp_path: Path):
@@ -141,15 +135,18 @@ def test_the_unscored_are_tried_again_when_that_is_asked_for(guesser: Server, ru
 def test_its_answers_are_judged_again_without_a_new_one(guesser: Server, run: Path, tmp_path: Path):
     """The referee lets every guess pass, so that the wrong one is solved and the long one is still long."""
     guesser.sent.clear()
-    guesser.script = lambda sent: Answer(json.dumps({"right": True}))
-    rejudging = rejudged(Responses.of_run(RunFolder(run), Contest), guesser.judge)
+    guesser.script = lambda _: fields(right=True)
+    responses, referee = (
+        Responses.of_run(RunFolder(run), Contest()),
+        ModelSpec(name="hosted_vllm/referee", api_base=guesser.judge),
+    )
+    rejudging = Rejudging(responses, referee, benchmark=Refereed(), gate=Gate(retries=0))
     forecast = rejudging.forecast(tmp_path / "again")
     assert (forecast.assistant.calls, forecast.judge.calls, forecast.judge.untold) == (0, 9, 9)
     assert rejudging.run(tmp_path / "again").unscored == 1
     assert [sent.role for sent in guesser.sent] == ["judge"] * 9
     again = RunFolder(tmp_path / "again")
     assert again.manifest().identity.parent == RunFolder(run).manifest().identity.digest()
-    assert again.manifest().identity.settings == {"longest": 3}
     labels = {event.key.case: event.grade.label for event in again.events() if event.grade}
     assert (labels["riddle-7"], labels["riddle-8"], len(labels)) == ("SOLVED", "LONG", 9)
 

@@ -1,33 +1,39 @@
-"""Any benchmark on the command line: named, set, listed, and refused what it does not have.
+"""Any benchmark on the command line: found, named, set, listed, and refused what it does not have.
 
-The contest is known here by what `contest_entry.py` says of it.
+The contest is registered here as another package registers one.
 """
 
 import json
 import shlex
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
-from contest import COUNT, contestant
-from contest_entry import ContestEntry, RatedContestEntry
-from dspy_proact.cli.entries import known
+from contest import COUNT, Rules, contestant, fields
 from proact_run import run_of, trigger
-from server import Answer, Server
+from server import Server
 
 from dspy_proact import cli
-from dspy_proact.benchmarks.proactbench.report import leaderboard
+from dspy_proact.benchmarks import registry
+from dspy_proact.report import leaderboard
 from dspy_proact.runs import RunFolder
 
-SETTINGS = {"longest": 3, "style": "plain", "fair": True, "hint": None, "bonus": 0.5, "barred": []}
+SETTINGS = Rules().model_dump(mode="json")
 
 
-def listed(monkeypatch, entry):
-    monkeypatch.setattr(known, "_ENTRIES", (*known.entries(), entry))
+def register(monkeypatch, *places):
+    """Have other packages register what stands at these places, and nothing else."""
+    points = [EntryPoint(name="any", value=place, group=registry.GROUP) for place in places]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == registry.GROUP else [])
+    monkeypatch.setattr(registry, "_GIVEN", {})
+    registry.benchmarks.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def contest(monkeypatch):
-    listed(monkeypatch, ContestEntry())
+    register(monkeypatch, "contest:Contest")
+    yield
+    registry.benchmarks.cache_clear()
 
 
 @pytest.fixture
@@ -64,7 +70,7 @@ def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
         "size": "10 riddles in 5 places",
         "licence": "none",
         "data": "made by the tests",
-        "best_published": "9 of 10 (nobody, nowhere)",
+        "best_published": "",
         "judge": None,
     }
     assert {each["name"]: each["default"] for each in theirs["settings"]} == SETTINGS
@@ -92,11 +98,13 @@ def test_the_list_is_read_on_a_terminal(proact):
     assert proact(*next_of(told), "--dry-run")[0] == 0
 
 
-def test_the_best_published_score_is_the_leaderboards_first(proact):
-    best = json.loads(proact("benchmarks", "--json")[1])["benchmarks"][0]["best_published"]
+def test_the_best_published_score_is_the_leaderboards_first(proact, monkeypatch):
+    register(monkeypatch, "contest:Refereed")
+    ours, _, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
-    assert best.startswith(f"{100 * first.scores.weighted.value:.1f} % ")
-    assert f": {first.model} (" in best
+    assert ours["best_published"].startswith(f"{100 * first.scores['score'].value:.1f} % ")
+    assert f": {first.name} (" in ours["best_published"]
+    assert theirs["best_published"] == "90.0 of 100 (nobody)"
 
 
 # What is chosen
@@ -169,7 +177,7 @@ def test_proactbench_has_nothing_to_set(proact):
 def test_an_unknown_benchmark_is_told_with_the_nearest(proact):
     status, _, err = proact("eval", "--benchmark", "contes")
     assert (status, "no benchmark is called 'contes'; did you mean contest?" in err) == (2, True)
-    assert "there is proactbench, probe, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
+    assert "there are proactbench, probe, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
 
 
 @pytest.mark.parametrize(
@@ -211,10 +219,13 @@ def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
 
 def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
     guessed()
-    monkeypatch.setattr(known, "_ENTRIES", known.entries()[:2])
+    register(monkeypatch)
     assert proact("report", "run")[0] == 0
     status, _, err = proact("rejudge", "run")
-    assert (status, "no benchmark is called 'contest'; there is proactbench, probe." in err) == (2, True)
+    assert (status, "run: a run of 'contest', which is not installed; name its file with --benchmark" in err) == (
+        2,
+        True,
+    )
 
 
 def test_results_files_are_proactbenchs(proact, tmp_path):
@@ -227,17 +238,20 @@ def test_results_files_are_proactbenchs(proact, tmp_path):
 # Graded again
 
 
-def test_another_judge_grades_what_was_guessed_by_the_settings_of_the_run(proact, guessed, server):
+def test_another_judge_grades_what_was_guessed_by_the_settings_of_the_run(proact, guessed, server, monkeypatch):
     """The referee lets every guess pass, so that only the one of four words is not solved."""
     guessed("--set", "hint=look up")
     server.sent.clear()
-    server.script = lambda _: Answer(json.dumps({"right": True}))
+    server.script = lambda _: fields(right=True)
+    register(monkeypatch, "contest:Refereed")
     judge = ["--judge", "hosted_vllm/referee", "--judge-api-base", server.judge]
-    told = proact("rejudge", "run", *judge, "--out", "again")
-    assert told[0] == 3, told[2]
+    status, _, err = proact("rejudge", "run", *judge, "--out", "again")
+    assert status == 3, err
     assert {sent.role for sent in server.sent} == {"judge"}
     assert settings("again") == SETTINGS | {"hint": "look up"}
     assert json.loads(proact("report", "again", "--json")[1])["riddles"]["scored"] == COUNT - 1
+    status, _, err = proact("rejudge", "run")
+    assert (status, "contest declares no judge of a real model; name one with --judge" in err) == (2, True)
 
 
 def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_by_others(proact, guessed, server):
@@ -267,32 +281,6 @@ def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_
 def test_a_verb_that_it_does_not_know_says_so(proact, command, told):
     status, _, err = proact(*command, "--benchmark", "contest")
     assert (status, told in err) == (2, True), err
-
-
-def test_three_models_are_ranked_only_where_there_are_ranks(proact, guessed, monkeypatch):
-    three = ["--model", "hosted_vllm/two", "--model", "hosted_vllm/three", "--limit", 1]
-    assert next_of(guessed(*three, out="runs"))[:3] == ["compare", "--benchmark", "contest"]
-    listed(monkeypatch, RatedContestEntry())
-    told = guessed(*three, out="runs")
-    assert next_of(told)[:3] == ["leaderboard", "--benchmark", "contest"]
-    assert "the best, hosted_vllm/guesser, hosted_vllm/two" in " ".join(proact(*next_of(told))[1].split())
-
-
-def test_its_own_leaderboard_and_ratings_are_used(proact, monkeypatch):
-    listed(monkeypatch, RatedContestEntry())
-    told = proact("leaderboard", "--benchmark", "contest")
-    assert (told[0], told[1].splitlines()[0]) == (0, "the best")
-    words = ["eval", "--benchmark", "contest", "--model", "openai/gpt-4o", "--set", "style=rhymed"]
-    assert next_of(told) == words
-    assert json.loads(proact("leaderboard", "--benchmark", "contest", "--json")[1]) == {"guessers": ["the best"]}
-    status, out, _ = proact("agree", "--benchmark", "contest", "--set", "longest=5")
-    assert (status, out.strip()) == (3, "people agree on guesses of 5 words")
-
-
-def test_its_own_compile_is_made_of_what_was_typed(proact, monkeypatch):
-    listed(monkeypatch, RatedContestEntry())
-    status, _, err = proact("optimize", "assistant", "--benchmark", "contest", "--set", "style=rhymed", "--folds", 3)
-    assert (status, "rhymed guessing on sample has too few riddles for 3 folds" in err) == (2, True)
 
 
 def test_a_shell_completes_its_name(monkeypatch, capsys):

@@ -13,12 +13,12 @@ from rows import jsonl
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
-from dspy_proact.benchmarks.proactbench.corpus.ratings.rating import GivenRating
+from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.files.line import Line
+from dspy_proact.files.rows import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
 from dspy_proact.runs import RunFolder
 
@@ -246,9 +246,9 @@ def test_gaps_in_the_draw_are_refused_and_its_end_may_be_missing(sheet, correcte
 @pytest.mark.parametrize(
     ("rows", "raters", "why"),
     [
-        (9, 8, "3 of 20 triggers rated, and 12 are the fewest"),
-        (48, 3, "3 raters are too few to stand for others, 4 the fewest"),
-        (48, 2, "2 raters are too few to stand for others, 4 the fewest"),
+        (9, 8, "3 of 20 triggers rated (at least 12 needed)"),
+        (48, 3, "3 raters are too few to generalise to others (at least 4 needed)"),
+        (48, 2, "2 raters are too few to generalise to others (at least 4 needed)"),
     ],
 )
 def test_too_little_is_refused(sheet, corrected, tmp_path, rows, raters, why):
@@ -271,7 +271,7 @@ def test_few_scenarios_and_grades_without_ratings_are_refused(tmp_path, proact):
     rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", few)[1])))
     file = filled(tmp_path / "ratings.csv", rows)
     told = json.loads(proact("report", few, "--ratings", file, "--json")[1])["corrected"]
-    assert told["phases"]["EMERGENT"]["corrected"]["reason"] == "rated triggers of 4 scenarios, and 5 are the fewest"
+    assert told["phases"]["EMERGENT"]["corrected"]["reason"] == "rated triggers of 4 scenarios (at least 5 needed)"
     assert told["phases"]["RECOVERY"]["corrected"]["reason"] == "no scores"
 
 
@@ -279,7 +279,7 @@ def test_a_grade_of_which_too_little_is_rated_is_refused(run):
     summary = summarize(RunFolder(run))
     rated = [outcome.key for outcome in summary.outcomes if outcome.label != "PASS"]
     found = Corrected(summary, PeoplesRatings("x", {key: {f"r{n % 8}": 1.0} for n, key in enumerate(rated)}))
-    why = "0 of 5 triggers with PASS rated in EMERGENT, and 2 are the fewest; "
+    why = "0 of 5 triggers with PASS rated in EMERGENT (at least 2 needed); "
     assert (found.whole.corrected.reason or "").startswith(why)
 
 
@@ -299,7 +299,7 @@ def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
     assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
     status, out, _ = proact("report", "graded", "--ratings", "sample")
     assert status == 0
-    assert "147 triggers cannot be said: 3 raters are too few to stand for others, 4 the fewest." in said(out)
+    assert "147 triggers cannot be said: 3 raters are too few to generalise to others (at least 4 needed)." in said(out)
     assert "these raters are language-model agents, not people." in said(out)
     told = json.loads(proact("report", "graded", "--ratings", "sample", "--json")[1])["corrected"]
     whole = told["overall"]["micro"]

@@ -32,13 +32,13 @@ def run(tmp_path):
 
 def test_json_has_the_published_scores_in_the_published_order_and_the_strict_ones(leaderboard):
     status, out, _ = leaderboard("--json")
-    models = json.loads(out)["models"]
+    models = json.loads(out)["rows"]
     assert status == 0
-    assert [round(model["lenient"]["weighted"]["value"], 4) for model in models] == [
+    assert [round(model["scores"]["score"]["value"], 4) for model in models] == [
         0.6979, 0.6064, 0.6058, 0.5829, 0.5701, 0.5428, 0.5353, 0.5281,
         0.5032, 0.4736, 0.4423, 0.3133, 0.2252, 0.2204, 0.2163, 0.2051,
     ]  # fmt: skip
-    assert [round(model["strict"]["weighted"]["value"], 4) for model in models] == [
+    assert [round(model["scores"]["strict"]["value"], 4) for model in models] == [
         0.6979, 0.5938, 0.6058, 0.5801, 0.4760, 0.5288, 0.5345, 0.5272,
         0.5032, 0.4736, 0.4423, 0.3133, 0.2252, 0.2204, 0.2163, 0.2051,
     ]  # fmt: skip
@@ -60,15 +60,15 @@ def test_a_run_otherwise_made_stands_below_with_what_is_otherwise(leaderboard, r
     assert "not ranked: graded by embedded, not by gpt-5.4" in said
     assert "not ranked: the judge's prompt is 'default', not the official one" in said
     assert f"Next: dspy-proact report {run}" in err
-    entry = json.loads(leaderboard(run, "--json")[1])["models"][-1]
-    assert (entry["published"], entry["rank_lenient"], entry["embedded"]) == (False, None, True)
-    assert sum(phase["total"] for phase in entry["phases"].values()) == 3
+    entry = json.loads(leaderboard(run, "--json")[1])["rows"][-1]
+    assert (entry["published"], entry["rank"], entry["embedded"]) == (False, None, True)
+    assert sum(counts["total"] for counts in entry["counts"].values()) == 3
 
 
 def test_a_results_file_stands_below_too(leaderboard, tmp_path):
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     status, out, _ = leaderboard(tmp_path / "results.jsonl", "--json")
-    entry = json.loads(out)["models"][-1]
+    entry = json.loads(out)["rows"][-1]
     assert (status, entry["published"], entry["rank_range"]) == (0, False, None)
     assert entry["differences"] == ["a results file does not say which judge, prompt and decoding made it"]
 

@@ -218,14 +218,14 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
 def test_what_is_wrong_with_the_interval_of_a_phase_stands_on_the_card(proact, tmp_path):
     whole = artefact()
     phases = dict(whole.card.phases)
-    for phase, why in (("EMERGENT", "few"), ("CRITICAL", "few"), ("RECOVERY", "of these 2 raters alone")):
+    for phase, why in (("EMERGENT", "few"), ("CRITICAL", "few"), ("RECOVERY", "for these 2 raters only")):
         doubted = phases[phase].difference.model_copy(update={"reason": why})
         phases[phase] = phases[phase].model_copy(update={"difference": doubted})
     card = whole.card.model_copy(update={"phases": phases})
     write_artefact(tmp_path / "judge.json", whole.model_copy(update={"card": card}))
     lines = proact("optimize", "show", "judge.json")[1].splitlines()
     assert "EMERGENT, CRITICAL: few." in lines
-    assert "RECOVERY: of these 2 raters alone." in lines
+    assert "RECOVERY: for these 2 raters only." in lines
 
 
 def test_tokens_and_price_of_a_verdict_stand_first_on_the_card(optimize, server):

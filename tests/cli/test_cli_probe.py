@@ -58,11 +58,11 @@ def test_two_agents_are_compared_by_person(proact, run):
 
 def test_the_leaderboard_says_first_what_it_carries(proact, run):
     status, out, err = proact("leaderboard", "--benchmark", "probe")
-    first = "GPT-5 and Claude Opus 4.1 have the highest task score"
+    first = "GPT-5 and Claude Opus 4.1 rank first of 9 (task 40.0 %)"
     assert (status, " ".join(out.split()).startswith(first)) == (0, True)
     assert "stands beside them" in err
     own = " ".join(proact("leaderboard", run)[1].split())
-    assert "it stands beside the published rows and not among them" in own
+    assert "is not ranked among the 16 published rows" in own
     assert "14.90 % is no mean" not in own
     assert "14.90 % is no mean" in " ".join(proact("leaderboard", run, "--explain")[1].split())
 
@@ -198,14 +198,13 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     assert len(server.sent) == 48
 
 
-def test_why_a_kappa_has_no_interval_is_said_beside_what_is_wrong_with_its_share(proact, server):
+def test_why_a_share_and_a_kappa_have_no_interval_is_said_once(proact, server):
     server.script = constant
     judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
     told = " ".join(proact("agree", "--benchmark", "probe", *judge)[1].split())
-    # A judge that says one thing of everything has kappa 0, whoever is left out.
-    (kappas,) = re.findall(r"(kappa of [^:]*): the same whichever person is left out\.", told)
-    assert "kappa of word of descriptions" in kappas
-    assert "share of word of descriptions" in told
+    # A judge that says one thing of everything has kappa 0, and is right of the same share of each person's answers.
+    (names,) = re.findall(r"(kappa of [^:]*): no variance between people\.", told)
+    assert ", word of descriptions, word of parameters" in names
 
 
 def test_agreement_is_priced_and_limited_before_a_call(proact, server):

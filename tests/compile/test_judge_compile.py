@@ -101,7 +101,7 @@ def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
     server.script = models
     card = at(server, study(), recipe()).run(tmp_path / "out").artefact.card
     told = [each.reason or "" for each in (card.target.before, card.target.after)]
-    assert (card.raters, ["of these 2 raters alone" in reason for reason in told]) == (2, [True, True])
+    assert (card.raters, ["for these 2 raters only" in reason for reason in told]) == (2, [True, True])
 
 
 # What goes wrong on the way

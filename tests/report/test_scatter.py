@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dspy_proact.report import ScatterColours, ScatterPoint, scatter_svg
-from dspy_proact.report.placement import Box, Named, placed
 from dspy_proact.stats import Estimate
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -109,8 +108,8 @@ def test_nothing_is_fetched_and_nothing_runs():
 def test_a_long_name_keeps_both_ends_and_the_tooltip_keeps_it_whole():
     name = f"openrouter/{'x' * 60}-2507"
     root = drawn(point(name))
-    shown = next(text for text in texts(root) if text.startswith("openrouter/"))
-    assert len(shown) <= 40
+    shown = next(text for text in texts(root) if text.startswith("1 openrouter/"))
+    assert len(shown) <= 42
     assert shown.endswith("-2507")
     assert root.find(f"{SVG}circle/{SVG}title").text.startswith(name)
 
@@ -128,31 +127,3 @@ def test_any_names_make_the_same_readable_picture_twice(rows):
     text = scatter_svg(points, title="t", x="x", y="y")
     assert text == scatter_svg(points, title="t", x="x", y="y")
     assert len(ElementTree.fromstring(text).findall(f"{SVG}circle")) == len(points)
-
-
-ROOM = Box(0, 0, 600, 400)
-
-
-def named(across, down, wide=80.0):
-    return Named(across, down, wide, 17, Box(across - 5, down - 5, across + 5, down + 5), ())
-
-
-def test_names_of_points_in_one_place_do_not_overlap():
-    # Eight sides at each of six distances: five names of 80 x 17 find room around one point.
-    boxes = [place.box for place in placed([named(300, 200)] * 5, ROOM)]
-    assert [one.shared(other) for i, one in enumerate(boxes) for other in boxes[:i]] == [0] * 10
-
-
-def test_names_stay_in_the_room_even_in_its_corners():
-    corners = [named(across, down) for across in (0, 600) for down in (0, 400)]
-    assert all(ROOM.holds(place.box) for place in placed(corners, ROOM))
-
-
-def test_a_name_stands_beside_its_point_and_avoids_another_points_marker():
-    free, blocked = placed([named(100, 100)], ROOM)[0], placed([named(100, 100), named(130, 100)], ROOM)[0]
-    assert (free.box.left, free.steps) == (109, 0)
-    assert blocked.box.shared(named(130, 100).marker) == 0
-
-
-def test_a_name_that_is_wider_than_the_room_begins_where_the_room_does():
-    assert placed([named(300, 200, wide=900.0)], ROOM)[0].box.left == 0

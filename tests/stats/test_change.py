@@ -70,17 +70,6 @@ def test_lengths_by_hand():
     assert one.ratio.high == pytest.approx(4 / 3 + 12.706 * (5 / 18) ** 0.5, abs=1e-3)
 
 
-def test_a_jackknife_of_lengths_leaves_whole_scenarios_out():
-    before, after, groups = [10.0] * 20, [10.0, 30.0] * 10, [place // 2 for place in range(20)]
-    whole = length_change(before, after, groups)
-    # Every scenario doubles, whatever its turns do.
-    assert numbers(whole.ratio) == [2, None, None]
-    assert whole.ratio.reason == "the same whichever group is left out"
-    single = length_change(before, after, range(20))
-    assert single.ratio.low is not None
-    assert single.ratio.low < 2
-
-
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -116,44 +105,13 @@ def test_what_rests_on_one_turn_has_no_interval():
     assert (one.difference.value, one.difference.low, one.low98, one.p) == (1, None, None, None)
     assert numbers(length_change([2], [4], ["S"]).ratio) == [2, None, None]
     ratio = length_change([0, 5], [3, 5], ["S0", "S1"]).ratio
-    assert ratio == Estimate(8 / 5, reason="rests on one group")
+    assert ratio == Estimate(8 / 5, reason="depends on one group")
 
 
 def test_nothing_said_before_leaves_no_ratio():
     one = length_change([0, 0], [3, 4], ["S0", "S1"])
     assert (one.before.value, one.after.value) == (0, 3.5)
     assert (one.ratio.value, one.ratio.reason) == (None, "nothing to compare with")
-
-
-def test_what_does_not_align_is_refused():
-    for before, after, groups in (([0.0], [], ["S"]), ([0.0], [1.0], []), ([], [1.0], ["S"])):
-        with pytest.raises(ValueError, match=r"."):
-            score_change(before, after, groups)
-        with pytest.raises(ValueError, match="one group and two lengths a case"):
-            length_change(before, after, groups)
-    with pytest.raises(ValueError, match=r"."):
-        score_change([0.0], [2.0], ["S"])
-
-
-@law
-@given(rows, st.randoms())
-def test_neither_the_names_of_scenarios_nor_the_order_of_turns_matter(table: list[Row], random):
-    one, other = change(table), change([(*row[:2], 100 - row[2]) for row in random.sample(table, len(table))])
-    for name in ("before", "after", "difference"):
-        assert numbers(getattr(other, name)) == pytest.approx(numbers(getattr(one, name)), abs=1e-9)
-    assert other.p == one.p
-    assert other.low98 == pytest.approx(one.low98, abs=1e-9)
-    assert (other.shown, other.reason) == (one.shown, one.reason)
-
-
-@law
-@given(rows)
-def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
-    one, other = change(table), change([(after, before, group) for before, after, group in table])
-    value, low, high = (None if number is None else -number for number in numbers(one.difference))
-    assert numbers(other.difference) == pytest.approx([value, high, low], abs=1e-9)
-    assert (other.before, other.after, other.p) == (one.after, one.before, one.p)
-    assert not (one.shown and other.shown)
 
 
 @law
@@ -191,9 +149,4 @@ def test_a_rise_must_hold_with_the_unread_at_their_worst():
     lost = change([*read, *((None, None, group % 12) for group in range(60))])
     assert lost.low98 == few.low98
     assert (lost.shown, lost.unread) == (False, 60)
-    assert lost.reason == "the 98 % interval does not lie above 0 with the 60 unread at their worst"
-
-
-def test_where_all_is_read_nothing_stands_beside():
-    one = change(rising([2, 4] * 5))
-    assert (one.unread, one.low98_unread, one.least, one.most) == (0, one.low98, one.difference, one.difference)
+    assert lost.reason == "the 98 % interval does not lie above 0 when the 60 unreadable scores count against it"

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from statistics import fmean, stdev
+from statistics import fmean
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ from support.scores import Effects, Thresholds, simulate_run
 
 from dspy_proact.stats import Estimate, cluster_mean, macro_mean, part_mean
 from dspy_proact.stats.cluster import degrees_of_freedom, spread_of, standard_error, tabulate
-from dspy_proact.stats.estimate import t_quantile
 from dspy_proact.stats.tally import numbered
 
 law = settings(deadline=None)
@@ -79,12 +78,6 @@ def test_macro_of_strata_in_other_scenarios_by_hand():
     assert numbers(estimate) == pytest.approx([5 / 12, 0.006782, 0.986797], abs=1e-5)
 
 
-def test_macro_weighs_strata_and_not_triggers():
-    # X: 1, 1, 1, .5 has mean .875; Y: 0, .5 has .25; (.875 + .25) / 2 = .5625, where all six have 2/3.
-    estimate = macro_mean([1, 1, 1, 0.5, 0, 0.5], list("ABABAB"), list("XXXXYY"), list("XY"))
-    assert estimate.value == pytest.approx(0.5625)
-
-
 def test_a_mean_of_any_range_by_hand():
     # 10, 20, 30, 40, 50 in five groups: mean 30, SE^2 = 1000 / 5 / 4 = 50; t(4) = 2.776445.
     found = part_mean([10, 20, 30, 40, 50], "ABCDE")
@@ -96,33 +89,11 @@ def test_a_mean_of_any_range_by_hand():
 # Silence and ties.
 
 
-def test_no_scores_leave_no_value():
-    assert cluster_mean([], []) == Estimate(None, reason="no scores")
-
-
-def test_a_silent_stratum_leaves_no_value_and_is_named():
-    silent = macro_mean([1, 0], ["A", "B"], ["C", "C"], STRATA)
-    assert silent == Estimate(None, reason="no scores in E, R")
-    assert macro_mean([], [], [], ["X"]) == Estimate(None, reason="no scores in X")
-
-
-def test_one_scenario_has_no_bounds():
-    assert cluster_mean([1, 0, 0.5], list("AAA")) == Estimate(0.5, reason="one group")
-    assert macro_mean([1, 0], list("AA"), list("XY"), list("XY")) == Estimate(0.5, reason="one group")
-
-
 @pytest.mark.parametrize(("groups", "warning"), [*((few, "too few groups: very wide") for few in (2, 3, 4)), (5, None)])
 def test_bounds_from_two_to_four_scenarios_carry_a_warning(groups: int, warning: str | None):
     estimate = cluster_mean([0.5] + [1] * (groups - 1), list(range(groups)))
     assert None not in numbers(estimate)
     assert estimate.reason == warning
-
-
-def test_a_stratum_within_one_scenario_leaves_no_bounds():
-    estimate = macro_mean([1, 0, 0.5, 0.5, 1, 0.5], list("ABCDEA"), list("XXXXXY"), list("XY"))
-    # X: 3/5, Y: .5.
-    assert numbers(estimate) == [pytest.approx(0.55), None, None]
-    assert estimate.reason == "one group in Y"
 
 
 def test_a_stratum_within_few_scenarios_carries_a_warning():
@@ -147,61 +118,7 @@ def test_all_grades_equal_in_few_scenarios_gives_both_warnings():
     assert estimate.reason == "all grades equal; too few groups: very wide"
 
 
-@pytest.mark.parametrize("scores", [[0.5, 0.5, 0.5, 0.5], [0, 1, 1, 0], [0.1, 0.2, 0.2, 0.1]])
-def test_scenarios_that_do_not_differ_have_no_bounds(scores: list[float]):
-    estimate = cluster_mean(scores, list("AABB"))
-    assert numbers(estimate) == [pytest.approx(sum(scores) / 4), None, None]
-    assert estimate.reason == "groups do not differ"
-
-
-def test_a_mean_of_any_range_is_silent_as_other_means_are():
-    assert part_mean([], []) == Estimate(None, reason="no scores")
-    assert part_mean([7, 9], "AA") == Estimate(8, reason="one group")
-    assert part_mean([7, 7, 7], "ABC") == Estimate(7, reason="groups do not differ")
-    assert part_mean([7e9, 7e9, 7e9], "ABC").reason == "groups do not differ"
-    assert part_mean([7, 9, 11], "ABC").reason == "too few groups: very wide"
-    for values in ([1, math.inf], [1, math.nan], [1]):
-        with pytest.raises(ValueError, match="one finite number and group a case"):
-            part_mean(values, "AB")
-
-
-@pytest.mark.parametrize("score", [-0.01, 1.01, math.nan, math.inf])
-def test_scores_outside_their_range_are_refused(score: float):
-    with pytest.raises(ValueError, match=r"scores must be in \[0, 1\]"):
-        cluster_mean([0.5, score], ["A", "B"])
-
-
-@pytest.mark.parametrize(("scores", "groups"), [([1.0], []), ([], ["A"]), ([1.0, 0.0], ["A"])])
-def test_scores_and_clusters_must_align(scores: list[float], groups: list[str]):
-    with pytest.raises(ValueError, match="one group and stratum a score"):
-        cluster_mean(scores, groups)
-
-
-@pytest.mark.parametrize("order", [[], ["X"], ["X", "Y", "Y"]])
-def test_the_order_names_every_stratum_once(order: list[str]):
-    with pytest.raises(ValueError, match="order must name every stratum once"):
-        macro_mean([1, 0], ["A", "B"], ["X", "Y"], order)
-
-
 # Laws.
-
-
-@law
-@given(rows, st.randoms())
-def test_order_of_rows_and_names_of_scenarios_change_nothing(table: list[tuple[float, int, str]], random):
-    shuffled = [(score, ("group", -group), stratum) for score, group, stratum in table]
-    random.shuffle(shuffled)
-    for before, after in zip(both_means(table, STRATA), both_means(shuffled, STRATA), strict=True):
-        assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
-        assert after.reason == before.reason
-
-
-@law
-@given(rows)
-def test_order_and_names_of_strata_change_no_number(table: list[tuple[float, int, str]]):
-    renamed = [(score, group, stratum.lower()) for score, group, stratum in table]
-    before, after = both_means(table, STRATA)[1], both_means(renamed, ["r", "e", "c"])[1]
-    assert numbers(after) == pytest.approx(numbers(before), abs=1e-12)
 
 
 @law
@@ -212,25 +129,6 @@ def test_the_complement_mirrors_the_interval(table: list[tuple[float, int, str]]
         mirror = [None if number is None else 1 - number for number in (other.value, other.high, other.low)]
         assert numbers(one) == pytest.approx(mirror, abs=1e-12)
         assert one.reason == other.reason
-
-
-@law
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 7), st.just("X")), min_size=1))
-def test_bounds_stay_inside_the_unit_interval_around_the_value(table: list[tuple[float, int, str]]):
-    for estimate in both_means(table, ["X"]):
-        inside = [number for number in (estimate.low, estimate.value, estimate.high) if number is not None]
-        assert len(inside) in {1, 3}
-        assert [0, *inside, 1] == sorted([0, *inside, 1])
-
-
-@law
-@given(st.lists(grades, min_size=5, max_size=40).filter(lambda scores: len(set(scores)) > 1))
-def test_scenarios_of_one_trigger_give_the_textbook_standard_error(scores: list[float]):
-    low, high = bounds(cluster_mean(scores, list(range(len(scores)))))
-    # From the half width on the logit scale back to the standard error: SE = half / t * theta (1 - theta).
-    half, theta = (logit(high) - logit(low)) / 2, fmean(scores)
-    error = half / t_quantile(0.975, len(scores) - 1) * theta * (1 - theta)
-    assert error == pytest.approx(stdev(scores) / math.sqrt(len(scores)))
 
 
 @law
@@ -261,19 +159,6 @@ def test_the_spread_of_a_macro_mean_is_cr2_by_matrices(table: list[tuple[float, 
     spread = spread_of(found)
     assert spread.variance == pytest.approx(np.sum((np.array(pulls) @ scores) ** 2), abs=1e-12)
     assert spread.df == pytest.approx(np.trace(moments) ** 2 / np.sum(moments**2))
-
-
-@law
-@given(
-    values=st.lists(st.tuples(st.floats(-1e6, 1e6), st.integers(0, 5)), min_size=1, max_size=20),
-    shift=st.floats(-1e3, 1e3),
-)
-def test_a_mean_shifts_with_its_numbers(values: list[tuple[float, int]], shift: float):
-    groups = [group for _, group in values]
-    one = part_mean([value for value, _ in values], groups)
-    other = part_mean([value + shift for value, _ in values], groups)
-    assert one.value is not None
-    assert other.value == pytest.approx(one.value + shift, abs=1e-6)
 
 
 # Coverage.

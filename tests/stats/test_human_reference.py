@@ -1,4 +1,3 @@
-from dataclasses import astuple
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ from study import LABELS, PHASES, study
 from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import Estimate, HumanReference, Weight, human_reference, kappa
-from dspy_proact.stats.estimate import t_quantile
 from dspy_proact.stats.human_reference import attainable_kappa
 
 law = settings(deadline=None, max_examples=25)
@@ -55,7 +53,10 @@ def test_three_items_by_hand():
     assert numbers(one.difference) == pytest.approx([difference, difference - 1.836524, 2], abs=2e-5)
     assert one.one_human.low == -1
     assert numbers(one.best_attainable)[1:] == [0, 1]
-    assert one.difference.reason == "too few groups: very wide; fewer than 30 items: lower end too high"
+    assert (
+        one.difference.reason
+        == "too few groups: very wide; fewer than 30 items: the interval's lower end is optimistic"
+    )
 
 
 @pytest.mark.parametrize(
@@ -123,23 +124,15 @@ def test_the_best_judge_has_the_interval_that_peoples_kappa_lets_it_reach():
     assert None not in ends
 
 
-def test_better_is_claimed_by_98_percent():
-    one = reference(varied(40))
-    assert one.difference.low is not None
-    assert one.difference.high is not None
-    assert one.low98 is not None
-    assert one.high98 is not None
-    wider = (one.high98 - one.low98) / (one.difference.high - one.difference.low)
-    assert wider == pytest.approx(t_quantile(0.99, 39) / t_quantile(0.975, 39))
-
-
-@pytest.mark.parametrize(("items", "reason"), [(29, "fewer than 30 items: lower end too high"), (30, None)])
+@pytest.mark.parametrize(
+    ("items", "reason"), [(29, "fewer than 30 items: the interval's lower end is optimistic"), (30, None)]
+)
 def test_of_few_items_the_difference_bears_a_mark(items: int, reason: str | None):
     one = reference(varied(items))
     assert one.difference.reason == reason
 
 
-@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "of these 3 raters alone")])
+@pytest.mark.parametrize(("raters", "told"), [("abcd", None), ("abc", "for these 3 raters only")])
 def test_from_four_raters_on_an_interval_speaks_of_others(raters: str, told: str | None):
     ratings = [["FAIL", "PASS"], ["PASS", "PASS"], ["FAIL", "FAIL"]] * 10
     people = [[raters[place % len(raters)], raters[(place + 1) % len(raters)]] for place in range(30)]
@@ -164,30 +157,7 @@ def test_equal_gradings_leave_no_kappa():
     assert (one.exact_one_human.value, one.exact_judge.value) == (1, 1)
 
 
-def test_one_item_has_no_bounds():
-    one = reference([(["PASS", "FAIL"], "PASS", 0)])
-    # H: 1 (1) of 2 / 4: -1. J: 1/2 of 1/2: 0.
-    assert one.one_human == Estimate(-1, reason="rests on one group")
-    assert one.difference == Estimate(1, reason="rests on one group")
-    assert one.best_attainable == Estimate(None, reason="people agree no more than by chance")
-
-
-def test_ratings_judge_and_scenarios_must_align():
-    with pytest.raises(ValueError, match="one grade and group an item"):
-        human_reference([["PASS"]], [], LABELS, [0])
-
-
 # Laws.
-
-
-@law
-@given(rows, weights, st.randoms())
-def test_neither_raters_nor_items_have_an_order(table: Rows, weight: Weight, random):
-    shuffled = [(random.sample(ratings, len(ratings)), judge, group) for ratings, judge, group in table]
-    random.shuffle(shuffled)
-    for one, other in zip(estimates(reference(table, weight)), estimates(reference(shuffled, weight)), strict=True):
-        # Bounds may be swallowed by rounding; the value may not.
-        assert other.value == pytest.approx(one.value, abs=1e-9)
 
 
 @law
@@ -199,18 +169,6 @@ def test_a_judge_who_repeats_one_of_two_people_agrees_halfway_to_perfectly(
     one = reference([([a, b], judge, 0) for a, b in pairs for judge in (a, b)], weight)
     if one.one_human.value is not None:
         assert one.judge.value == pytest.approx((1 + one.one_human.value) / 2)
-
-
-@law
-@given(rows, weights)
-def test_all_numbers_are_in_their_ranges(table: Rows, weight: Weight):
-    one = reference(table, weight)
-    ranges = [(-1, 1), (-1, 1), (-2, 2), (0, 1), (0, 1), (0, 1)]
-    for part, (low, high) in zip(estimates(one), ranges, strict=True):
-        assert all(low <= number <= high for number in numbers(part) if number is not None)
-    assert len(astuple(one)) == 11
-    if one.difference.value is not None:
-        assert one.difference.value == pytest.approx((one.judge.value or 0) - (one.one_human.value or 0), abs=1e-9)
 
 
 # The best attainable.
@@ -242,14 +200,5 @@ def test_it_is_what_the_best_cuts_of_the_true_levels_reach():
     )
 
 
-def test_people_who_agree_fully_let_a_judge_do_so():
-    assert attainable_kappa(1, SHARES) == 1
-
-
 def test_a_grade_that_nobody_gives_is_no_hindrance():
     assert 0.3 < attainable_kappa(0.3, (0, 0.5, 0.5)) < 0.3**0.5
-
-
-def test_where_people_do_not_agree_nothing_is_best():
-    with pytest.raises(ValueError, match="beyond chance"):
-        attainable_kappa(0, SHARES)

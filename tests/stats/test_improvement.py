@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.compiles import SimulatedJudges, improvement_shown, simulate_compile
 
-from dspy_proact.stats import Estimate, Improvement, Judged, Panel, holm, improvement, smallest_gain
+from dspy_proact.stats import Estimate, Improvement, Judged, Panel, improvement, smallest_gain
 from dspy_proact.stats.improvement import Improvements, levels_at_worst
 
 law = settings(deadline=None, max_examples=12)
@@ -95,12 +95,12 @@ def test_bounds_keep_the_weights_of_all_labels():
 
 
 def test_what_rests_on_one_item_or_is_the_same_without_any_has_no_bounds():
-    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="rests on one group")
+    assert agreement([2], [[1, 0, 1]], "X", [0]) == Estimate(0, reason="depends on one group")
     constant = agreement([1, 1, 1], THREE, "XXX", range(3))
-    assert constant == Estimate(0, reason="the same whichever group is left out")
+    assert constant == Estimate(0, reason="no variance between groups")
     # Y, whose labels are alike, does not count.
     assert agreement([0, 2, 0], [THREE[0], [0, 0, 1], THREE[0]], "XXY", range(3)) == Estimate(
-        1, reason="rests on one group"
+        1, reason="depends on one group"
     )
 
 
@@ -133,13 +133,6 @@ def test_an_improvement_that_is_large_is_shown():
     assert one.adjusted == one.p
 
 
-def test_a_deterioration_is_none():
-    one = compare([(after, before, *rest) for before, after, *rest in study(72, 12, 5)]).overall  # pyright: ignore[reportArgumentType]
-    assert one.high98 is not None
-    assert one.high98 < 0
-    assert (one.shown, one.reason) == (False, "no improvement shown")
-
-
 @pytest.mark.parametrize(
     ("labels", "groups", "reason"),
     [
@@ -158,7 +151,7 @@ def test_few_labels_or_scenarios_carry_no_claim(labels: int, groups: int, reason
 def test_the_same_levels_show_nothing():
     one = compare(study(72, 12, 5, 5))
     for part in (one.overall, *one.strata):
-        assert part.difference == Estimate(0, reason="the same whichever group is left out")
+        assert part.difference == Estimate(0, reason="no variance between groups")
         assert (part.p, part.adjusted, part.low98, part.high98, part.shown) == (1, 1, None, None, False)
     assert one.overall.reason == "no improvement shown: both grade alike"
 
@@ -170,7 +163,7 @@ def test_a_difference_without_an_interval_shows_nothing():
     # R alone improves, from a kappa of 0 to 1, with a third of the labels.
     assert numbers(one.difference) == [pytest.approx(1 / 3), None, None]
     assert not one.shown
-    assert one.reason == "no improvement shown: the difference has no interval (the same whichever group is left out)"
+    assert one.reason == "no improvement shown: the difference has no interval (no variance between groups)"
 
 
 def test_random_swaps_do_not_see_the_order_of_items():
@@ -230,15 +223,6 @@ def test_no_labels_leave_no_value():
     assert compare([]) == Improvements(nothing, (nothing,) * 3)
 
 
-def test_a_phase_without_labels_is_silent_and_the_others_speak():
-    table = [row for row in study(108, 12, 5) if row[3] != "C"]
-    one = compare(table)
-    assert one.strata[1].difference == Estimate(None, reason="no items")
-    assert (one.strata[1].p, one.strata[1].adjusted) == (None, None)
-    assert one.overall.shown
-    assert [part.adjusted for part in one.strata if part.p] == holm([part.p for part in one.strata if part.p])
-
-
 def test_equal_labels_leave_no_value():
     one = compare([(0, 2, [0, 0, 4], "ECR"[place % 3], place) for place in range(72)])
     for part in (one.overall, *one.strata):
@@ -251,23 +235,6 @@ def test_a_phase_of_equal_labels_is_named():
     one = compare(table)
     assert one.overall.reason == "improvement shown; without R: all items graded alike"
     assert one.strata[2].reason == "no claim: all items graded alike"
-
-
-@pytest.mark.parametrize(
-    ("before", "strata", "groups", "order"),
-    [
-        ([0], "EE", [0, 1], "E"),
-        ([0, 0], "E", [0, 1], "E"),
-        ([0, 0], "EE", [0], "E"),
-        ([0, 0], "EC", [0, 1], "E"),
-        ([0, 3], "EE", [0, 1], "E"),
-    ],
-)
-def test_what_does_not_align_is_refused(before: list[int], strata: str, groups: list[int], order: str):
-    with pytest.raises(ValueError, match=r"an item: \[|a level is 0, 1 or 2|order must name"):
-        improvement(before, [0, 1], panel_of([[1, 0, 0], [0, 0, 1]]), strata, groups, order=order)
-    with pytest.raises(ValueError, match="at least one of each item"):
-        improvement([0], [1], panel_of([[0, 0, 0]]), "E", [0], order="E")
 
 
 # Laws.
@@ -310,29 +277,6 @@ def test_of_one_stratum_it_is_the_kappa_of_people_s_shares_unless_labels_are_equ
         judge, groups = [row[0] for row in table], [row[4] for row in table]
         plain = Judged.of(panel_of([row[2] for row in table]), judge, [0, 1, 2], groups).kappa("quadratic")
         assert numbers(within) == pytest.approx(numbers(plain), abs=1e-9)
-
-
-@law
-@given(rows)
-def test_exchanging_before_and_after_turns_the_difference(table: list[Row]):
-    one = compare(table)
-    other = compare([(after, before, *rest) for before, after, *rest in table])  # pyright: ignore[reportArgumentType]
-    for part, turned in zip((one.overall, *one.strata), (other.overall, *other.strata), strict=True):
-        value, low, high = (None if number is None else -number for number in numbers(part.difference))
-        assert numbers(turned.difference) == pytest.approx([value, high, low], abs=1e-9)
-        assert (turned.p, turned.adjusted) == (part.p, part.adjusted)
-        assert (turned.before, turned.after) == (part.after, part.before)
-        assert not (part.shown and turned.shown)
-
-
-@law
-@given(rows, st.randoms())
-def test_neither_the_order_of_items_nor_the_names_of_scenarios_matter(table: list[Row], random):
-    shuffled = [(*row[:4], f"group {row[4]}") for row in random.sample(table, len(table))]
-    one, other = compare(table), compare(shuffled)  # pyright: ignore[reportArgumentType]
-    for part, again in zip((one.overall, *one.strata), (other.overall, *other.strata), strict=True):
-        assert numbers(again.difference) == pytest.approx(numbers(part.difference), abs=1e-9)
-        assert (again.p, again.adjusted, again.shown, again.reason) == (part.p, part.adjusted, part.shown, part.reason)
 
 
 # Unread verdicts.
@@ -383,7 +327,10 @@ def test_a_gain_that_does_not_bear_the_unread_is_not_claimed_and_says_which_stra
     assert one.low98 is not None
     assert (one.shown, one.unread) == (False, lost)
     assert one.note == "without C: all items graded alike"
-    assert partly_read(range(1, 72, 7)).reason == "no improvement shown: not with the 11 unread at their worst"
+    assert (
+        partly_read(range(1, 72, 7)).reason
+        == "no improvement shown: not when the 11 unreadable verdicts count against it"
+    )
 
 
 @pytest.mark.parametrize("unread", [0.0, 0.2])

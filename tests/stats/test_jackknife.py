@@ -54,15 +54,15 @@ def test_what_nobody_else_adds_to_is_exactly_zero_without_it():
 
 def test_rounding_past_the_range_is_cut():
     above = Jackknife.of(counted([1, 1, 0.9]), range(3), lambda sums: np.full(len(sums), 1 + 1e-15))
-    assert above.estimate() == Estimate(1, reason="the same whichever group is left out")
+    assert above.estimate() == Estimate(1, reason="no variance between groups")
 
 
 @pytest.mark.parametrize(
     ("values", "value", "reason"),
     [
         ([], None, "no items"),
-        ([0.5], 0.5, "rests on one group"),
-        ([0.5] * 2, 0.5, "the same whichever group is left out"),
+        ([0.5], 0.5, "depends on one group"),
+        ([0.5] * 2, 0.5, "no variance between groups"),
     ],
 )
 def test_silence_has_a_reason(values: list[float], value: float | None, reason: str):
@@ -74,6 +74,6 @@ def test_what_is_undefined_or_rests_on_one_group_has_no_bounds():
     nothing = Jackknife.of(np.zeros((2, 2)), [0, 1], ratio, undefined="nothing")
     assert nothing.estimate() == Estimate(None, reason="nothing")
     # Without the first group 0 / 0.
-    assert Jackknife.of(np.array([[1.0, 1.0], [0, 0]]), [0, 1], ratio).estimate().reason == "rests on one group"
+    assert Jackknife.of(np.array([[1.0, 1.0], [0, 0]]), [0, 1], ratio).estimate().reason == "depends on one group"
     with pytest.raises(ValueError, match="one group an item"):
         Jackknife.of(counted([1]), [], ratio)

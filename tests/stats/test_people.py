@@ -75,14 +75,14 @@ def test_wins_over_others_carry_a_win_over_one():
 
 def test_people_with_fewer_than_thirty_items_are_not_tested():
     refused = judged([SAME] * 29)
-    reason = "not enough ratings for the alt-test: no raters with 30 items that others rated too, of at least 3"
+    reason = "not enough ratings for the alt-test: no raters with 30 items that others rated too (at least 3 needed)"
     assert (refused.winning_rate, refused.passed) == (Figure(None, reason), None)
     assert [refused.advantage.value, refused.ties.value] == [1, 1]
     assert [part.won for part in refused.raters] == [None] * 3
     # C rates 29 items only: two people are too few.
     two = judged([SAME] * 29 + [([FAIL, FAIL], FAIL)])
     assert two.winning_rate.value is None
-    assert "only 2 raters" in str(two.winning_rate.reason)
+    assert " 2 raters" in str(two.winning_rate.reason)
     # D rates 29 items: three are tested, D is told about.
     four = judged([([FAIL] * 4, FAIL)] * 29 + [SAME])
     assert four.winning_rate == Figure(1.0)
@@ -98,32 +98,6 @@ def test_the_published_study_is_too_small(stratum: str | None, data: Path):
     if stratum is None:
         assert (one.advantage.value, one.ties.value) == pytest.approx((0.834, 0.603), abs=5e-4)
         assert (len(one.raters), min(part.items for part in one.raters)) == (16, 9)
-
-
-@pytest.mark.parametrize("table", [[], [([], FAIL)], [([FAIL], FAIL)] * 40, [SAME] * 4])
-def test_nobody_with_five_shared_items_leaves_no_advantage(table: Rows):
-    one = judged(table)
-    silent = Estimate(None, reason="no rater with 5 items that others rated too")
-    assert (one.advantage, one.ties, one.raters, one.passed) == (silent, silent, (), None)
-    assert one.winning_rate.value is None
-
-
-def test_what_does_not_align_is_refused():
-    with pytest.raises(ValueError, match="lengths differ"):
-        alt_test([[FAIL]], [["A"]], [], LABELS, [0], epsilon=0.1)
-    for epsilon in (-0.1, 1, float("nan")):
-        with pytest.raises(ValueError, match="epsilon is in"):
-            judged([], epsilon)
-
-
-@law
-@given(rows, st.integers(1, 4), st.sampled_from([0.1, 0.2]))
-def test_names_of_people_and_the_order_of_items_do_not_matter(table: Rows, times: int, epsilon: float):
-    table = [*table] * times
-    one, other = judged(table, epsilon), judged(table[::-1], epsilon)
-    assert other.winning_rate == one.winning_rate
-    assert other.advantage.value == pytest.approx(one.advantage.value)
-    assert sorted(map(repr, other.raters)) == sorted(map(repr, one.raters))
 
 
 @law
@@ -156,7 +130,7 @@ def test_one_person_by_hand():
     assert (bob.against_others, bob.against_judge) == (ann.against_others, ann.against_judge)
     # Cleo: P, P against P, F of the judge: as far apart as chance. Of the others she saw two Fs: likewise.
     assert (cleo.ratings, cleo.shared) == (2, 1)
-    assert cleo.against_others == Estimate(0, reason="rests on one group")
+    assert cleo.against_others == Estimate(0, reason="depends on one group")
     assert cleo.against_judge.value == 0
 
 
@@ -167,28 +141,3 @@ def test_a_person_alone_with_equal_gradings_has_no_kappa():
     assert one == [Standing("ann", 6, 0, others, equal)]
     assert standings([], [], [], LABELS, []) == []
     assert standings([[]], [[]], [PASS], LABELS, [0]) == []
-
-
-@law
-@given(rows, st.randoms())
-def test_standings_see_neither_the_order_of_items_nor_the_names_of_people(table: Rows, random):
-    assert stood(random.sample(table, len(table)), "WXYZ") == stood(table, "ABCD")
-
-
-def stood(table: Rows, names: str) -> list[tuple[int, int, int, float, float]]:
-    """What is said of each person, in the order of the names; 9 for a kappa that is missing."""
-    ratings, judge = [row[0] for row in table], [row[1] for row in table]
-    people = [list(names[: len(given)]) for given in ratings]
-    found = standings(ratings, people, judge, LABELS, [0] * len(table))
-    return sorted(
-        (
-            names.index(str(one.rater)),
-            one.ratings,
-            one.shared,
-            *(
-                9 if kappa.value is None else round(kappa.value, 9) + 0
-                for kappa in (one.against_others, one.against_judge)
-            ),
-        )
-        for one in found
-    )  # pyright: ignore[reportReturnType]

@@ -78,15 +78,6 @@ def test_recall_is_of_the_items_that_people_gave_the_label():
     assert one.recall(1) == Estimate(0, reason="one group")
 
 
-def test_a_label_that_nobody_gave_has_no_recall():
-    assert told([(0, 2, 1)]).recall(2) == Estimate(None, reason="no scores")
-
-
-def test_no_items_and_equal_labels_have_no_kappa():
-    assert told([]).kappa("quadratic") == Estimate(None, reason="no items")
-    assert told([(2, 2, place) for place in range(12)]).kappa("none") == Estimate(None, reason="all gradings equal")
-
-
 @law
 @given(rows)
 def test_recalls_weighted_by_what_people_gave_are_exact_agreement(table: list[Row]):
@@ -155,7 +146,7 @@ def test_the_bias_beside_four_raters_by_hand():
     assert one.reason == "too few groups: very wide"
 
 
-@pytest.mark.parametrize(("raters", "told"), [(1, "of this rater alone"), (3, "of these 3 raters alone")])
+@pytest.mark.parametrize(("raters", "told"), [(1, "for this rater only"), (3, "for these 3 raters only")])
 def test_few_raters_speak_of_themselves_and_the_interval_says_so(raters: int, told: str):
     study = drawn(raters)
     these, others = judged(study, TIES, known=False), judged(study, TIES)
@@ -168,17 +159,7 @@ def test_what_no_other_rater_bears_out_has_no_bounds():
     # Rater 4 alone says 2, which the judge does at two of these items.
     ratings, raters = [[0, 0, 0]] * 9 + [[2]] * 3, [[1, 2, 3]] * 9 + [[4]] * 3
     one = Judged.of(Panel.of(ratings, LABELS, raters), [0] * 10 + [2, 2], LABELS, range(12), TIES)
-    assert one.recall(2) == Estimate(2 / 3, reason="rests on one rater")
-
-
-def test_what_does_not_align_is_refused():
-    panel = Panel.of([[0]], LABELS)
-    with pytest.raises(ValueError, match="one grade and group an item"):
-        Judged.of(panel, [0, 1], LABELS, [1])
-    with pytest.raises(ValueError, match="ties must name"):
-        Judged.of(panel, [0], LABELS, [1], [0, 1, 1])
-    with pytest.raises(ValueError, match="without ratings has no label"):
-        Judged.of(Panel.of([[]], LABELS), [0], LABELS, [1])
+    assert one.recall(2) == Estimate(2 / 3, reason="depends on one rater")
 
 
 @pytest.mark.parametrize(("items", "told"), [(29, "fewer than 30 items: very wide"), (30, None)])
@@ -204,14 +185,6 @@ def test_parts_and_what_each_rating_changes_in_them_by_hand():
     assert (changes.items.tolist(), changes.raters.tolist()) == ([0, 0, 1], [0, 1, 1])
 
 
-def test_parts_know_of_which_item_they_are():
-    weights = np.array([[1.0], [10.0], [100.0]])
-    parts, changes = PANEL.parts(lambda counts, at: counts * weights[at])
-    assert parts.sum() == 1 + 1 + 10
-    assert changes is not None
-    assert changes.parts.sum(axis=1).tolist() == [-1, -1, -10]
-
-
 def test_some_items_keep_their_ratings():
     some = PANEL.where(np.array([False, True, True]))
     assert (some.counts.tolist(), some.items.tolist(), some.people) == ([[0, 1, 0], [0, 0, 0]], [0], 1)
@@ -228,13 +201,6 @@ def test_without_raters_nothing_can_be_left_out():
 def test_the_commonest_label_is_the_first_of_those_that_tie():
     counts = np.array([[1, 0, 1], [2, 1, 2], [0, 0, 3], [0, 0, 0]], dtype=float)
     assert commonest(counts, [1, 2, 0]).tolist() == [[0, 0, 1], [0, 0, 1], [0, 0, 1], [0, 0, 0]]
-
-
-def test_ratings_that_do_not_align_is_refused():
-    with pytest.raises(ValueError, match="one rater a rating"):
-        Panel.of([["F", "+"]], ["F", "P", "+"], [["ann"]])
-    with pytest.raises(ValueError, match="rates an item once"):
-        Panel.of([["F", "+"]], ["F", "P", "+"], [["ann", "ann"]])
 
 
 # Their variance.
@@ -273,13 +239,3 @@ def test_the_degrees_of_freedom_lie_between_the_groups_and_the_raters():
     assert RaterVariance(0, 6).widened(Spread(4, 24)) == Spread(4, pytest.approx(240 / 29))
     assert RaterVariance(0, 3).widened(Spread(4, 24)) == Spread(4, 24)
     assert RaterVariance(None, 6).widened(Spread(4, 24)) is None
-
-
-def test_one_rater_has_no_variance():
-    with pytest.raises(ValueError, match="takes two of them"):
-        rater_term([0, 0], "aa", [1, 2])
-
-
-def test_raters_and_groups_must_align():
-    with pytest.raises(ValueError, match="one rater and group a rating"):
-        rater_term([0, 0], "ab", [1])

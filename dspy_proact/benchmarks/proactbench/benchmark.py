@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
 from dspy_proact.errors import UsageError
@@ -64,15 +65,43 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     as_published = ("--judge-prompt", "official")
     published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
 
+    leaderboard_columns = MappingProxyType(
+        {"score": "score", "strict": "strict"} | {str(phase): phase[0] for phase in Phase}
+    )
+    leaderboard_notes = (
+        f"{', '.join(phase[0] for phase in Phase)}: the score by phase ({', '.join(Phase)}).",
+        "published: ProactBench (arXiv 2605.09228), judge GPT-5.4.",
+    )
+
     @property
     def best(self) -> str:
         """Of the published models, over all phases."""
+        first = self.published()[0]
+        return f"{100 * (first.scores['score'] or 0):.1f} % weighted over all phases: {first.name} (arXiv 2605.09228)"
+
+    def published(self) -> Sequence[PublishedRow]:
+        """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
         from dspy_proact.benchmarks.proactbench.corpus import published_models
 
-        first = published_models()[0]
-        weighted = first.overall.weighted
-        assert weighted is not None, "published models have grades"
-        return f"{100 * weighted:.1f} % weighted over all phases: {first.model} (arXiv 2605.09228)"
+        return tuple(
+            PublishedRow(
+                each.model,
+                {
+                    "score": each.overall.weighted,
+                    "strict": each.overall.strict_weighted,
+                    **{phase: counts.weighted for phase, counts in each.phases.items()},
+                },
+                counts=each.phases,
+                cases=each.overall.total,
+            )
+            for each in published_models()
+        )
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """Judge, prompt, decoding, corpus and extent of the published models."""
+        from dspy_proact.benchmarks.proactbench.report.leaderboard import differences
+
+        return differences(run)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every trigger and control turn of a corpus: of a `Corpus`, or as `load_corpus` reads it."""
@@ -124,11 +153,10 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The response, and whether it was cut."""
         return Response(text=prediction.response, truncated=bool(prediction.toDict().get("truncated")))
 
-    async def grade(self, case: Case, answer: Response, ask: "Ask | None") -> Scored[Verdict | Offers]:
+    async def grade(self, case: Case, answer: Response, ask: "Ask") -> Scored[Verdict | Offers]:
         """The judge's verdict on a response; at a control turn what its model finds offered."""
         from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
-        assert ask is not None, "ProactBench is graded by judges"
         if isinstance(case.view, ControlView):
             offers = await OfferDetector().look(case.view, answer.text, ask.asking)
             label = UNWANTED if offers.unwanted else HELD_BACK
@@ -181,12 +209,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""
         return self.tuning(Settings()).feedback(case, answer, scored)
-
-    def leaderboard_room(self) -> Any:
-        """Of 16 published models."""
-        from dspy_proact.benchmarks.proactbench import report
-
-        return report
 
     def graded_answers(self) -> None:
         """Ratings are named."""

@@ -1,13 +1,25 @@
 """A conversation in any of the field's forms, by one reader for programs and files.
 
+What programs take for the turns before a message:
+
     Turn(user=..., assistant=...)            ours, also as an object with these keys
     {"user_message": ..., "response": ...}   a turn as `dspy.History` keeps it for the assistant's signature
     {"role": ..., "content": ...}            a chat message; its content is a text or a list of text parts
     {"messages": [...]}                      a list of any of these, as in a request of a chat API or a `dspy.History`
 
+What is read from a file, as UTF-8, whose last user message awaits its response:
+
+    JSON          a list of chat messages or of turns, or an object with such a list under `messages`, as a log of a
+                  chat API has it
+    JSON lines    a message or a turn a line; or one line with all of them under `messages`
+    plain text    a line that begins with `User:` or `Assistant:`, in any case, begins a message, and `System:` one
+                  before the first of these; a text without any such line is one user message
+
 Messages alternate, and the user's is the first. System messages stand before them.
 """
 
+import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -16,16 +28,18 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench.types import Turn
-from dspy_proact.errors import UsageError
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.rows import Line, lines_in, read_bytes, strict_json, text_of
 from dspy_proact.plain_text import shown
 
 History = Sequence[Turn | Mapping[str, Any]] | Mapping[str, Any] | BaseModel | None
 """What is taken for the turns before a message: a list in one of the forms above, what holds one, or None for none."""
 Fault = Callable[[str, str], UsageError]
 """Makes the error to raise out of a problem and the path of its field, which is empty for the whole."""
-_SYSTEM = ("system", "developer")
-_TURNS = (("user", "assistant"), ("user_message", "response"))
-_OF_A_PREDICTION = "truncated"
+_LABEL = re.compile(r"^(user|assistant)[ \t]*:", re.IGNORECASE | re.MULTILINE)
+_SYSTEM_LABEL = re.compile(r"\s*(system|developer)[ \t]*:", re.IGNORECASE)
+_JSON_LOOK = re.compile(r'\s*(\[\s*[{\]]|\{\s*"(role|user|messages)")')
+_IGNORED_KEY = "truncated"
 """Of a turn that was made of the assistant's prediction."""
 
 
@@ -42,31 +56,12 @@ class Message:
 
 @dataclass(frozen=True)
 class Conversation:
-    """What was said, and what the assistant was told before."""
+    """What was said, and the assistant's instructions before it."""
 
     turns: tuple[Turn, ...]
     """Of the last one alone the response may be missing."""
     system: str | None
     """The system messages; None where there are none that say anything."""
-
-
-def conversation_of(messages: Iterable[Message]) -> Conversation:
-    """The turns of messages; raises the error of a message that does not stand where it may."""
-    system, said = list[str](), list[Message]()
-    for message in messages:
-        if message.role == "system":
-            if said:
-                raise message.error("a system message after the first of the others; put it first, or leave it out")
-            system += [message.text] if message.text.strip() else []
-            continue
-        if not said and message.role == "assistant":
-            raise message.error("begins with an assistant message; put the user's before it, or leave it out")
-        if said and said[-1].role == message.role:
-            other = "assistant" if message.role == "user" else "user"
-            two = f"two {message.role} messages in a row; make them one, or put the {other}'s between them"
-            raise message.error(two)
-        said.append(message)
-    return Conversation(turns_of([message.text for message in said]), "\n\n".join(system) or None)
 
 
 def history_of(given: History) -> Conversation:
@@ -75,21 +70,82 @@ def history_of(given: History) -> Conversation:
     Raises:
         UsageError: It is in none of the forms, or ends with a message of the user.
     """
+
+    def fault(problem: str, path: str) -> UsageError:
+        return UsageError(f"history{path if path.startswith('[') else path and f'.{path}'}: {problem}")
+
     if isinstance(given, list | tuple) and all(isinstance(turn, Turn) for turn in given):
         conversation = Conversation(tuple(cast("Sequence[Turn]", given)), None)  # as a run gives it, thousands of times
     else:
-        conversation = conversation_of(messages_of([] if given is None else given, _of_a_history))
+        conversation = _conversation_of(_messages_of([] if given is None else given, fault))
     if any(turn.assistant is None for turn in conversation.turns):
         raise UsageError("history: a turn awaits its response; the last message goes into `user_message`")
     return conversation
 
 
-def turns_of(said: Sequence[str]) -> tuple[Turn, ...]:
+def turns_of(texts: Sequence[str]) -> tuple[Turn, ...]:
     """The turns of texts that alternate, the user's first; where the user's is the last it awaits its response."""
-    return tuple(Turn(user=user, assistant=answer) for user, answer in zip_longest(said[::2], said[1::2]))
+    return tuple(Turn(user=user, assistant=answer) for user, answer in zip_longest(texts[::2], texts[1::2]))
 
 
-def messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message]:
+def read_transcript(path: str) -> Conversation:
+    """The conversation in a file; raises as `parse_transcript`, and `CorpusError` where it cannot be read."""
+    return parse_transcript(read_bytes(path, "the path of a conversation, or - for standard input"), path)
+
+
+def parse_transcript(data: bytes, source: str) -> Conversation:
+    """A conversation, the last turn of which has no response yet.
+
+    Args:
+        data: In one of the forms of files.
+        source: Where it is from, for messages.
+
+    Raises:
+        CorpusError: It is empty, not UTF-8 or not JSON, has other roles or keys, blank messages, two messages of one
+            role in a row, does not begin and end with the user, or is several conversations.
+    """
+    text = text_of(data, source)
+    empty = CorpusError("empty: there is no message in it; write at least the user's", source=source)
+    if not text.strip():
+        raise empty
+    if "\0" in text:
+        line = 1 + text.count("\n", 0, text.index("\0"))
+        raise CorpusError("holds a NUL character; give a text or JSON", source=source, line=line)
+    messages = list(_in_text(text, source))
+    for message in messages:
+        if not message.text.strip() and message.role != "system":
+            raise message.error(f"the {message.role} message is blank; write it, or leave it out")
+    conversation = _conversation_of(messages)
+    if not conversation.turns:
+        raise empty
+    if conversation.turns[-1].assistant is not None:
+        raise messages[-1].error(
+            "ends with an assistant message, so that there is nothing to respond to; "
+            "leave it out, or add the user's next message"
+        )
+    return conversation
+
+
+def _conversation_of(messages: Iterable[Message]) -> Conversation:
+    """The turns of messages; raises the error of a message that does not stand where it may."""
+    system, rest = list[str](), list[Message]()
+    for message in messages:
+        if message.role == "system":
+            if rest:
+                raise message.error("a system message after the first of the others; put it first, or leave it out")
+            system += [message.text] if message.text.strip() else []
+            continue
+        if not rest and message.role == "assistant":
+            raise message.error("begins with an assistant message; put the user's before it, or leave it out")
+        if rest and rest[-1].role == message.role:
+            other = "assistant" if message.role == "user" else "user"
+            two = f"two {message.role} messages in a row; make them one, or put the {other}'s between them"
+            raise message.error(two)
+        rest.append(message)
+    return Conversation(turns_of([message.text for message in rest]), "\n\n".join(system) or None)
+
+
+def _messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message]:
     """The messages of a value in any of the forms, in their order; a missing response of a turn is none.
 
     Args:
@@ -100,7 +156,7 @@ def messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message
     given = _plain(given)
     if isinstance(given, Mapping):
         if "messages" not in given:
-            yield from _said(cast("Mapping[str, Any]", given), fault, path)
+            yield from _of_object(cast("Mapping[str, Any]", given), fault, path)
             return
         given, path = cast("Mapping[str, Any]", given)["messages"], f"{path}.messages".lstrip(".")
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
@@ -109,24 +165,22 @@ def messages_of(given: object, fault: Fault, path: str = "") -> Iterator[Message
         fields = _plain(element)
         if not isinstance(fields, Mapping):
             raise fault(f"an object is expected, not {shown(fields)}", f"{path}[{place}]")
-        yield from _said(cast("Mapping[str, Any]", fields), fault, f"{path}[{place}]")
+        yield from _of_object(cast("Mapping[str, Any]", fields), fault, f"{path}[{place}]")
 
 
 def _plain(given: object) -> object:
     return given.model_dump() if isinstance(given, BaseModel) else given
 
 
-def _of_a_history(problem: str, path: str) -> UsageError:
-    return UsageError(f"history{path if path.startswith('[') else path and f'.{path}'}: {problem}")
-
-
-def _said(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[Message]:
+def _of_object(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[Message]:
     """The chat message, or the one or two messages of a turn, that an object is."""
-    of_chat = "role" in fields
-    names = ("role", "content") if of_chat else _TURNS["user_message" in fields]
+    if "role" in fields:
+        names = ("role", "content")
+    else:
+        names = ("user_message", "response") if "user_message" in fields else ("user", "assistant")
     for key, value in fields.items():
         # What is null or empty says nothing: a message of a log carries a key for whatever it might have had.
-        if key not in names and value not in (None, "", [], {}) and key != _OF_A_PREDICTION:
+        if key not in names and value not in (None, "", [], {}) and key != _IGNORED_KEY:
             known = "a message has role and content, a turn user and assistant"
             raise fault(f"the key {shown(key)} is not known; {known}", path)
 
@@ -136,20 +190,16 @@ def _said(fields: Mapping[str, Any], fault: Fault, path: str) -> Iterator[Messag
             raise fault(f"the key {key!r} is missing", path)
         return Message(role, _text(fields[key], fault, where), lambda problem: fault(problem, where))
 
-    if of_chat:
-        yield message(_role(fields["role"], fault, f"{path}.role".lstrip(".")), "content")
+    if "role" in fields:
+        role = "system" if fields["role"] == "developer" else fields["role"]
+        if role not in ("system", "user", "assistant"):
+            problem = f"must be user or assistant, or system before them, not {shown(role)}"
+            raise fault(problem, f"{path}.role".lstrip("."))
+        yield message(role, "content")
         return
     yield message("user", names[0])
     if fields.get(names[1]) is not None:
         yield message("assistant", names[1])
-
-
-def _role(role: object, fault: Fault, path: str) -> str:
-    if role in _SYSTEM:
-        return "system"
-    if role not in ("user", "assistant"):
-        raise fault(f"must be user or assistant, or system before them, not {shown(role)}", path)
-    return str(role)
 
 
 def _text(content: object, fault: Fault, path: str) -> str:
@@ -166,3 +216,64 @@ def _text(content: object, fault: Fault, path: str) -> str:
             raise fault("must be a text or a list of text parts; leave images and files out", f"{path}[{place}]")
         texts.append(text)
     return "\n".join(texts)
+
+
+def _in_text(text: str, source: str) -> Iterator[Message]:
+    """The messages of a file, in whichever form they are."""
+
+    def fault(problem: str, path: str | None) -> CorpusError:
+        return CorpusError(problem, source=source, field=path)
+
+    lines = list(lines_in(text.split("\n"), source))
+    if len(lines) > 1 and all(line.text.lstrip().startswith("{") for line in lines) and _is_json(lines[0].text, dict):
+        yield from _of_lines(lines)
+        return
+    named_json = source.lower().endswith((".json", ".jsonl"))
+    if not (named_json or _JSON_LOOK.match(text) or _is_json(text, list | dict)):
+        yield from _labelled(text, source)
+        return
+    try:
+        whole = strict_json(text, fault)
+    except json.JSONDecodeError as error:
+        mend = "give plain text another name" if named_json else "plain text that looks like it needs `User:`"
+        problem = f"not JSON: {error.msg}, at column {error.colno}; {mend}"
+        raise CorpusError(problem, source=source, line=error.lineno) from None
+    yield from _messages_of(whole, fault)
+
+
+def _is_json(text: str, kind: Any) -> bool:
+    try:
+        return isinstance(json.loads(text), kind)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _of_lines(lines: Sequence[Line]) -> Iterator[Message]:
+    for line in lines:
+        fields = line.parse()
+        if "messages" in fields:
+            raise line.error(
+                f"a conversation a line, and there are {len(lines)} lines; one is tried at a time: give one of them"
+            )
+        yield from _messages_of(fields, line.error)
+
+
+def _labelled(text: str, source: str) -> Iterator[Message]:
+    """The messages of plain text."""
+
+    def message(role: str, content: str, start: int) -> Message:
+        line = Line(source, 1 + text.count("\n", 0, start), "")
+        return Message(role, content.strip(), line.error)
+
+    labels = list(_LABEL.finditer(text))
+    before = text[: labels[0].start()] if labels else ""
+    if system := _SYSTEM_LABEL.match(before):
+        yield message("system", before[system.end() :], 0)
+    elif before.strip():
+        stray = "stands before the first message; begin it with `User:`, or with `System:` where it is the prompt"
+        raise message("", "", len(before) - len(before.lstrip())).error(stray)
+    if not labels:
+        yield message("user", text, 0)
+    ends = [label.start() for label in labels[1:]] + [len(text)]
+    for label, end in zip(labels, ends, strict=False):
+        yield message(label.group(1).lower(), text[label.end() : end], label.start())

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     PARTIAL,
@@ -28,7 +28,8 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
-    from dspy_proact.benchmarks.probe.agents import Agent
+    from dspy_proact.benchmarks.probe.agents import AgentModule
+    from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
     from dspy_proact.benchmarks.probe.tuning import ProbeTuning
     from dspy_proact.benchmarks.responses import Responses
@@ -101,14 +102,53 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     )
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
+    leaderboard_headline = "task"
+
     @property
     def best(self) -> str:
         """Of the published models, by task execution."""
-        from dspy_proact.benchmarks.probe.report.leaderboard import published_scores
-
-        most = max(row.task for row in published_scores())
-        first = [row.name for row in published_scores() if row.task == most]
+        rows = self.published()
+        most = max(row.scores["task"] or 0.0 for row in rows)
+        first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
+
+    @property
+    def leaderboard_columns(self) -> "Mapping[str, str]":
+        """The stages."""
+        from dspy_proact.benchmarks.probe.report.failures import COLUMNS
+
+        return COLUMNS
+
+    @property
+    def leaderboard_notes(self) -> Sequence[str]:
+        """What task asks for."""
+        from dspy_proact.benchmarks.probe.report.failures import NOTES
+
+        return NOTES
+
+    def published(self) -> "Sequence[PublishedRow]":
+        """The paper's models, agents and people."""
+        from dspy_proact.benchmarks.probe.report.failures import published_rows
+
+        return published_rows()
+
+    def differences(self, run: Any) -> Sequence[str]:
+        """The paper names no judge, so that no run is ranked."""
+        from dspy_proact.benchmarks.probe.report.failures import differences
+
+        return tuple(differences(run))
+
+    def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_details
+
+        return leaderboard_details(runs)
+
+    def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
+        """Failure modes."""
+        from dspy_proact.benchmarks.probe.report.failures import leaderboard_document
+
+        return leaderboard_document(runs)
 
     def read(self, corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
         """Every task of a corpus: of `Tasks`, or as `load_tasks` reads it by the settings.
@@ -186,7 +226,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         if wanted.oracle != "none":
             raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
 
-    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "Agent":
+    def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
         """The agent that the settings name, or a baseline."""
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
@@ -206,7 +246,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
         return ProbeJudge()
 
-    def stand_in(self, role: str) -> StandIn:
+    def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
         from dspy_proact.benchmarks.probe.agents import AGENT
         from dspy_proact.benchmarks.probe.embedded_judge import answer
@@ -233,16 +273,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         """What an agent predicts is a solution."""
         return Solution.model_validate(prediction.toDict())
 
-    async def grade(self, case: Case, answer: Solution, ask: "Ask | None") -> Scored[ProbeGrade]:
+    async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
-        view, settings = _view(case), _of_probe(ask.settings if ask else ProbeSettings())
+        view, settings = _view(case), _of_probe(ask.settings)
         described, filled = is_described(answer, settings), is_filled(answer, view.gold)
         identified = resolved = None
-        if ask is not None:
-            judge = ask.program
+        judge = ask.program
+        if judge is not None:
             identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
             resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
-        assert ask or not (described or filled), "what is described or filled in is graded by judges"
+        assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
 
@@ -296,8 +336,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
         return human_grades()
 
-    def leaderboard_room(self) -> Any:
-        """Of the paper's models, agents and people."""
+    def agreement_room(self) -> Any:
+        """Facet by facet."""
         from dspy_proact.benchmarks.probe import report
 
         return report

@@ -21,7 +21,7 @@ from dspy_proact.benchmarks.probe.official import JsonFile, UnsolvableError, rea
 from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Task
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import hub_commit, hub_folder
-from dspy_proact.files.text_file import opened
+from dspy_proact.files.rows import opened
 from dspy_proact.plain_text import printable, shown
 from dspy_proact.runs import Case, CaseSet, CorpusRecord
 

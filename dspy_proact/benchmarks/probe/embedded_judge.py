@@ -30,7 +30,9 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
     """The verdict as JSON, with the fields that were asked for."""
     shown = fields_of(messages[-1][1]) if messages else {}
     names = outputs_of(system)
-    enough = _enough(system)
+    instruction = system.partition("your objective is:")[2]
+    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
+    enough = _ENOUGH + _STEP * (strict - lenient)
     verdict = _of_parameters(shown, enough) if "would_resolve" in names else _of_description(shown, enough)
     return json.dumps({name: verdict.get(name, "") for name in names or verdict}, ensure_ascii=False)
 
@@ -40,23 +42,15 @@ REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
 """Tests what another judge has tuned."""
 
 
-def _enough(system: str) -> float:
-    instruction = system.partition("your objective is:")[2]
-    strict, lenient = (bool(re.search(rf"\bbe {word}\b", instruction, re.IGNORECASE)) for word in ("strict", "lenient"))
-    return _ENOUGH + _STEP * (strict - lenient)
-
-
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     expected = value_of(shown.get("expected"), {})
     said = content_words(unfenced(shown.get("description", "")))
-    given = expected.get("facets")
     whole: dict[str, Any] = dict.fromkeys(ESSENTIAL, expected.get("description"))
-    facets = given if isinstance(given, dict) else whole
+    facets = expected.get("facets") if isinstance(expected.get("facets"), dict) else whole
     words = {name: _word(facets.get(name), said, enough) for name in (*ESSENTIAL, *FURTHER)}
-    right = [words[name] in {"correct", "n/a"} for name in ESSENTIAL]
-    further = all(words[name] in {"correct", "n/a"} for name in FURTHER)
-    judgment = "CORRECT" if all(right) and further else "PARTIALLY_CORRECT" if all(right) else "INCORRECT"
     wrong = [name for name, word in words.items() if word not in {"correct", "n/a"}]
+    identified = not set(wrong) & set(ESSENTIAL)
+    judgment = "INCORRECT" if not identified else "PARTIALLY_CORRECT" if wrong else "CORRECT"
     reasoning = f"Not there or otherwise: {', '.join(wrong)}." if wrong else "Every facet is there."
     return {"reasoning": reasoning, **words, "judgment": judgment}
 
@@ -64,9 +58,9 @@ def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
 def _word(facet: Any, said: Any, enough: float) -> str:
     if not isinstance(facet, str):
         return "n/a"
-    meant = content_words(facet)
-    there = len(meant & said) / len(meant) if meant else 0.0
-    return "correct" if there >= enough else "incorrect" if there else "missing"
+    words = content_words(facet)
+    share = len(words & said) / len(words) if words else 0.0
+    return "correct" if share >= enough else "incorrect" if share else "missing"
 
 
 def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
@@ -75,13 +69,12 @@ def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
     there = [name for name in expected if name not in missing]
     same = [name for name in there if _plain(given[name]) == _plain(expected[name])]
     alike = [name for name in there if name not in same and _alike(expected[name], given[name], enough)]
-    incorrect = [name for name in there if name not in same and name not in alike]
     share = (len(same) + len(alike)) / len(expected) if expected else 1.0
     level = 2 if share == 1 else 1 if share >= _MOST else 0
     return {
         "reasoning": f"{len(same)} of {len(expected)} parameters are the same, {len(alike)} alike.",
         "missing": missing,
-        "incorrect": incorrect,
+        "incorrect": [name for name in there if name not in same and name not in alike],
         "semantic_matches": alike,
         "would_resolve": ("no", "partially", "yes")[level],
         "judgment": ("INCORRECT", "PARTIALLY_CORRECT", "CORRECT")[level],
@@ -95,6 +88,17 @@ def _plain(value: Any) -> Any:
     return " ".join(str(value).split()).casefold()
 
 
+def _alike(expected: Any, given: Any, enough: float) -> bool:
+    """Whether two dates are of one moment, as far as both say it, or enough words are there; a number must be equal."""
+    if isinstance(expected, int | float):
+        return False
+    if isinstance(expected, str) and _ISO.match(expected):
+        one, other = _moment(expected), _moment(str(given))
+        return bool(one and other) and all(a == b or not (a and b) for a, b in zip(one or (), other or (), strict=True))
+    words, said = (content_words(json.dumps(value, ensure_ascii=False)) for value in (expected, given))
+    return bool(words) and len(words & said) / len(words) >= enough
+
+
 def _moment(text: str) -> tuple[str, str, str] | None:
     """Year, month with day, and time of the first date in a text, each empty where it is not said; None without one."""
     if found := _ISO.search(text):
@@ -106,22 +110,3 @@ def _moment(text: str) -> tuple[str, str, str] | None:
         return None
     time = _TIME.search(text, found.end())
     return year or "", f"{month}-{int(day):02}", time.group() if time else ""
-
-
-def _same_moment(expected: str, given: str) -> bool:
-    """Whether a text names the day of a date, and its year and time as far as both say them."""
-    meant, said = _moment(expected), _moment(given)
-    if meant is None or said is None:
-        return False
-    return all(a == b or not (a and b) for a, b in zip(meant, said, strict=True))
-
-
-def _alike(expected: Any, given: Any, enough: float) -> bool:
-    """Whether enough of what is meant is said; a number is the same or not."""
-    if isinstance(expected, int | float):
-        return False
-    if isinstance(expected, str) and _ISO.match(expected):
-        return _same_moment(expected, str(given))
-    texts = [json.dumps(value, ensure_ascii=False) for value in (expected, given)]
-    meant, said = map(content_words, texts)
-    return bool(meant) and len(meant & said) / len(meant) >= enough

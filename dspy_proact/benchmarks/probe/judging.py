@@ -20,15 +20,7 @@ from dspy_proact.benchmarks.probe.scoring import (
     Judgment,
     ParametersVerdict,
 )
-from dspy_proact.benchmarks.probe.task import (
-    Action,
-    Facets,
-    Gold,
-    Organisation,
-    ProbeView,
-    Relationship,
-    World,
-)
+from dspy_proact.benchmarks.probe.task import Action, Facets, Gold, Organisation, ProbeView, Relationship, World
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Frozen

@@ -25,8 +25,7 @@ from dspy_proact.benchmarks.probe.task import (
     World,
 )
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.line import Line, strict_json
-from dspy_proact.files.part import Id, Name, RawPart, Text
+from dspy_proact.files.rows import Id, Line, Name, RawPart, Text, strict_json
 from dspy_proact.plain_text import shown
 
 _STAMPS = ("created_at", "metadata", "tags", "updated_at")

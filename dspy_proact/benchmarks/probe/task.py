@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from dspy_proact.benchmarks.probe.settings import OracleName
-from dspy_proact.files.part import Text
+from dspy_proact.files.rows import Text
 from dspy_proact.types import Frozen
 
 Difficulty = Literal["easy", "medium", "hard"]

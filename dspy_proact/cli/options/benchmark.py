@@ -79,7 +79,7 @@ class Chosen:
         Raises:
             UsageError: There is none of that name, or one of the runs is of another.
         """
-        from dspy_proact.benchmarks.registry import benchmark_named
+        from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
 
         named = benchmark_named(self.benchmark) if self.benchmark else None
         recorded = {path: benchmark for path in paths if (benchmark := _recorded(path))}
@@ -88,7 +88,12 @@ class Chosen:
                 raise UsageError(
                     f"--benchmark {named.name}: {path} is of {benchmark}; leave it out, or name another run"
                 )
-        return named or benchmark_named(next(iter(recorded.values()), DEFAULT))
+        if named:
+            return named
+        path, benchmark = next(iter(recorded.items()), (None, DEFAULT))
+        if path and find_benchmark(benchmark) is None:
+            raise UsageError(f"{path}: a run of {benchmark!r}, which is not installed; name its file with --benchmark")
+        return benchmark_named(benchmark)
 
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The same, where it has all that the options given are about; raises `UsageError` where it has not."""
@@ -149,22 +154,25 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in benchmarks() if name.startswith(incomplete)]
 
 
-_NAMED = "A benchmark, as `dspy-proact benchmarks` lists them. Default: that of a RUN, else proactbench."
-_OPTIONS = (
-    click.Option(["--benchmark"], metavar="NAME|FILE.py", help=_NAMED, shell_complete=_names),
-    click.Option(
-        ["--set", "given"],
-        type=SettingText(),
-        multiple=True,
-        help="A setting of it, as that list has them; repeatable.",
-    ),
+_NAMED = "A benchmark, as `dspy-proact benchmarks` lists them, or a file of your own. Default: that of a RUN, else {}."
+
+
+def named_benchmark() -> click.Option:
+    """The option `--benchmark`."""
+    said = _NAMED.format(DEFAULT)
+    return click.Option(["--benchmark"], metavar="NAME|FILE.py", help=said, shell_complete=_names)
+
+
+_SET = click.Option(
+    ["--set", "given"], type=SettingText(), multiple=True, help="A setting of it, as that list has them; repeatable."
 )
-BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, _OPTIONS),), Chosen)
+BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, (named_benchmark(), _SET)),), Chosen)
 
 
 def benchmark_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that reads runs `--benchmark`."""
-    return click.option("--benchmark", metavar="NAME|FILE.py", help=_NAMED, shell_complete=_names)(command)
+    said = _NAMED.format(DEFAULT)
+    return click.option("--benchmark", metavar="NAME|FILE.py", help=said, shell_complete=_names)(command)
 
 
 def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool) -> str:
@@ -173,7 +181,15 @@ def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool
 
 
 def judges_of(declared: "Benchmark[Any, Any]", named: "NamedModel", embedded: bool) -> "tuple[ModelSpec, ...]":
-    """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model."""
-    if declared.judge_name is None and not named.name:
+    """Who grades: those that are named, or else the stand-in the stand-in, and the benchmark's judge a real model.
+
+    Raises:
+        UsageError: A real model is judged, and the benchmark names no judge of its own.
+    """
+    from dspy_proact.benchmarks.benchmark import Benchmark
+
+    if not named.name and type(declared).judge is Benchmark.judge:
         return ()
-    return named.specs(declared.judge_name if declared.judge_name and not embedded else EMBEDDED)
+    if not named.name and not embedded and declared.judge_name is None:
+        raise UsageError(f"{declared.name} declares no judge of a real model; name one with --judge")
+    return named.specs(EMBEDDED if embedded or declared.judge_name is None else declared.judge_name)

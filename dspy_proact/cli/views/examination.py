@@ -6,9 +6,6 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.benchmarks.benchmark import Start
-from dspy_proact.benchmarks.proactbench.corpus import judge_cases
-from dspy_proact.benchmarks.proactbench.examination import Examination
-from dspy_proact.benchmarks.proactbench.jury import open_jury
 from dspy_proact.cli.options.verb import first_typed
 from dspy_proact.cli.views.examination_text import examination_document, print_examination
 from dspy_proact.cli.views.message import say
@@ -42,6 +39,10 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
     Raises:
         UsageError: More than a judge is named, or it cannot be called as asked.
     """
+    from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+    from dspy_proact.benchmarks.proactbench.examination import Examination
+    from dspy_proact.benchmarks.proactbench.jury import open_jury
+
     _require_alone()
     jury, cases = open_jury(judge, gate, start=Start(file=judging.file)), judge_cases()
     card = jury.program.card

@@ -1,14 +1,11 @@
 """A judge on the worked cases of its rules, as a person and as a script read it."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.examination import Examined, JudgedCase
-from dspy_proact.benchmarks.proactbench.jury import Jury
-from dspy_proact.benchmarks.proactbench.report import sections
-from dspy_proact.cli.views.trial_document import Spending
+from dspy_proact.cli.views.trial_document import Spending, sections_of
 from dspy_proact.models import Model
 from dspy_proact.report import (
     MEASURES_NOTHING,
@@ -23,8 +20,12 @@ from dspy_proact.report import (
     table,
 )
 
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.examination import Examined, JudgedCase
+    from dspy_proact.benchmarks.proactbench.jury import Jury
 
-def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
+
+def print_examination(examined: "Examined", jury: "Jury", whole: bool) -> None:
     """Print which cases the judge gets right, what its calls took, and the others with reasons.
 
     Args:
@@ -51,12 +52,12 @@ def print_examination(examined: Examined, jury: Jury, whole: bool) -> None:
             for line in _missed(each):
                 sheet.text(readable(line))
             if whole:
-                print_sections(sheet, list(sections(each.case.view.model_dump(mode="json"))))
+                print_sections(sheet, sections_of(each.case.view))
                 sheet.line("response", "bold")
                 sheet.text(readable(each.case.response))
 
 
-def _count(examined: Examined) -> str:
+def _count(examined: "Examined") -> str:
     """In how many cases the judge is right, and in how many that is not known."""
     graded, count = [each for each in examined.cases if each.grade], len(examined.cases)
     if not graded:
@@ -67,11 +68,11 @@ def _count(examined: Examined) -> str:
     return f"gives the grade that the rule gives in {right}{left}"
 
 
-def _word(judged: JudgedCase) -> str:
+def _word(judged: "JudgedCase") -> str:
     return {True: "yes", False: "no", None: "-"}[judged.right]
 
 
-def _missed(judged: JudgedCase) -> Iterator[str]:
+def _missed(judged: "JudgedCase") -> Iterator[str]:
     case, verdicts = judged.case, judged.verdicts
     yield f"{case.name}: {case.grade}. {case.why}"
     if judged.grade is None:
@@ -82,7 +83,7 @@ def _missed(judged: JudgedCase) -> Iterator[str]:
         yield f"The judge: {verdict.grade}. {in_a_line(verdict.reasoning)}"
 
 
-def examination_document(examined: Examined, model: Model, whole: bool = False) -> list[dict[str, Any]]:
+def examination_document(examined: "Examined", model: Model, whole: bool = False) -> list[dict[str, Any]]:
     """The list of `try --judge-cases --json`: an object a case.
 
     `grade` is the judge's and `expected` the rule's; without a verdict `grade` and `right` are null and `error` begins
@@ -93,10 +94,10 @@ def examination_document(examined: Examined, model: Model, whole: bool = False) 
     return [_document(each, model, whole) for each in examined.cases]
 
 
-def _document(judged: JudgedCase, model: Model, whole: bool) -> dict[str, Any]:
+def _document(judged: "JudgedCase", model: Model, whole: bool) -> dict[str, Any]:
     case, verdict = judged.case, next(iter(judged.verdicts), None)
     shown = {
-        "sections": sections_document(list(sections(case.view.model_dump(mode="json")))),
+        "sections": sections_document(sections_of(case.view)),
         "response": case.response,
     }
     return {

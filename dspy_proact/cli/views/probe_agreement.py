@@ -1,6 +1,7 @@
 """How the judges of a run on answers that people graded agree with these grades."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from rich.console import Console
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.cli.views.explain import print_more
 from dspy_proact.cli.views.summary import summary_of
+from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
 
 
 def show_agreement(declared: Benchmark[Any, Any], path: Path, as_json: bool, explain: bool, learned_on: int) -> None:
@@ -22,16 +24,23 @@ def show_agreement(declared: Benchmark[Any, Any], path: Path, as_json: bool, exp
         explain: Whether the details are printed.
         learned_on: Answers of cases that the judges' program was compiled on.
     """
-    room = declared.leaderboard_room()
-    assert room is not None, "it has graded answers"
+    room = declared.agreement_room()
     summary = summary_of(path)
     if not summary.verdicts:
         return
-    found = room.judge_agreements(summary, learned_on)
+    console = Console(soft_wrap=False)
+    if room is None:
+        agreements = human_agreements(declared, summary, learned_on)
+        documents = [human_agreement_document(each) for each in agreements]
+        printed = [partial[Any](print_human_agreement, each, console, explain) for each in agreements]
+    else:
+        found = room.judge_agreements(summary, learned_on)
+        documents = [room.agreement_document(each) for each in found]
+        printed = [partial[Any](room.print_agreement, each, console, explain) for each in found]
     if as_json:
-        click.echo(json.dumps({"judges": [room.agreement_document(each) for each in found]}, indent=2, allow_nan=False))
+        click.echo(json.dumps({"judges": documents}, indent=2, allow_nan=False))
         return
-    for each in found:
-        room.print_agreement(each, Console(soft_wrap=False), explain)
+    for show in printed:
+        show()
     if not explain:
         print_more()

@@ -25,12 +25,15 @@ def is_results(path: Path) -> bool:
 
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
-    from dspy_proact.benchmarks.proactbench.corpus import read_results
-    from dspy_proact.benchmarks.proactbench.report import summarize_results
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
-    return summarize_results(read_results(path)) if is_results(path) else summarize(RunFolder(path))
+    if not is_results(path):
+        return summarize(RunFolder(path))
+    from dspy_proact.benchmarks.proactbench.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.report import summarize_results
+
+    return summarize_results(read_results(path))
 
 
 def print_summaries(

@@ -1,15 +1,16 @@
 """A trial as JSON, and what it has used. The document's shape is a promise: scripts read it."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dspy_proact.benchmarks.proactbench.cases import user_message
-from dspy_proact.benchmarks.proactbench.report import sections
-from dspy_proact.benchmarks.proactbench.trial import Pair, Side
+from pydantic import BaseModel
+
 from dspy_proact.calls import Call, Usage
 from dspy_proact.models import Model
 from dspy_proact.report import Section, document, sections_document
-from dspy_proact.runs import Case
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 
 
 class Spending:
@@ -35,19 +36,23 @@ class Spending:
             yield f"{role}: {usage.calls:,} calls, {tokens}, {cost}"
 
 
-def sections_of(case: Case) -> list[Section]:
-    """What stood there before the responses."""
-    return list(sections(case.view.model_dump(mode="json")))
+def sections_of(view: BaseModel) -> list[Section]:
+    """What there is to read of a view."""
+    from dspy_proact.benchmarks.proactbench.report import sections
+
+    return list(sections(view.model_dump(mode="json")))
 
 
-def pair_document(pair: Pair, spending: Spending, whole: bool = False) -> dict[str, Any]:
+def pair_document(pair: "Pair", spending: Spending, whole: bool = False) -> dict[str, Any]:
     """One conversation with its responses: an object of the list of `try --json`.
 
     `trigger` and `phase` are null for a conversation of a person's own, `with` where there was neither a prompt nor a
     program. `error` begins with a short word; a response or verdict that a halt left out has `stopped`. Where the whole
     is asked for, `sections` has the conversation and the rubric.
     """
-    before = {"sections": sections_document(sections_of(pair.case))} if whole else {}
+    from dspy_proact.benchmarks.proactbench.cases import user_message
+
+    before = {"sections": sections_document(sections_of(pair.case.view))} if whole else {}
     return {
         "trigger": pair.case.key or None,
         "phase": pair.case.stratum or None,
@@ -59,7 +64,7 @@ def pair_document(pair: Pair, spending: Spending, whole: bool = False) -> dict[s
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: "Side") -> dict[str, Any]:
     response, verdict = side.response, side.verdict
     return {
         "response": response.text if response else None,

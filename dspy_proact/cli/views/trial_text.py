@@ -1,13 +1,11 @@
 """Responses with a prompt beside those without it, as a person reads them, the judge's quotes marked inside."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.proactbench.cases import user_message
-from dspy_proact.benchmarks.proactbench.trial import Pair, Side
-from dspy_proact.benchmarks.proactbench.types import Grade, Response
 from dspy_proact.cli.views.trial_document import sections_of
 from dspy_proact.report import (
     Grounds,
@@ -20,6 +18,10 @@ from dspy_proact.report import (
     quoted,
     readable,
 )
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.trial import Pair, Side
+    from dspy_proact.benchmarks.proactbench.types import Response
 
 
 class SideBySide:
@@ -36,19 +38,21 @@ class SideBySide:
     def __init__(self, console: Console, prompted: str, whole: bool = False):
         self._sheet, self._prompted, self._whole = Sheet(console), prompted, whole
 
-    def show(self, pair: Pair) -> None:
+    def show(self, pair: "Pair") -> None:
         """Print what was said, the user's message at least, and each response with its verdict."""
+        from dspy_proact.benchmarks.proactbench.cases import user_message
+
         heading = f"{pair.case.stratum}  {pair.case.key}".strip() or "your conversation"
         self._sheet.line(readable(heading), "bold reverse")
         if self._whole:
-            print_sections(self._sheet, sections_of(pair.case))
+            print_sections(self._sheet, sections_of(pair.case.view))
         else:
             self._sheet.line("user", "bold")
             self._sheet.text(readable(user_message(pair.case)))
             self._sheet.line()
         self._sheet.columns([_column(side, name, self._sheet.styled) for side, name in self._named(pair)])
 
-    def _named(self, pair: Pair) -> Iterator[tuple[Side, str]]:
+    def _named(self, pair: "Pair") -> "Iterator[tuple[Side, str]]":
         if pair.prompted is None:
             yield pair.bare, "the bare model"
         else:
@@ -56,8 +60,10 @@ class SideBySide:
             yield pair.bare, "without it"
 
 
-def _column(side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
+def _column(side: "Side", name: str, styled: bool) -> tuple[Text, Text, Text]:
     """Heading, response, and notes, which may be empty: verdict, quotes that are not found, and what is missing."""
+    from dspy_proact.benchmarks.proactbench.types import Grade
+
     heading, verdict = Text(name, style="bold"), side.verdict
     if verdict:
         heading.append(": ").append(str(verdict.grade), style=grade_style(verdict.grade, tuple(Grade)))
@@ -67,7 +73,7 @@ def _column(side: Side, name: str, styled: bool) -> tuple[Text, Text, Text]:
     return heading, marked(side.response.text, spans, styled), Text("\n").join(_notes(side, side.response))
 
 
-def _notes(side: Side, response: Response) -> Iterator[Text]:
+def _notes(side: "Side", response: "Response") -> Iterator[Text]:
     if response.truncated:
         yield Text("cut at the token limit", style="yellow")
     if side.error:

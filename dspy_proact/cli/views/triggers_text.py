@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.cases import user_message
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import Case
 
@@ -17,6 +16,8 @@ _SHORTEST = 40
 
 def print_triggers(cases: Sequence[Case], as_json: bool) -> None:
     """Print keys with phase, scenario and message: two lines each, or JSON with the whole message."""
+    from dspy_proact.benchmarks.proactbench.cases import user_message
+
     if as_json:
         each = [
             {"trigger": case.key, "phase": case.stratum, "scenario": case.group, "user_message": user_message(case)}

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from dspy_proact.report.leaderboard import Place
 from dspy_proact.report.numbers import probability, share, signed
-from dspy_proact.report.ranking import Place
 
 Path = tuple[Place, ...]
 _NONE = Markup('<span class="none">–</span>')

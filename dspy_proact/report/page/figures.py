@@ -10,9 +10,9 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dspy_proact.report.leaderboard import Place
 from dspy_proact.report.numbers import share
 from dspy_proact.report.page.cited import Cited, pointer
-from dspy_proact.report.ranking import Place
 
 KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
 """Scores that are drawn, and what they are called."""

@@ -7,20 +7,21 @@ from typing import Any
 
 from markupsafe import Markup
 
+from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.comparison import Comparison, compare
-from dspy_proact.report.comparison_document import comparison_document
+from dspy_proact.report.comparison_text import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
+from dspy_proact.report.leaderboard import Place, Ranking, leaderboard, ranking
 from dspy_proact.report.numbers import STAND_IN
 from dspy_proact.report.page.cited import Cited
 from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
 from dspy_proact.report.page.method import method
 from dspy_proact.report.page.shelf import block, longest_text
 from dspy_proact.report.page.template import filled, short
-from dspy_proact.report.ranking import Place, Ranking
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
-from dspy_proact.report.summary_document import summary_document
+from dspy_proact.report.summary_text import summary_document
 from dspy_proact.report.terminal import each_reason
 from dspy_proact.runs import Measure
 
@@ -64,8 +65,14 @@ def documents(summaries: Sequence[Summary], by: Sequence[str] = ()) -> dict[str,
     return {
         "runs": [summary_document(each, _breakdowns(each, by)) for each in summaries],
         "comparisons": [comparison_document(compare(first, each)) for each in others],
-        "ranking": ranking.document if (ranking := first.particulars.ranking(summaries)) else None,
+        "ranking": shown.document if (shown := _ranking(summaries)) else None,
     }
+
+
+def _ranking(summaries: Sequence[Summary]) -> Ranking | None:
+    """The leaderboard with these runs; None where nothing was published of their benchmark."""
+    declared = benchmarks().get(summaries[0].benchmark)
+    return ranking(leaderboard(summaries, declared)) if declared and declared.published() else None
 
 
 @dataclass(frozen=True)
@@ -220,8 +227,8 @@ class _Page:
     @cached_property
     def ranking(self) -> Ranking | None:
         """The table that is shown; of one run only where it stands in it."""
-        ranking = self.first.particulars.ranking(self.summaries)
-        return ranking if ranking and (self.several or ranking.stands) else None
+        shown = _ranking(self.summaries)
+        return shown if shown and (self.several or shown.stands) else None
 
     def measures(self, row: _Row) -> tuple[Place, ...]:
         """Where a row's measures stand."""

@@ -7,8 +7,8 @@ from dspy_proact.report.page.block import Block
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
 from dspy_proact.report.page.room import ROOM, even_length, shortened
+from dspy_proact.report.particulars import Grounds, quoted
 from dspy_proact.report.reading import Reading
-from dspy_proact.report.section import Grounds, quoted
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
 

@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from pydantic import ValidationError
 from rows import plant_canaries, row, rows
 
-from dspy_proact.benchmarks.proactbench.corpus.row import Row
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Row
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
-from dspy_proact.files.line import Line
+from dspy_proact.files.rows import Line
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 

@@ -1,70 +1,251 @@
-"""Whole runs of each agent against a server that plays it: what is sent, what a kill costs, what a limit does."""
+"""Runs on PROBE: graded, resumed, killed, limited, rejudged and reported; agents, baselines and oracles."""
 
 import threading
-from pathlib import Path
+from io import StringIO
 from typing import get_args
 
 import pytest
 from child import Child, command_line
 from embedding import vectors
-from probe_player import SECRET, planted, played, token
-from server import Answer, Sent, Server
+from probe_task import (
+    CORPUS,
+    DESCRIPTION,
+    GOOD,
+    ITEMS,
+    SECRET,
+    Scripted,
+    Tasks,
+    means,
+    planted,
+    played,
+    scripted_run,
+    task,
+    token,
+)
+from rich.console import Console
+from server import Answer
 from support.probe_tasks import Size, write_synthetic
 
-from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
+from dspy_proact.benchmarks.probe.benchmark import Probe
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import AgentName, ProbeSettings
-from dspy_proact.errors import LimitReached, UsageError
+from dspy_proact.benchmarks.probe.task import Solution, TaskView
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import ContentError, LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
-from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder
+from dspy_proact.report import Reading, print_summary, summarize
+from dspy_proact.runs import RunFolder, Scope
 
-AGENTS = get_args(AgentName)
+AGENT = pytest.mark.parametrize("agent", get_args(AgentName))
 SMALL = Size(items=10, words=30, actions=4)
 
 
-@pytest.fixture
-def playing(server: Server) -> Server:
-    server.script = played
-    return server
+def evaluation(tasks=CORPUS, *models, **options):
+    return Evaluation(tasks, *models, **options, benchmark="probe")
 
 
-def evaluation(server: Server, agent: str, tasks=None, of_search=None, **limits) -> Evaluation:
+def at(server, agent, tasks=None, of_search=None, **limits):
     """An agent and a judge at a server; with limits."""
-    model, judge = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
+    models = (ModelSpec(name="hosted_vllm/any", api_base=base) for base in (server.assistant, server.judge))
     gate = Gate(retries=0, concurrency=2, limits=Limits(**limits))
     settings = ProbeSettings(agent=agent, **(of_search or {}))
-    return Evaluation(tasks or planted(), model, judge, settings=settings, gate=gate, benchmark="probe")
+    return evaluation(tasks or planted(), *models, settings=settings, gate=gate)
 
 
-def stages(path: Path) -> list[tuple[str, str]]:
-    return sorted((event.key.case, event.key.stage) for event in RunFolder(path).events())
+def judge_at(server):
+    return ModelSpec(name="hosted_vllm/any", api_base=server.judge)
 
 
-def found(path: Path) -> list[tuple[str, float | None, str | None]]:
-    return [(each.key, each.score, each.response) for each in summarize(RunFolder(path)).outcomes]
+# Grading
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_what_is_right_and_whose_task_it_is_reach_no_agent(playing, tmp_path, agent):
-    evaluation(playing, agent).run(tmp_path / "run")
+def test_a_whole_answer_is_solved_and_is_read_in_every_report(tmp_path):
+    summary, agent = scripted_run(tmp_path / "run")
+    assert [outcome.label for outcome in summary.outcomes] == ["SOLVED"] * 4
+    measured = means(summary)
+    assert [measured[name] for name in ("f1", "identification", "task", "overall", "end_to_end")] == [1] * 5
+    assert measured["touched_f1"] == pytest.approx(4 / 7)  # 2 of 5 that it touched: 2 x .4 / 1.4
+    assert (summary.strata, summary.group_count, summary.nouns.groups) == (("easy", "hard"), 3, "people")
+    # An agent never sees gold.
+    assert {type(seen) for seen in agent.seen} == {TaskView}
+    assert not any(DESCRIPTION in seen.model_dump_json() for seen in agent.seen)
+    text = StringIO()
+    print_summary(summary, Console(file=text, width=100))
+    assert "4 tasks in 3 people" in text.getvalue()
+    reading = Reading.of(summary.outcomes[0], "probe")
+    assert str([section.items for section in reading.sections]).count("item_") >= len(ITEMS)
+    # The same again asks nothing; other settings are another run.
+    assert scripted_run(tmp_path / "run")[1].seen == []
+    with pytest.raises(RunError, match="upstream_rule"):
+        scripted_run(tmp_path / "run", settings=ProbeSettings(upstream_rule=True))
+
+
+def test_an_answer_that_cannot_be_read_counts_0_and_one_that_was_withheld_is_unscored(tmp_path):
+    summary, _ = scripted_run(tmp_path / "run", ContentError("unreadable", "no JSON"), GOOD)
+    assert [outcome.state for outcome in summary.outcomes] == ["scored"] * 4
+    measured = means(summary)
+    assert (measured["task"], measured["read_task"], measured["faulty"]) == (0.75, 1, 0.25)
+    assert summary.micro.weighted.value == pytest.approx(0.75)
+    withheld, _ = scripted_run(tmp_path / "withheld", ContentError("filtered", "no"), GOOD)
+    assert withheld.unscored_reasons == {"response: filtered": 1}
+
+
+def test_a_judge_that_cannot_be_read_leaves_its_task_unscored_with_the_reason(server, tmp_path):
+    server.script = lambda sent: Answer("I would say it is right.")
+    summary, _ = scripted_run(tmp_path / "run", corpus=Tasks((task(),)), judge=judge_at(server))
+    assert summary.unscored_reasons == {"verdict: unreadable": 1}
+    assert means(summary)["task"] is None
+
+
+def test_a_wrong_action_or_nothing_described_asks_no_judge(server, tmp_path):
+    answer = Solution(evidence=("item_a1",), action="send_note", parameters={"to": "Tom"})
+    summary, _ = scripted_run(tmp_path / "run", answer, corpus=Tasks((task(),)), judge=judge_at(server))
+    assert (server.sent, summary.outcomes[0].label) == ([], "PARTIAL")
+
+
+def test_answers_are_judged_again_by_the_rule_that_is_asked_for(tmp_path):
+    facets = task().gold.facets.model_copy(update={"who_blocker": None})
+    corpus = Tasks(tuple(task(f"t{number}", f"p{number}", facets=facets) for number in range(2)))
+    before, _ = scripted_run(tmp_path / "run", corpus=corpus)
+    responses = Responses.of_run(RunFolder(tmp_path / "run"), Probe())
+    Rejudging(responses, settings=ProbeSettings(upstream_rule=True)).run(tmp_path / "again")
+    after = summarize(RunFolder(tmp_path / "again"))
+    assert (means(before)["identification"], means(after)["identification"]) == (1, 0)
+
+
+def test_a_task_is_read_when_it_is_looked_at(tmp_path):
+    read = []
+
+    class Counting(Tasks):
+        def task(self, key):
+            read.append(key)
+            return super().task(key)
+
+    counted = evaluation(Counting(CORPUS.held), program=Scripted())
+    assert read == []
+    counted.run(tmp_path / "run", Scope(limit=1))
+    assert len(read) == 1
+
+
+# Settings
+
+
+@pytest.mark.parametrize("wrong", [{"agent": "swarm"}, {"turns": 0}, {"oracle": "all"}, {"speed": 3}])
+def test_a_setting_that_there_is_not_is_refused(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        ProbeSettings(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"sanitize": False}, "read with sanitize=True and seed=0"),
+        ({"embedder": "openai/any"}, "agent=single is shown every item and searches for none"),
+        ({"agent": "react", "embedder_api_base": "http://localhost:1/v1"}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder_price": 1}, "name it with --set embedder=NAME"),
+        ({"agent": "react", "embedder": "openai/any", "embedder_api_base": "http://a:b@c/v1"}, "a user or password"),
+        ({"baseline": "first", "oracle": "evidence"}, "baseline=first"),
+        ({"baseline": "first", "embedder": "openai/text-embedding-3-small"}, "baseline=first"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(given, told):
+    with pytest.raises(UsageError, match=told):
+        evaluation(settings=ProbeSettings(**given))
+
+
+@pytest.mark.parametrize("given", [{"model": "openai/gpt-4o"}, {"judge": "openai/gpt-4o"}, {"program": "agent.json"}])
+def test_a_baseline_with_what_it_does_not_ask_is_refused(given):
+    with pytest.raises(UsageError, match="baseline=first"):
+        evaluation(settings=ProbeSettings(baseline="first"), **given)
+
+
+def test_an_embedder_needs_its_key_before_anything_is_asked(tmp_path):
+    settings = ProbeSettings(agent="react", embedder="openai/text-embedding-3-small")
+    with pytest.raises(UsageError, match="OPENAI_API_KEY"):
+        evaluation(settings=settings).run(tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+# Oracles and baselines
+
+
+def test_an_oracle_hands_on_the_right_items_and_nothing_that_it_does_not_name(server, tmp_path):
+    empty = Solution(faults=("evidence", "bottleneck", "action", "parameters"))
+    _, agent = scripted_run(tmp_path / "evidence", empty, settings=ProbeSettings(oracle="evidence"))
+    assert {item.id for item in agent.seen[0].items} == {"item_a1", "item_b2"}
+    assert DESCRIPTION not in agent.seen[0].model_dump_json()
+    oracle = ProbeSettings(oracle="bottleneck")
+    _, agent = scripted_run(tmp_path / "bottleneck", Solution(), settings=oracle, judge=judge_at(server))
+    seen = agent.seen[0].model_dump_json()
+    assert (DESCRIPTION in seen, "2025-03-12" in seen, server.sent) == (True, False, [])
+
+
+class Overwhelmed(Scripted):
+    """An agent that knows what is the matter among few items, and what to do where it is told what is the matter."""
+
+    async def solve(self, task, asking=None):
+        told = any(DESCRIPTION in item.model_dump_json() for item in task.items)
+        done = {"action": GOOD.action, "parameters": GOOD.parameters} if told else {}
+        return Solution(bottleneck=DESCRIPTION if len(task.items) < 4 else "", **done)
+
+
+@pytest.mark.parametrize(
+    ("oracle", "scores"), [("none", (0, 0, 0)), ("evidence", (1, 1, 0)), ("bottleneck", (1, 1, 1))]
+)
+def test_an_oracle_lifts_the_stages_after_what_it_gives(oracle, scores, tmp_path):
+    evaluation(program=Overwhelmed(), settings=ProbeSettings(oracle=oracle)).run(tmp_path / "run")
+    measured = means(summarize(RunFolder(tmp_path / "run")))
+    assert (measured["f1"], measured["identification"], measured["task"]) == scores
+
+
+def test_a_baseline_is_a_run_without_a_call_or_a_judge(tmp_path):
+    evaluation(settings=ProbeSettings(baseline="everything")).run(tmp_path / "run")
+    summary = summarize(RunFolder(tmp_path / "run"))
+    assert (summary.model_name, summary.judges, summary.embedded) == ("blind (everything)", (), False)
+    assert not [event.calls for event in RunFolder(tmp_path / "run").events() if event.calls]
+    measured = means(summary)
+    assert (measured["recall"], measured["precision"], measured["task"]) == (1, 0.4, 0)
+
+
+@pytest.mark.parametrize(("sanitize", "f1"), [(True, 0.0), (False, 1.0)])
+def test_the_ids_of_a_corpus_with_leaks_tell_all_evidence_unless_it_is_sanitized(tmp_path, sanitize, f1):
+    write_synthetic(tmp_path, 0, 6, SMALL, leaks=True)
+    tasks, settings = load_tasks(str(tmp_path), sanitize=sanitize), ProbeSettings(baseline="id", sanitize=sanitize)
+    evaluation(tasks, settings=settings).run(tmp_path / "run")
+    assert means(summarize(RunFolder(tmp_path / "run")))["f1"] == f1
+
+
+# Agents over HTTP
+
+
+@AGENT
+def test_nothing_that_tells_the_answer_reaches_an_agent(server, tmp_path, agent):
+    server.script = played
+    at(server, agent).run(tmp_path / "run")
     assert all(outcome.state == "scored" for outcome in summarize(RunFolder(tmp_path / "run")).outcomes)
-    asked = [sent.text for sent in playing.of("assistant")]
+    asked = [sent.text for sent in server.of("assistant")]
     assert all(any(token(person) in text for text in asked) for person in range(4))
     assert not [text for text in asked if SECRET in text]
+    server.sent.clear()
+    write_synthetic(tmp_path, 0, 4, SMALL, leaks=True)
+    raw = load_tasks(str(tmp_path), sanitize=False)
+    at(server, agent, load_tasks(str(tmp_path))).run(tmp_path / "leaks")
+    asked = "".join(sent.text for sent in server.of("assistant"))
+    leaks = {item.id for task in raw for item in task.items} | {"created_at", "updated_at"}
+    assert not [leak for leak in leaks if leak in asked]
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(playing, tmp_path, agent):
+@AGENT
+def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(server, tmp_path, agent):
     write_synthetic(tmp_path, 0, 4, SMALL)
     options = {"--corpus": tmp_path, "--set": f"agent={agent}", "--retries": 0, "--concurrency": 1}
-    for flag in ("assistant", "judge"):
-        name = "--model" if flag == "assistant" else "--judge"
-        options |= {name: "hosted_vllm/any", f"{name}-api-base": getattr(playing, flag)}
+    for name, base in (("--model", server.assistant), ("--judge", server.judge)):
+        options |= {name: "hosted_vllm/any", f"{name}-api-base": base}
     command = ["eval", "--benchmark", "probe", *(str(part) for pair in options.items() for part in pair), "--out"]
     judged, killed = 0, threading.Event()
 
-    def until(sent: Sent) -> Answer:
+    def until(sent):
         nonlocal judged
         judged += sent.role == "judge"
         if judged == 2 and not killed.is_set():
@@ -72,71 +253,58 @@ def test_a_run_that_was_killed_goes_on_and_comes_to_the_same(playing, tmp_path, 
             child.kill()
         return played(sent)
 
-    playing.script = until
+    def came_of(name):
+        stages = sorted((event.key.case, event.key.stage) for event in RunFolder(tmp_path / name).events())
+        outcomes = summarize(RunFolder(tmp_path / name)).outcomes
+        return stages, [(each.key, each.score, each.response) for each in outcomes]
+
+    server.script = until
     child = Child(command_line, *command, "run", folder=tmp_path)
     assert child.wait() == -9
-    assert stages(tmp_path / "run")
-    playing.script = played
+    server.script = played
     for out in ("run", "whole"):
         again = Child(command_line, *command, out, folder=tmp_path).ended()
         assert again.returncode == 0, again.stderr
-    assert stages(tmp_path / "run") == stages(tmp_path / "whole")
-    assert found(tmp_path / "run") == found(tmp_path / "whole")
+    assert came_of("run") == came_of("whole")
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_a_limit_of_calls_is_kept_and_the_run_goes_on(playing, tmp_path, agent):
+@AGENT
+def test_a_limit_of_calls_is_kept_and_the_run_goes_on(server, tmp_path, agent):
+    server.script = played
     with pytest.raises(LimitReached):
-        evaluation(playing, agent, calls=5).run(tmp_path / "run")
-    assert len(playing.sent) <= 5
-    evaluation(playing, agent).run(tmp_path / "run")
+        at(server, agent, calls=5).run(tmp_path / "run")
+    assert len(server.sent) <= 5
+    at(server, agent).run(tmp_path / "run")
     assert summarize(RunFolder(tmp_path / "run")).complete
 
 
-@pytest.mark.parametrize(("sanitize", "told"), [(True, 0.0), (False, 1.0)])
-def test_the_ids_of_a_corpus_with_leaks_tell_all_evidence_unless_it_is_sanitized(tmp_path, sanitize, told):
-    write_synthetic(tmp_path, 0, 6, SMALL, leaks=True)
-    tasks, settings = load_tasks(str(tmp_path), sanitize=sanitize), ProbeSettings(baseline="id", sanitize=sanitize)
-    Evaluation(tasks, settings=settings, benchmark="probe").run(tmp_path / "run")
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert summary.measured(summary.outcomes)["f1"].value == told
+def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
+    single = evaluation(program=Scripted()).forecast(tmp_path / "run")
+    assert (single.assistant.calls, single.assistant.prompt_tokens, single.judge.calls) == (4, 500, 8)
+    assert single.assistant.completion_tokens == (600, 16_000)  # 4 x 150 to 4 x 4,000
+    react = evaluation(settings=ProbeSettings(agent="react"), program=Scripted())
+    assert react.forecast(tmp_path / "run").assistant.untold == 4
+    assert evaluation(settings=ProbeSettings(baseline="first")).forecast(tmp_path / "run").calls == 0
 
 
-@pytest.mark.parametrize("agent", AGENTS)
-def test_no_id_and_no_order_that_tells_is_sent(playing, tmp_path, agent):
-    write_synthetic(tmp_path, 0, 4, SMALL, leaks=True)
-    raw = load_tasks(str(tmp_path), sanitize=False)
-    evaluation(playing, agent, load_tasks(str(tmp_path))).run(tmp_path / "run")
-    asked = "".join(sent.text for sent in playing.of("assistant"))
-    leaks = {item.id for task in raw for item in task.items} | {"created_at", "updated_at"}
-    assert not [leak for leak in leaks if leak in asked]
-
-
-def test_what_an_embedder_used_is_told_beside_the_others(playing, tmp_path, monkeypatch):
-    playing.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
-    monkeypatch.setenv("HOSTED_VLLM_API_BASE", playing.assistant)
-    evaluation(playing, "react", of_search={"embedder": "hosted_vllm/any"}).run(tmp_path / "run")
+def test_what_an_embedder_used_is_told_and_its_price_is_no_part_of_the_identity(server, tmp_path, monkeypatch):
+    server.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.assistant)
+    search = {"embedder": "hosted_vllm/any"}
+    at(server, "react", of_search=search).run(tmp_path / "run")
     usage = summarize(RunFolder(tmp_path / "run")).usage
-    settings = RunFolder(tmp_path / "run").manifest().identity.settings
-    assert settings["embedder_api_base"] == playing.assistant
-    asked = [sent for sent in playing.sent if "input" in sent.body]
+    assert RunFolder(tmp_path / "run").manifest().identity.settings["embedder_api_base"] == server.assistant
+    asked = [sent for sent in server.sent if "input" in sent.body]
     assert (list(usage), usage["embedder"].calls) == (["assistant", "judge", "embedder"], len(asked))
     # 7 tokens a request of texts, as the server counts them.
     assert (usage["embedder"].prompt_tokens, usage["embedder"].usd) == (7 * len(asked), None)
-
-
-def test_an_embedder_has_its_endpoint_and_its_price_and_another_price_is_the_same_run(playing, tmp_path):
-    playing.script = lambda sent: vectors(sent) if "input" in sent.body else played(sent)
-    of_search = {"embedder": "hosted_vllm/any", "embedder_api_base": playing.assistant, "embedder_price": 2.0}
-    evaluation(playing, "react", of_search=of_search).run(tmp_path / "run")
-    used = summarize(RunFolder(tmp_path / "run")).usage["embedder"]
+    monkeypatch.delenv("HOSTED_VLLM_API_BASE")
+    search |= {"embedder_api_base": server.assistant}
+    at(server, "react", of_search=search | {"embedder_price": 2.0}).run(tmp_path / "priced")
+    used = summarize(RunFolder(tmp_path / "priced")).usage["embedder"]
     assert used.usd == pytest.approx(2e-6 * used.prompt_tokens)
-    before = len(playing.sent)
-    evaluation(playing, "react", of_search=of_search | {"embedder_price": 3.0}).run(tmp_path / "run")
-    assert len(playing.sent) == before
-
-
-def test_a_limit_in_dollars_asks_for_the_price_of_an_embedder(playing, tmp_path):
-    of_search = {"embedder": "hosted_vllm/any", "embedder_api_base": playing.assistant}
+    before = len(server.sent)
+    at(server, "react", of_search=search | {"embedder_price": 3.0}).run(tmp_path / "priced")
+    assert len(server.sent) == before
     with pytest.raises(UsageError, match="give --set embedder_price=N"):
-        evaluation(playing, "react", of_search=of_search, usd=1.0)
+        at(server, "react", of_search=search, usd=1.0)

@@ -1,14 +1,17 @@
-"""The tools of PROBE's agents: what they return, how much, and what no argument can do."""
+"""The tools of PROBE's agents: what they return, how much, and what no argument can do; and the blind rules."""
 
 import asyncio
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from probe_desk import ITEMS, MAIL, MEETING, NOTICE
+from probe_task import view
 
 from dspy_proact.benchmarks.probe.agents.tools import Database, Record, Toolbox, WordRanking, ranked
-from dspy_proact.benchmarks.probe.settings import Bounds
+from dspy_proact.benchmarks.probe.baselines import Blind
+from dspy_proact.benchmarks.probe.settings import BaselineName, Bounds
 
 RECORDS = [Record.of(item) for item in ITEMS]
 
@@ -36,22 +39,15 @@ def test_a_search_returns_no_more_items_than_are_allowed():
     assert len(used("search", "permit", hits=1)[1]) == 1
 
 
-@pytest.mark.parametrize("text", ["", "the of"])
-def test_items_without_a_word_can_be_searched(text):
-    empty = NOTICE.model_copy(update={"title": text, "content": text})
-    assert used("search", "soup", [empty])[1] == ()
-
-
-def test_of_equal_items_the_first_comes_first():
-    twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
-    scores = WordRanking([Record.of(each) for each in twins]).scores("soup")
-    assert ranked(scores) == list(range(20))
-
-
-def test_an_item_is_found_by_people_and_by_place():
+def test_items_are_found_by_their_words_people_and_place():
     there = MEETING.model_copy(update={"location": "Orangery"})
     assert used("search", "orangery", [MAIL, there])[1] == ("b2",)
     assert used("search", "Tomas")[1] == ("a1",)
+    for text in ("", "the of"):
+        empty = NOTICE.model_copy(update={"title": text, "content": text})
+        assert used("search", "soup", [empty])[1] == ()
+    twins = [NOTICE.model_copy(update={"id": f"n{number}"}) for number in range(20)]
+    assert ranked(WordRanking([Record.of(each) for each in twins]).scores("soup")) == list(range(20))
 
 
 def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():
@@ -59,9 +55,6 @@ def test_reading_returns_items_by_their_ids_and_says_which_do_not_exist():
     assert touched == ("c3", "a1")
     assert text.endswith("No such item: zz")
     assert used("read", "") == ("No such item.", ())
-
-
-def test_an_id_with_blanks_can_be_read():
     odd = NOTICE.model_copy(update={"id": "my file"})
     assert used("read", " my file ", [odd])[1] == ("my file",)
 
@@ -103,13 +96,10 @@ def test_what_only_reads_is_allowed(query):
     assert "failed" not in used("sql", query)[0]
 
 
-def test_a_query_returns_no_more_rows_than_are_allowed():
+def test_a_query_returns_no_more_rows_than_are_allowed_and_says_where_there_are_none():
     text, touched = used("sql", "SELECT id FROM items ORDER BY id", rows=2)
     assert text == '["id"]\n["a1"]\n["b2"]\n... (further rows)'
     assert touched == ("a1", "b2")
-
-
-def test_a_query_without_rows_says_so():
     assert used("sql", "SELECT id FROM items WHERE 0") == ("No rows.", ())
 
 
@@ -196,3 +186,33 @@ def test_whatever_is_asked_a_tool_returns_so_many_characters_and_only_items_that
     text, touched = used(tool, argument, observation=longest)
     assert len(text) <= longest
     assert set(touched) <= {item.id for item in ITEMS}
+
+
+def named(rule, take=2, task=None):
+    return asyncio.run(Blind(rule, take).solve(task or view().task)).evidence
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("first", ("item_a1", "item_b2")),
+        ("longest", ("item_e5", "item_b2")),  # 20 sentences; then 57 characters of text, more than of any other
+        ("kind", ("item_b2",)),  # three e-mails, one document, one event: of equally rare ones the first
+        ("id", ()),
+        ("urgent", ("item_d4", "item_a1")),  # urgent, today, asap; then "waiting"; no other has any
+        ("bm25", ("item_a1", "item_b2")),  # maps are of her world, and so are keys
+        ("everything", ("item_a1", "item_b2", "item_c3", "item_d4", "item_e5")),
+    ],
+)
+def test_a_blind_rule_names_what_it_says(rule, expected):
+    assert named(rule) == expected
+
+
+def test_blind_rules_at_their_edges():
+    task = view().task
+    assert named("urgent", take=5) == ("item_d4", "item_a1")  # no item without a word of urgency
+    assert Blind("first", 2).fingerprint() != Blind("first", 3).fingerprint()
+    assert not [rule for rule in get_args(BaselineName)[1:] if named(rule, task=task.model_copy(update={"items": ()}))]
+    ids = ("document_1", "document_2", "calendar_3", "email_4", "email_5")
+    items = tuple(item.model_copy(update={"id": id_}) for item, id_ in zip(task.items, ids, strict=True))
+    assert named("id", task=task.model_copy(update={"items": items})) == ("document_1",)  # an e-mail by its kind

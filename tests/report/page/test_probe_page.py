@@ -29,7 +29,7 @@ def two(paged, runs):
 
 def test_published_rows_stand_above_runs_with_what_was_done_otherwise(browser, two):
     with visit(browser, two) as page:
-        task = page.locator("[data-at='/ranking/published/0/task']")
+        task = page.locator("[data-at='/ranking/rows/0/scores/task/value']")
         assert (task.get_attribute("value"), task.inner_text()) == ("0.4", "40.0")
         assert page.locator("#ranking tbody").nth(3).locator("tr.own").count() == 2
         assert "the agent is 'react' of ours" in page.locator("#ranking tr.own").nth(1).inner_text()

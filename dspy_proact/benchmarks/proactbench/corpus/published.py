@@ -1,80 +1,54 @@
-"""Figures of the published ProactBench study, with their source in NOTICE."""
+"""What was published: figures of models, and the study of people's ratings, in full or as the labels that come with us.
 
-from collections.abc import Iterable, Mapping
+The official layout of the study is `sample_items.json`, a list of items, and `results/*.jsonl`, a file an annotator.
+Field names are the study's. What it tells of persona, style and anchors, and what its judge wrote, is dropped unread:
+raters saw some of it, but no program may.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from importlib.resources import files
-from operator import add
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Literal
 
-from dspy_proact.files.data_file import csv_rows
+from pydantic import Field
 
-DATA = files("dspy_proact.benchmarks.proactbench") / "data"
+from dspy_proact.benchmarks.benchmark import Counts, pooled
+from dspy_proact.benchmarks.proactbench.conversation import turns_of
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, rubric_of
+from dspy_proact.benchmarks.proactbench.corpus.ratings import (
+    ConfidenceWord,
+    GivenRating,
+    GradeWord,
+    PhaseWord,
+    RatedItem,
+    Ratings,
+    RatingsSource,
+)
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.github import GITHUB, GitHub, RepositoryFolder
+from dspy_proact.files.rows import (
+    Id,
+    Line,
+    Name,
+    RawPart,
+    Text,
+    csv_rows,
+    elements,
+    lines_in,
+    lines_of,
+    read_bytes,
+    text_of,
+)
 
 HUMAN_ALPHA: Mapping[str, float] = {"EMERGENT": 0.17, "CRITICAL": 0.16, "RECOVERY": 0.28}
 """Krippendorff's ordinal alpha among the human raters of 60 responses, by phase: 1 is perfect agreement, 0 chance."""
 TRIGGERS_PER_PHASE: Mapping[str, int] = {"EMERGENT": 201, "CRITICAL": 232, "RECOVERY": 191}
 """Triggers of the published corpus, 624 in all."""
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many triggers earned each grade, of how many that were tried.
-
-    Lenient figures are over scored triggers, which is the published convention; strict ones are over all that were
-    tried, unscored counting 0. All are in [0, 1], higher is better.
-
-    Raises:
-        ValueError: A count is negative, or more triggers are graded than were tried.
-    """
-
-    total: int
-    """Triggers that were tried."""
-    full: int
-    """Those with a PASS, the full score."""
-    partial: int
-    """Those with a PARTIAL."""
-    fail: int
-    """Those with a FAIL."""
-
-    def __post_init__(self):
-        if min(self.full, self.partial, self.fail, self.unscored) < 0:
-            raise ValueError(f"counts are at least 0, and grades at most one a trigger: {self!r}")
-
-    def __add__(self, other: Self) -> "Counts":
-        return Counts(
-            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
-        )
-
-    @property
-    def scored(self) -> int:
-        """Triggers with a grade."""
-        return self.full + self.partial + self.fail
-
-    @property
-    def unscored(self) -> int:
-        """Triggers that were tried and have no grade."""
-        return self.total - self.scored
-
-    @property
-    def weighted(self) -> float | None:
-        """Lenient mean score; None when nothing was scored."""
-        return _share(self.full + 0.5 * self.partial, self.scored)
-
-    @property
-    def pass_rate(self) -> float | None:
-        """Lenient share of PASS; None when nothing was scored."""
-        return _share(self.full, self.scored)
-
-    @property
-    def strict_weighted(self) -> float | None:
-        """Strict mean score; None when nothing was tried."""
-        return _share(self.full + 0.5 * self.partial, self.total)
-
-    @property
-    def strict_pass_rate(self) -> float | None:
-        """Strict share of PASS; None when nothing was tried."""
-        return _share(self.full, self.total)
+ITEMS, RESULTS = "sample_items.json", "results"
+_STUDY = RepositoryFolder("boson-ai/ProactBench", "dataset/human_eval", (ITEMS, f"{RESULTS}/*.jsonl"))
 
 
 @dataclass(frozen=True)
@@ -92,11 +66,6 @@ class PublishedModel:
         return pooled(self.phases.values())
 
 
-def pooled(counts: Iterable[Counts]) -> Counts:
-    """The counts of all together; zeros when there are none."""
-    return reduce(add, counts, Counts(0, 0, 0, 0))
-
-
 def published_models() -> tuple[PublishedModel, ...]:
     """The 16 models of the published leaderboard, best first by the overall lenient weighted score.
 
@@ -112,5 +81,190 @@ def published_models() -> tuple[PublishedModel, ...]:
     return tuple(sorted(models, key=lambda model: -(model.overall.weighted or 0)))
 
 
-def _share(part: float, whole: int) -> float | None:
-    return part / whole if whole else None
+class RawMessage(RawPart):
+    """One of `dialogue_history`."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class RawRubric(RawPart):
+    """`rubric`; its type is stated by the documentation, and the item states it anyhow."""
+
+    type: PhaseWord | None = None
+    pass_criteria: Text
+    partial_criteria: Text
+    fail_criteria: Text
+
+
+class RawItem(RawPart):
+    """One of `sample_items.json`."""
+
+    item_id: Id
+    trigger_type: PhaseWord
+    turn_index: Annotated[int, Field(ge=1)]
+    evaluated_model: Name = ""
+    judge_score: GradeWord = None
+    dialogue_history: list[RawMessage]
+    """The user's message at the trigger is the last, or else stands in `user_message` only."""
+    user_message: Text | None = None
+    model_response: str
+    rubric: RawRubric
+    dialogue_id: object = None
+    """Unread, as are the fields that follow: what no program sees."""
+    judge_rationale: object = None
+    judge_evidence: object = None
+    persona_category: object = None
+    communication_style: object = None
+    anchors_disclosed: object = None
+
+    def rated_item(self) -> RatedItem:
+        """The item; `misfits` must be empty."""
+        scenario, persona = _scenario_of(self.item_id)
+        rubric = rubric_of(self.trigger_type, self.rubric)
+        conversation = turns_of([message.content for message in self._messages()])
+        return RatedItem(
+            key=self.item_id,
+            phase=self.trigger_type,
+            scenario=scenario,
+            persona=persona,
+            judge=self.judge_score,
+            view=JudgeView(conversation=conversation, turn=self.turn_index, rubric=rubric),
+            response=self.model_response,
+            turn=self.turn_index,
+            model=self.evaluated_model,
+        )
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Field and problem wherever history, turn and rubric do not fit together."""
+        messages = self._messages()
+        if not messages or messages[-1].role != "user":
+            yield "dialogue_history", "the user's message at the trigger is missing at its end"
+            return
+        for index, message in enumerate(messages):
+            if message.role != ("user", "assistant")[index % 2]:
+                yield f"dialogue_history[{index}].role", f"user and assistant must alternate, not {message.role} here"
+        if self.user_message is not None and messages[-1].content.strip() != self.user_message.strip():
+            yield "user_message", "another message than the last of dialogue_history"
+        turns = (len(messages) + 1) // 2
+        if turns != self.turn_index:
+            yield "turn_index", f"{self.turn_index} disagrees with dialogue_history, which has {turns} turns"
+        if self.rubric.type not in {None, self.trigger_type}:
+            yield "rubric.type", f"{self.rubric.type} disagrees with trigger_type, which is {self.trigger_type}"
+
+    def _messages(self) -> Sequence[RawMessage]:
+        """The conversation up to the user's message at the trigger."""
+        history = self.dialogue_history
+        if self.user_message is not None and (not history or history[-1].role == "assistant"):
+            return (*history, RawMessage(role="user", content=self.user_message))
+        return history
+
+
+class RawRating(RawPart):
+    """One line of `results/*.jsonl`."""
+
+    annotator: Annotated[Id, Field(validation_alias="annotator_id")]
+    item: Annotated[Id, Field(validation_alias="item_id")]
+    grade: Annotated[GradeWord, Field(validation_alias="score")]
+    reason: Annotated[str | None, Field(validation_alias="rationale")] = None
+    confidence: ConfidenceWord = None
+    seconds: Annotated[float | None, Field(validation_alias="time_spent_seconds", ge=0, allow_inf_nan=False)] = None
+    timestamp: object = None
+    """Unread, as is the next."""
+    server_received_at: object = None
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """The field and the problem where there is no grade."""
+        if self.grade is None:
+            yield "score", "empty: a rating needs a grade, Pass, Partial or Fail"
+
+
+def read_folder(folder: Path) -> Ratings:
+    """The study in a folder in the official layout.
+
+    Raises:
+        CorpusError: `sample_items.json` or all results are missing, a file cannot be read or is at fault, or ratings
+            and items do not fit together.
+    """
+    names = [ITEMS, *(f"{RESULTS}/{path.name}" for path in sorted((folder / RESULTS).glob("*.jsonl")))]
+    if not (folder / ITEMS).is_file():
+        problem = f"there is no {ITEMS} in this folder; give the one that holds {ITEMS} and {RESULTS}"
+        raise CorpusError(problem, source=str(folder))
+    if len(names) == 1:
+        raise CorpusError(f"there is no file of ratings in {RESULTS}", source=str(folder))
+    contents = {name: read_bytes(str(folder / name), "a file of the official layout") for name in names}
+    return _study_in(folder, contents, str(folder), RatingsSource.of(str(folder), contents))
+
+
+def fetched_study(cache: Path, github: GitHub = GITHUB) -> Ratings:
+    """The published study in full, from the cache; fetched into it if it is not there.
+
+    Raises:
+        CorpusError: It cannot be fetched or kept, or what was kept has changed.
+    """
+    folder = cache / "proactbench-human-eval"
+    record, contents = _STUDY.fetched(folder, github)
+    source = RatingsSource(origin=record.url, commit=record.commit, files=record.files)
+    return _study_in(folder, contents, "proactbench", source)
+
+
+def _study_in(folder: Path, contents: Mapping[str, bytes], name: str, source: RatingsSource) -> Ratings:
+    """The study in the contents of a folder, by path in it."""
+    ignored = Counter[str]()
+    items: list[RatedItem] = []
+    path = str(folder / ITEMS)
+    first: dict[str, int] = {}
+    for element in elements(text_of(contents[ITEMS], path), path):
+        raw = RawItem.of(element)
+        if (before := first.setdefault(raw.item_id, element.number)) != element.number:
+            raise element.error(f"[{before}] has the same; keep one of the two", "item_id")
+        ignored.update(raw.unknown_fields())
+        items.append(raw.rated_item())
+    given: list[GivenRating] = []
+    for results in (path for path in contents if path != ITEMS):
+        path = str(folder / results)
+        for line in lines_in(lines_of(contents[results], path), path, "rating"):
+            rating = RawRating.of(line)
+            ignored.update(rating.unknown_fields())
+            given.append(GivenRating.of(line, rating))
+    return Ratings.of(name, items, given, source, ignored_fields=ignored)
+
+
+def published_ratings() -> Ratings:
+    """The published study: 275 ratings of 60 items by 18 annotators, with the grades of the study's judge, GPT-5.4.
+
+    Labels only: no conversation, no rubric, no response and no reason comes with the package. One item has no rating.
+    """
+    folder = DATA / "published"
+    items = [_published_item(row) for row in csv_rows(folder / "human_items.csv")]
+    given: list[GivenRating] = []
+    for number, row in enumerate(csv_rows(folder / "human_ratings.csv"), start=2):
+        fields = {**row, "time_spent_seconds": float(row["time_spent_seconds"])}
+        line = Line("human_ratings.csv", number, "", fields)
+        given.append(GivenRating.of(line, RawRating.of(line)))
+    contents = {name: (folder / name).read_bytes() for name in ("human_items.csv", "human_ratings.csv")}
+    return Ratings.of("published", items, given, RatingsSource.of(f"github.com/{_STUDY.repository}", contents))
+
+
+def _published_item(row: Mapping[str, str]) -> RatedItem:
+    scenario, persona = _scenario_of(row["item_id"])
+    return RatedItem(
+        key=row["item_id"],
+        phase=Phase(row["type"]),
+        scenario=scenario,
+        persona=persona,
+        judge=Grade(row["judge_score"].upper()),
+        turn=int(row["turn"]),
+        model=row["evaluated_model"],
+    )
+
+
+def _scenario_of(item_id: str) -> tuple[str, str]:
+    """Scenario and persona in an official id, `{uuid}__{scenario_id}__s{style}...`; two empty texts where it has none.
+
+    The scenario has the form of `Origin.scenario`, so that ratings and dialogues of one scenario are one group.
+    """
+    parts = item_id.split("__")
+    if len(parts) < 3 or not all(parts[:2]) or not (parts[2][:1] == "s" and parts[2][1:].isdecimal()):
+        return "", ""
+    return f"{parts[0]}/{parts[1]}", parts[0]

@@ -3,24 +3,278 @@
 Nothing is dropped on the way in: a trigger without a grade stays, with the reason, and what the file states about
 itself stands beside what is in it. Nothing is lost on the way out: what is written is read back before the file is
 in its place.
+
+`unique_id_eval`, the documented key that the official evaluator forgets, is written after the official keys and read
+wherever it stands. Labels and status are free text in the format, so they are kept as they stand, and `ResultTrigger`
+says what they mean.
 """
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
+from typing import Annotated, Any, Self
 
-from dspy_proact.benchmarks.proactbench.corpus.corpus import Corpus
-from dspy_proact.benchmarks.proactbench.corpus.result_trigger import ResultTrigger, TokenUsage, made_safe, trigger_key
-from dspy_proact.benchmarks.proactbench.corpus.results_row import ResultRow, row_text
-from dspy_proact.benchmarks.proactbench.types import Origin
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, DialogueRow, RowRubric, trigger_key
+from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.line import lines_in
-from dspy_proact.files.text_file import lines_of, read_bytes
+from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
 from dspy_proact.kept import write_whole
-from dspy_proact.plain_text import shown
+from dspy_proact.plain_text import encodable, shown
+from dspy_proact.types import Frozen
+
+_EVALUATED, _SKIPPED = "EVALUATED", "SKIPPED"
+"""The format's words for the status of a verdict."""
+_TEXTS = TypeAdapter(tuple[str, ...])
+Count = Annotated[int, Field(ge=0)]
+TurnNumber = Annotated[int, Field(ge=1)]
+
+
+class TokenUsage(Frozen):
+    """What a role used, as a results file states it; 0 where it was not recorded."""
+
+    prompt_tokens: Count = 0
+    completion_tokens: Count = 0
+    calls: Count = 0
+
+    def __add__(self, other: "TokenUsage") -> "TokenUsage":
+        return TokenUsage(**{name: used + getattr(other, name) for name, used in self})
+
+
+class ResultTrigger(Frozen):
+    """One trigger of a results file, scored or not.
+
+    Raises:
+        ValidationError: The key is not that of the dialogue and turn, or there is a response without a user message.
+    """
+
+    key: str
+    """`<unique_id_eval>__t<turn>`; a row without `unique_id_eval` gets the one that the corpus has."""
+    origin: Origin
+    """`source_model` is `source_evaluated_model`, who wrote the curated responses."""
+    turn: TurnNumber
+    """Counted from 1."""
+    rubric: Rubric
+    user_message: str | None
+    """None where the record of the turn is missing."""
+    response: str | None
+    """What the model under test answered; None where it was dropped or null."""
+    curated_response: str | None
+    """`original_assistant_response`."""
+    status: str | None = None
+    """As it stands in the file, in any form; None without a result."""
+    label: str | None = None
+    """`score` as it stands in the file, in any form; None without a result."""
+    reasoning: str = ""
+    """`rationale`; empty without a result."""
+    evidence: tuple[str, ...] = ()
+    """What the judge quotes, not yet looked up in the response."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.key != (key := trigger_key(self.origin.dialogue, self.turn)):
+            raise ValueError(f"the key must be {key!r}, not {self.key!r}")
+        if self.user_message is None and (self.response is not None or self.curated_response is not None):
+            raise ValueError("a response needs the user message that it answers")
+        return self
+
+    @property
+    def grade(self) -> Grade | None:
+        """What the judge said; None when unscored.
+
+        A status or label that differs from the format in case or outer blanks only is read as what it says. A verdict
+        on an empty response counts, as in the official evaluator.
+        """
+        if self.label is None or not self._evaluated:
+            return None
+        return next((grade for grade in Grade if grade == self.label.strip().upper()), None)
+
+    @property
+    def stray(self) -> bool:
+        """Whether a verdict is not in the format's own words, exactly: the official evaluator loses it.
+
+        It has a grade all the same where it can be read.
+        """
+        if self.status == _EVALUATED:
+            return self.label is not None and self.label not in tuple(Grade)
+        return self._given and self.status != _SKIPPED
+
+    @property
+    def unscored_reason(self) -> str | None:
+        """Why there is no grade; None when there is one. That there is no response goes before what the file says."""
+        if self.grade is not None:
+            return None
+        if self.response is None:
+            return "no_response"
+        if self._given and not self._evaluated:
+            return "not_evaluated"
+        if self.label is not None:
+            return "stray_label"
+        return "no_verdict" if self.response.strip() else "empty_response"
+
+    @property
+    def _given(self) -> bool:
+        """Whether the file says anything of a verdict."""
+        return self.status is not None or self.label is not None
+
+    @property
+    def _evaluated(self) -> bool:
+        return self.status is not None and self.status.strip().upper() == _EVALUATED
+
+
+def quotes(value: object) -> tuple[str, ...]:
+    """The quotes in a file's `evidence`: null, a string, a JSON list of strings within a string, or a list of them.
+
+    Raises:
+        PydanticCustomError: It is something else.
+    """
+    if not isinstance(value, str):
+        try:
+            return _TEXTS.validate_python([] if value is None else value)
+        except ValidationError:
+            raise PydanticCustomError("evidence", "Input should be a text or a list of texts") from None
+    try:
+        listed = _TEXTS.validate_python(json.loads(value)) if value.lstrip().startswith("[") else None
+    except (ValueError, RecursionError):
+        listed = None
+    # A list within a string hides escapes from `Line`: one that holds what `Line` refuses is a text too.
+    if listed is not None and all("\0" not in text and encodable(text) == text for text in listed):
+        return listed
+    return (value,) if value else ()
+
+
+def evidence_text(evidence: Sequence[str]) -> str:
+    """Quotes as the format's one string: nothing, the quote, or a JSON list where there are several.
+
+    A quote that `quotes` would not give back as it is stands in a list too, so that reading undoes writing.
+    """
+    text = "".join(evidence)
+    if len(evidence) <= 1 and quotes(text) == tuple(evidence):
+        return text
+    return json.dumps(list(evidence), ensure_ascii=False)
+
+
+class RowVerdict(RawPart):
+    """`evaluation_result`."""
+
+    status: str | None
+    score: str | None
+    rationale: str | None = None
+    evidence: Annotated[tuple[str, ...], BeforeValidator(quotes)] = ()
+
+
+class RowPoint(RawPart):
+    """One of `trigger_points`."""
+
+    turn: TurnNumber
+    evaluation_rubric: RowRubric
+    evaluation_result: RowVerdict | None
+
+
+class RowRecord(RawPart):
+    """One of `turn_records`; official rows have one a trigger."""
+
+    turn: TurnNumber
+    user_message: str
+    assistant_response: str | None
+    original_assistant_response: str | None
+
+
+class RowUsage(RawPart):
+    """`token_usage` of a role."""
+
+    prompt_tokens: Count
+    completion_tokens: Count
+    calls: Count
+
+
+class ResultRow(DialogueRow):
+    """One line of a results file: one dialogue."""
+
+    evaluated_model: Id
+    """The model under test."""
+    source_evaluated_model: Name
+    num_trigger_points: Count
+    """Of the triggers that were attempted, as stated: dropped ones are missing."""
+    trigger_stats: dict[str, dict[str, Count]]
+    """Counts by phase and label, as stated."""
+    trigger_points: list[RowPoint]
+    turn_records: list[RowRecord]
+    token_usage: dict[str, RowUsage] | None = None
+    unique_id_eval: Id | None = None
+    source_results_path: object = None
+    """A path of another machine, in the released files; dropped unread."""
+
+    @classmethod
+    def of(cls, line: Line) -> Self:
+        """The row on a line; raises as `Part.of` does, and says where the line is one of a corpus."""
+        try:
+            return super().of(line)
+        except CorpusError:
+            if missing := _missing_in_corpora(line.parse()):
+                problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
+                raise line.error(problem, missing) from None
+            raise
+
+    @property
+    def dialogue(self) -> str:
+        """`unique_id_eval`, as given or as the corpus builds it."""
+        return self.unique_id_eval or f"{self.blueprint_id}__style{self.style_combination_index}__{self.uuid}"
+
+    def triggers(self) -> Iterator[ResultTrigger]:
+        """The triggers, in the order of the row."""
+        origin = self.origin(self.dialogue, self.source_evaluated_model)
+        records = {record.turn: record for record in self.turn_records}
+        for point in self.trigger_points:
+            record = records.get(point.turn)
+            verdict = point.evaluation_result or RowVerdict(status=None, score=None)
+            yield ResultTrigger(
+                key=trigger_key(self.dialogue, point.turn),
+                origin=origin,
+                turn=point.turn,
+                rubric=point.evaluation_rubric.rubric(),
+                user_message=record and record.user_message,
+                response=record and record.assistant_response,
+                curated_response=record and record.original_assistant_response,
+                status=verdict.status,
+                label=verdict.score,
+                reasoning=verdict.rationale or "",
+                evidence=verdict.evidence,
+            )
+
+    def orphans(self) -> Iterator[str]:
+        """Keys of the turn records without a trigger."""
+        turns = {point.turn for point in self.trigger_points}
+        return (trigger_key(self.dialogue, record.turn) for record in self.turn_records if record.turn not in turns)
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Field and problem wherever a turn is given twice."""
+        points, records = [point.turn for point in self.trigger_points], [record.turn for record in self.turn_records]
+        for name, what, turns in (("trigger_points", "trigger", points), ("turn_records", "record", records)):
+            for index, turn in enumerate(turns):
+                if turn in turns[:index]:
+                    yield f"{name}[{index}].turn", f"turn {turn} has a {what} already: one a turn"
+
+
+def _missing_in_corpora(raw: Mapping[str, object]) -> str | None:
+    """The field whose lack says that a row is a corpus's; None for what may be a row of results."""
+    if "source_evaluated_model" in raw or "num_trigger_points" in raw:
+        return None
+    for name, field_name in (("turn_records", "original_assistant_response"), ("trigger_points", "evaluation_result")):
+        parts = raw.get(name)
+        if (
+            isinstance(parts, list)
+            and parts
+            and all(isinstance(part, dict) and field_name not in part for part in parts)
+        ):
+            return f"{name}[0].{field_name}"
+    return None
 
 
 @dataclass(frozen=True)
@@ -75,18 +329,40 @@ def read_results(path: str | Path) -> Results:
     rows = tuple(_rows(lines_of(data, source), source))
     if not rows:
         raise CorpusError("empty: there is no dialogue in it", source=source)
+    stated: dict[str, Counter[str]] = {}
+    usage: dict[str, TokenUsage] = {}
+    for row in rows:
+        for phase, counts in row.trigger_stats.items():
+            stated.setdefault(phase, Counter()).update(counts)
+        for role, used in (row.token_usage or {}).items():
+            usage[role] = usage.get(role, TokenUsage()) + TokenUsage(**used.known())
     return Results(
         name=source,
         sha256=hashlib.sha256(data).hexdigest(),
         model=rows[0].evaluated_model,
         triggers=tuple(trigger for row in rows for trigger in row.triggers()),
         dialogue_count=len(rows),
-        stated={phase: dict(counts) for phase, counts in _summed(row.trigger_stats for row in rows).items()},
+        stated={phase: dict(counts) for phase, counts in stated.items()},
         stated_triggers=sum(row.num_trigger_points for row in rows),
         orphans=tuple(key for row in rows for key in row.orphans()),
         ignored_fields=dict(sorted(sum((row.unknown_fields() for row in rows), Counter[str]()).items())),
-        usage={role: TokenUsage(**used) for role, used in _summed(row.usage() for row in rows).items()},
+        usage=usage,
     )
+
+
+def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
+    """The rows of the lines, of which each dialogue has one and all are of one model."""
+    first_lines: dict[str, int] = {}
+    first: ResultRow | None = None
+    for line in lines_in(lines, source):
+        row = ResultRow.of(line)
+        first = first or row
+        if row.evaluated_model != first.evaluated_model:
+            problem = f"{shown(row.evaluated_model)} here and {shown(first.evaluated_model)} before: one model a file"
+            raise line.error(problem, "evaluated_model")
+        if (before := first_lines.setdefault(row.dialogue, line.number)) != line.number:
+            raise line.error(f"the same dialogue stands on line {before}; keep one of the two rows", "unique_id_eval")
+        yield row
 
 
 def write_results(
@@ -116,43 +392,70 @@ def write_results(
     source = str(path)
     if not triggers:
         raise CorpusError("not written: there is no trigger to write", source=source)
-    safe = [made_safe(trigger) for trigger in triggers]
-    text = "".join(
-        f"{row_text(model, group, (usage or {}).get(group[0].origin.dialogue, {}))}\n"
-        for group in _grouped(trigger for trigger, _ in safe)
-    )
+    groups: dict[Origin, list[ResultTrigger]] = {}
+    replaced = 0
+    for trigger in triggers:
+        # Ids stay as they are.
+        texts = trigger.model_dump(exclude={"key", "origin"})
+        safe = _safe(texts)
+        before, after = (json.dumps(each, ensure_ascii=False).count("\ufffd") for each in (texts, safe))
+        replaced += after - before
+        groups.setdefault(trigger.origin, []).append(ResultTrigger(key=trigger.key, origin=trigger.origin, **safe))
+    rows = (_row(model, origin, group, (usage or {}).get(origin.dialogue, {})) for origin, group in groups.items())
+    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
     list(_rows(StringIO(text), source))  # raises for what could not be read back
     write_whole(Path(path), text)
-    return sum(replaced for _, replaced in safe)
+    return replaced
 
 
-def _rows(lines: Iterable[str], source: str) -> Iterator[ResultRow]:
-    """The rows of the lines, of which each dialogue has one and all are of one model."""
-    first_lines: dict[str, int] = {}
-    first: ResultRow | None = None
-    for line in lines_in(lines, source):
-        row = ResultRow.of(line)
-        first = first or row
-        if row.evaluated_model != first.evaluated_model:
-            problem = f"{shown(row.evaluated_model)} here and {shown(first.evaluated_model)} before: one model a file"
-            raise line.error(problem, "evaluated_model")
-        if (before := first_lines.setdefault(row.dialogue, line.number)) != line.number:
-            raise line.error(f"the same dialogue stands on line {before}; keep one of the two rows", "unique_id_eval")
-        yield row
+def _safe(value: Any) -> Any:
+    """A value with texts that any file can hold: halves of surrogate pairs joined, lone ones and NULs replaced."""
+    if isinstance(value, str):
+        return encodable(value).replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {key: _safe(item) for key, item in value.items()}
+    return tuple(map(_safe, value)) if isinstance(value, tuple) else value
 
 
-def _grouped(triggers: Iterable[ResultTrigger]) -> Iterable[list[ResultTrigger]]:
-    """The triggers of each dialogue, in the order of their first ones."""
-    groups: dict[Origin, list[ResultTrigger]] = {}
+def _row(
+    model: str, origin: Origin, triggers: Sequence[ResultTrigger], usage: Mapping[str, TokenUsage]
+) -> dict[str, Any]:
+    """A dialogue's triggers as a row of a results file."""
+    unused = {"assistant": TokenUsage(), "judge": TokenUsage()}
+    stats: dict[str, dict[str, int]] = {}
     for trigger in triggers:
-        groups.setdefault(trigger.origin, []).append(trigger)
-    return groups.values()
+        counts = stats.setdefault(trigger.rubric.phase.value, dict.fromkeys((*Grade, _SKIPPED), 0))
+        counts[trigger.grade or _SKIPPED] += 1
+    return {
+        "blueprint_id": origin.blueprint,
+        "scenario_id": origin.scenario_id,
+        "uuid": origin.persona,
+        "category_key": f"{origin.life_domain}_persona",
+        "style_combination_index": origin.style,
+        "evaluated_model": model,
+        "source_evaluated_model": origin.source_model,
+        "num_trigger_points": len(triggers),
+        "trigger_stats": stats,
+        "trigger_points": [_point(trigger) for trigger in triggers],
+        "turn_records": [
+            {
+                "turn": trigger.turn,
+                "user_message": trigger.user_message,
+                "assistant_response": trigger.response,
+                "original_assistant_response": trigger.curated_response,
+            }
+            for trigger in triggers
+            if trigger.user_message is not None
+        ],
+        "token_usage": {role: used.model_dump() for role, used in (unused | dict(usage)).items()},
+        "unique_id_eval": origin.dialogue,
+    }
 
 
-def _summed(rows: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, Counter[str]]:
-    """The sums over rows of what each counts, by phase or role."""
-    total: dict[str, Counter[str]] = {}
-    for row in rows:
-        for name, counts in row.items():
-            total.setdefault(name, Counter()).update(counts)
-    return total
+def _point(trigger: ResultTrigger) -> dict[str, object]:
+    rubric, verdict = trigger.rubric, None
+    if trigger.grade is not None:
+        evidence = evidence_text(trigger.evidence)
+        verdict = {"status": _EVALUATED, "score": trigger.grade, "rationale": trigger.reasoning, "evidence": evidence}
+    criteria = rubric.model_dump(mode="json", exclude={"phase"})
+    return {"turn": trigger.turn, "evaluation_rubric": {"type": rubric.phase, **criteria}, "evaluation_result": verdict}

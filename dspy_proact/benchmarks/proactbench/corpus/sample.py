@@ -1,18 +1,20 @@
-"""The bundled sample: our own dialogues in the official format, responses to them, and the authors' ratings.
+"""What comes with the package beside dialogues: responses to the sample with author ratings, and cases of the judge.
 
 The ratings are *author ratings*: the authors of this project gave them, each without sight of the others'. They are
 no human study, and agreement with them shows how tools work and nothing about people.
 """
 
-from importlib.resources import files
-from pathlib import Path
+import json
 
-from dspy_proact.benchmarks.proactbench.types import OfferRating, Rating
-from dspy_proact.files.data_file import csv_rows
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, read_jsonl, sample_path, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating, RatedItem, Ratings, RatingsSource
+from dspy_proact.benchmarks.proactbench.types import Grade, OfferRating, Rating
+from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.files.rows import Line, csv_rows
 from dspy_proact.types import Frozen
 
-DATA = files("dspy_proact.benchmarks.proactbench") / "data"
-
+SAMPLE = "sample"
+"""Name of the sample's author ratings, which no person gave."""
 _FOLDER = DATA / "sample"
 
 
@@ -31,20 +33,33 @@ class SampleResponse(Frozen):
         return self.case.rpartition("__t")[0]
 
 
-def sample_path() -> Path:
-    """The sample's dialogues, a file in the official format."""
-    return Path(str(_FOLDER / "dialogues.jsonl"))
-
-
-def sample_responses() -> tuple[SampleResponse, ...]:
-    """The sample's responses, in the order of their file."""
-    return _responses("responses.jsonl")
-
-
-def sample_ratings() -> tuple[Rating, ...]:
-    """The author ratings of the sample's responses, in the order of their file."""
-    rows = csv_rows(_FOLDER / "ratings.csv")
-    return tuple(Rating.model_validate({**row, "confidence": int(row["confidence"])}) for row in rows)
+def sample_study() -> Ratings:
+    """The responses of the bundled sample with their author ratings, which are no human study; no judge graded them."""
+    triggers = {
+        trigger_key(dialogue.origin.dialogue, trigger.turn): (dialogue, trigger)
+        for dialogue in read_jsonl(sample_path()).dialogues
+        for trigger in dialogue.triggers
+    }
+    items: list[RatedItem] = []
+    for response in _responses("responses.jsonl"):
+        dialogue, trigger = triggers[response.case]
+        items.append(
+            RatedItem(
+                key=response.item,
+                phase=trigger.rubric.phase,
+                scenario=dialogue.origin.scenario,
+                persona=dialogue.origin.persona,
+                view=JudgeView.of(dialogue, trigger),
+                response=response.text,
+                turn=trigger.turn,
+            )
+        )
+    given: list[GivenRating] = []
+    for number, row in enumerate(csv_rows(_FOLDER / "ratings.csv"), start=2):
+        rating = Rating.model_validate({**row, "confidence": int(row["confidence"])})
+        given.append(GivenRating(Line("ratings.csv", number, ""), rating))
+    contents = {name: (_FOLDER / name).read_bytes() for name in ("dialogues.jsonl", "responses.jsonl", "ratings.csv")}
+    return Ratings.of(SAMPLE, items, given, RatingsSource.of("dspy-proact, the bundled sample", contents))
 
 
 def sample_control_responses() -> tuple[SampleResponse, ...]:
@@ -63,3 +78,29 @@ def sample_offer_ratings() -> tuple[OfferRating, ...]:
 def _responses(name: str) -> tuple[SampleResponse, ...]:
     with (_FOLDER / name).open(encoding="utf-8") as lines:
         return tuple(map(SampleResponse.model_validate_json, lines))
+
+
+class JudgeCase(Frozen):
+    """A worked case of the judge's rules: a response whose grade follows from one rule."""
+
+    name: str
+    rule: str
+    """What it is about, such as `Questions` or a phase."""
+    view: JudgeView
+    response: str
+    grade: Grade
+    why: str
+
+
+def judge_cases() -> tuple[JudgeCase, ...]:
+    """The 40 cases, for each rule and its neighbour a response, the grade that follows, and why.
+
+    They are the judge's prompt as examples, written for this project, with one plain answer each. They say whether a
+    judge keeps to its rules, and nothing about how hard real responses are to grade.
+    """
+    held = json.loads((DATA / "judge_cases.json").read_text(encoding="utf-8"))
+    views = {
+        scene: JudgeView.model_validate({**shown, "turn": len(shown["conversation"])})
+        for scene, shown in held["scenes"].items()
+    }
+    return tuple(JudgeCase(view=views[case.pop("scene")], **case) for case in held["cases"])

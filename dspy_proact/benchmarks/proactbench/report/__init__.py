@@ -3,10 +3,6 @@
 from dspy_proact.benchmarks.proactbench.report.check import Check, check_document, check_lines, check_results
 from dspy_proact.benchmarks.proactbench.report.labelling_plan import LabellingPlan, labelling_plan
 from dspy_proact.benchmarks.proactbench.report.labelling_plan_text import plan_document, plan_headline, print_plan
-from dspy_proact.benchmarks.proactbench.report.leaderboard import Leaderboard, leaderboard
-from dspy_proact.benchmarks.proactbench.report.leaderboard_document import leaderboard_document
-from dspy_proact.benchmarks.proactbench.report.leaderboard_headline import leaderboard_headline
-from dspy_proact.benchmarks.proactbench.report.leaderboard_text import print_leaderboard
 from dspy_proact.benchmarks.proactbench.report.particulars import sections
 from dspy_proact.benchmarks.proactbench.report.peoples_ratings import draw_of, peoples_ratings
 from dspy_proact.benchmarks.proactbench.report.results import summarize_results
@@ -21,7 +17,6 @@ __all__ = [
     "Check",
     "Choices",
     "LabellingPlan",
-    "Leaderboard",
     "Study",
     "check_document",
     "check_lines",
@@ -30,13 +25,9 @@ __all__ = [
     "export_results",
     "items_of",
     "labelling_plan",
-    "leaderboard",
-    "leaderboard_document",
-    "leaderboard_headline",
     "peoples_ratings",
     "plan_document",
     "plan_headline",
-    "print_leaderboard",
     "print_plan",
     "print_study",
     "sections",

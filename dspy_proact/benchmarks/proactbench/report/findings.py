@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from dspy_proact.benchmarks.proactbench.corpus.ratings.bundled import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.report.study import Study
 from dspy_proact.benchmarks.proactbench.report.study_part import EPSILON

@@ -5,19 +5,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from dspy_proact.benchmarks.benchmark import pooled
 from dspy_proact.benchmarks.proactbench.corpus import (
     TRIGGERS_PER_PHASE,
     Ratings,
-    pooled,
     published_models,
     published_ratings,
 )
-from dspy_proact.benchmarks.proactbench.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.errors import UsageError
-from dspy_proact.report.corrected import PeoplesRatings, rated_cases
-from dspy_proact.report.draw import ratable
+from dspy_proact.report.corrected import PeoplesRatings, ratable, rated_cases
+from dspy_proact.report.leaderboard import DESIGN_EFFECT
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
 from dspy_proact.stats import (

@@ -2,9 +2,9 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dspy_proact.benchmarks.proactbench.corpus import (
     CONTROL_RULE,
@@ -14,18 +14,12 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     sample_offer_ratings,
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Offer, Offers, Verdict
-from dspy_proact.report.controls import Controls
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import coefficient, percent
-from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.measured import Controls
+from dspy_proact.report.numbers import coefficient, document, percent
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
 from dspy_proact.runs import CONTROL, GivenVerdict, Nouns, Outcome
 from dspy_proact.stats import Estimate, alpha_estimate
 from dspy_proact.types import Quote
-
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
 
 NOUNS = Nouns(
     case="trigger",
@@ -177,47 +171,6 @@ def _offer(offer: Offer) -> str:
     return f"{asked}, {'hangs on the conversation' if offer.grounded else 'would fit anybody'}"
 
 
-def ranking(summaries: "Sequence[Summary]") -> Ranking:
-    """Runs among the published models; those that were made otherwise are under the line."""
-    from dspy_proact.benchmarks.proactbench.report import leaderboard, leaderboard_document
-
-    board = leaderboard_document(leaderboard(summaries))
-    models: list[dict[str, Any]] = board["models"]
-    entries = list(enumerate(models))
-    above, below = (
-        tuple(_ranked(number, each) for number, each in entries if (each["rank_lenient"] is not None) == ranked)
-        for ranked in (True, False)
-    )
-    return Ranking(
-        board,
-        caption="Ranks, and weighted scores in %",
-        columns=(
-            RankingColumn("rank", ("rank_lenient",), "count"),
-            RankingColumn("range", ("rank_range",), "range"),
-            RankingColumn("strict rank", ("rank_strict",), "count"),
-            RankingColumn("lenient", ("lenient", "weighted")),
-            RankingColumn("strict", ("strict", "weighted")),
-        ),
-        blocks=(above, below),
-        stands=any(row.own for row in above),
-        notes=(_RANKS,),
-        leading=3,
-    )
-
-
-def _ranked(number: int, entry: Mapping[str, Any]) -> RankingRow:
-    name = entry.get("name") or entry["model"]
-    return RankingRow(name, ("models", number), not entry["published"], tuple(entry["differences"]))
-
-
-_RANKS = (
-    "Lenient ranks are by the weighted score over scored triggers, as published; strict ones are over all that were "
-    "tried. A range holds the lenient ranks that tests on counts leave open (all pairs, Holm at 5 %, with an assumed "
-    "design effect for the triggers of one scenario). Below the line stands what was made otherwise than the published "
-    "models."
-)
-
-
 PARTICULARS = Particulars(
     notes=(
         "human reference: people agree on such grades with ordinal alpha "
@@ -247,6 +200,5 @@ PARTICULARS = Particulars(
     detail=lambda stratum: Offers if stratum == CONTROL else Verdict,
     sections=sections,
     grounds=grounds,
-    ranking=ranking,
     citation=CITATION,
 )

@@ -2,12 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 
-from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem, Ratings
-from dspy_proact.benchmarks.proactbench.corpus.ratings.bundled import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE, Draw, RatedItem, Ratings
 from dspy_proact.benchmarks.proactbench.report.study import items_of
 from dspy_proact.errors import UsageError
-from dspy_proact.report.corrected import PeoplesRatings
-from dspy_proact.report.draw import drawn_keys, grades_mark, ratable, unfair
+from dspy_proact.report.corrected import PeoplesRatings, drawn_keys, grades_mark, ratable, unfair
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
 

@@ -4,7 +4,7 @@ from dspy_proact.benchmarks.proactbench.corpus import Results, ResultTrigger
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Verdict
 from dspy_proact.evidence import locate_quotes
-from dspy_proact.report.controls import Controls
+from dspy_proact.report.measured import Controls
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import GivenVerdict, Outcome
 

@@ -11,9 +11,9 @@ from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.plain_text import printable
-from dspy_proact.report.front import front_html
 from dspy_proact.report.numbers import counted
 from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import front_html
 from dspy_proact.runs import Outcome
 from dspy_proact.stats import Standing
 

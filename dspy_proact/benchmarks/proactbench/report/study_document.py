@@ -11,7 +11,7 @@ from dspy_proact.benchmarks.proactbench.report.study import Study
 from dspy_proact.benchmarks.proactbench.report.study_headline import study_headline
 from dspy_proact.benchmarks.proactbench.report.study_part import Part
 from dspy_proact.benchmarks.proactbench.types import Grade
-from dspy_proact.report.words import worded
+from dspy_proact.report.measured import worded
 from dspy_proact.stats import Estimate, Standing
 
 _NO_INTERVAL = "the share of raters over whom the judge wins: it has no interval"

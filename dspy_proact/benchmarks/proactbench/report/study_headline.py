@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from dspy_proact.benchmarks.proactbench.corpus.ratings.bundled import SAMPLE
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.report.study import Study
+from dspy_proact.report.measured import worded
 from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, counted, plain
-from dspy_proact.report.words import worded
 from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate
 
 

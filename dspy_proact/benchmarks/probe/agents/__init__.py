@@ -11,7 +11,7 @@ rewoo       2                         tools, all planned beforehand
 from collections.abc import Mapping
 from typing import get_args
 
-from dspy_proact.benchmarks.probe.agents.programs import Agent, AgentModule, ReAct, Reflexion, ReWOO, Single, Stages
+from dspy_proact.benchmarks.probe.agents.programs import AgentModule, ReAct, Reflexion, ReWOO, Single, Stages
 from dspy_proact.benchmarks.probe.agents.stand_in import AGENT
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
 from dspy_proact.models import Embedder
@@ -32,4 +32,4 @@ def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder
     return _KINDS[name](bounds, embedder)
 
 
-__all__ = ["AGENT", "AGENTS", "Agent", "AgentModule", "make_agent"]
+__all__ = ["AGENT", "AGENTS", "AgentModule", "make_agent"]

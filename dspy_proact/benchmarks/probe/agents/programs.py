@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 import dspy
 from dspy.utils.exceptions import AdapterParseError
@@ -61,35 +61,6 @@ _PLACEHOLDER = {
     "most": 1,
 }
 """The inputs in the fingerprint."""
-
-
-class Agent(Protocol):
-    """A program that works a task."""
-
-    @property
-    def name(self) -> str:
-        """By which a person chooses it."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Hash of what it says to its model."""
-        ...
-
-    def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
-        """The messages of its first call, for a forecast."""
-        ...
-
-    async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
-        """The answer to a task; one that is readable in part has faults.
-
-        Args:
-            task: Everything that it may see.
-            asking: How a run asks; None for DSPy's own way, as in a compile.
-
-        Raises:
-            StageError: The provider failed, or nothing at all could be read.
-        """
-        ...
 
 
 class PartialJSON(FencedJSON):
@@ -231,14 +202,22 @@ class AgentModule(dspy.Module):
         return dspy.Prediction(**(await self._solution(ask, task)).model_dump())
 
     async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
-        """See `Agent.solve`."""
+        """The answer to a task; one that is readable in part has faults.
+
+        Args:
+            task: Everything that it may see.
+            asking: How a run asks; None for DSPy's own way, as in a compile.
+
+        Raises:
+            StageError: The provider failed, or nothing at all could be read.
+        """
         if asking:
             return await self._solution(asking, task)
         answer = await self.acall(world=task.world, documents=list(task.items), actions=list(task.actions))
         return Solution.model_validate(answer.toDict())
 
     def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
-        """See `Agent.expected`."""
+        """The messages of its first call, for a forecast."""
         inputs = {"world": task.world, "documents": list(task.items), "actions": list(task.actions), "steps": []}
         return list(rendered(self.predictors()[0], adapter(), inputs | {"left": self.turns, "most": self.turns}))
 

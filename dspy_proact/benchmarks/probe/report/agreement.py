@@ -8,15 +8,15 @@ from rich.console import Console
 
 from dspy_proact.benchmarks.probe.graded import sample_graded_descriptions, sample_graded_parameters
 from dspy_proact.benchmarks.probe.scoring import JUDGMENT_SCORES, FacetGrades, FacetWord, ProbeGrade
-from dspy_proact.report.document import document
-from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, percent, share
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, document, percent, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import each_reason, show, table
-from dspy_proact.report.words import worded
 from dspy_proact.stats import Estimate, Weight, cluster_mean, kappa_estimate
 
 WORDS = tuple(sorted(JUDGMENT_SCORES, key=lambda word: JUDGMENT_SCORES[word]))
 """A judge's words, the worst first."""
+_RESOLVES = ("no", "partially", "yes")
 _KINDS = ("descriptions", "parameters")
 _ABOUT = (
     "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of four "
@@ -117,13 +117,7 @@ def _agreement(summary: Summary, judge: str, learned_on: int) -> ProbeAgreement:
     rows = (
         *facets,
         *(row(kind, "word", lambda verdict: verdict.judgment, WORDS, "quadratic") for kind in _KINDS),
-        row(
-            "parameters",
-            "would resolve",
-            lambda verdict: verdict.would_resolve,
-            ("no", "partially", "yes"),
-            "quadratic",
-        ),
+        row("parameters", "would resolve", lambda verdict: verdict.would_resolve, _RESOLVES, "quadratic"),
     )
     named = tuple(worded(each, summary.nouns) for each in rows)
     return ProbeAgreement(summary.judge_names[judge], summary.embedded, len(set(people.values())), named, learned_on)

@@ -2,31 +2,16 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dspy_proact.benchmarks.probe.report.leaderboard import (
-    COLUMNS,
-    KINDS,
-    MODES,
-    doubts,
-    leaderboard,
-    leaderboard_document,
-    legend,
-    modes_of,
-    name_of,
-)
+from dspy_proact.benchmarks.probe.report.failures import MODES, modes_of
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade
 from dspy_proact.report.numbers import share
-from dspy_proact.report.particulars import Column, Particulars, View
-from dspy_proact.report.ranking import Ranking, RankingColumn, RankingRow
-from dspy_proact.report.section import Grounds, Section
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
 from dspy_proact.runs import GivenVerdict, Outcome
 
-if TYPE_CHECKING:
-    from dspy_proact.report.summary import Summary
-
-_TITLES = {"email": "subject", "event": "title", "document": "title"}
-_BODIES = {"email": "body", "event": "description", "document": "content"}
+_CONTENT = {"email": ("subject", "body"), "event": ("title", "description"), "document": ("title", "content")}
+"""By kind, the fields that hold title and text."""
 _ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "location", "attendees")
 
 
@@ -37,104 +22,64 @@ def alike(one: View, other: View) -> bool:
 
 
 def sections(view: View) -> Iterator[Section]:
-    """The person's world, the items, what can be done, and what is right; the right items are marked."""
-    world, gold = view["world"], view["gold"]
-    yield Section("world", "terms", tuple(_world(world)))
-    items = ((_named(item, item["id"] in gold["evidence"]), _item(item)) for item in view["items"])
-    yield Section("documents", "terms", tuple(items))
+    """The person's world, the items with the right ones marked, the actions, and the gold answer."""
+    world, gold, at = view["world"], view["gold"], view["world"]["organisation"]
+    place = f"{at['company_name']}, {at['department']} ({at['team_size']}), reports to {at['reporting_to']}"
+    lists = ("current_priorities", "pain_points", "communication_preferences")
+    known = [(world["person"], f"{world['occupation']}. {world['about']}"), ("works at", place)]
+    known += [(name.replace("_", " "), "\n".join(world[name])) for name in lists if world[name]]
+    known += [(each["name"], f"{each['type']}: {each['relationship_context']}") for each in world["relationships"]]
+    yield Section("world", "terms", tuple(known))
+    yield Section("documents", "terms", tuple(_item(item, item["id"] in gold["evidence"]) for item in view["items"]))
     actions = ((each["id"], f"{each['description']} ({', '.join(each['required'])})") for each in view["actions"])
     yield Section("actions", "terms", tuple(actions))
-    yield Section("gold", "terms", tuple(_gold(gold)))
+    facets = [(name, gold["facets"][name] or "does not apply") for name in (*ESSENTIAL, *FURTHER) if gold["facets"]]
+    right = [("evidence", ", ".join(gold["evidence"])), ("bottleneck", gold["description"]), *facets]
+    parameters = ((name, _value(value)) for name, value in gold["parameters"].items())
+    yield Section("gold", "terms", (*right, ("action", gold["action"]), *parameters))
 
 
-def answer(kept: str) -> str:
-    """What an agent names, found and does, a paragraph each."""
-    told = json.loads(kept)
-    filled = [f"{name}: {_value(value)}" for name, value in told["parameters"].items()]
-    parts = (
-        told["bottleneck"] or "(no bottleneck)",
-        "\n".join([told["action"] or "(no action)", *filled]),
-        f"evidence: {', '.join(told['evidence']) or '(none)'}",
-    )
-    return "\n\n".join(parts)
-
-
-def grounds(verdict: GivenVerdict) -> Grounds:
-    """What was found by counting and what the judges said of an answer."""
-    grade = ProbeGrade.model_validate(verdict.detail)
-    told = [each.reasoning for each in (grade.identified, grade.resolved) if each]
-    return Grounds("\n\n".join(told), points=tuple(_points(grade)))
-
-
-def ranking(summaries: "Sequence[Summary]") -> Ranking:
-    """The published rows with runs beside them."""
-    board = leaderboard(summaries)
-    kinds = [
-        tuple(
-            RankingRow(name_of(row, board), ("published", number), own=False)
-            for number, row in enumerate(board.published)
-            if row.kind == kind
-        )
-        for kind in KINDS
-    ]
-    own = (RankingRow(run.name, ("runs", number), True, run.differences) for number, run in enumerate(board.runs))
-    columns = (RankingColumn(title, (name,)) for name, title in COLUMNS.items())
-    return Ranking(
-        leaderboard_document(board),
-        caption="Published rows, and runs beside them: mean scores in %, with 95 % intervals of runs",
-        columns=tuple(columns),
-        blocks=(*kinds, tuple(own)),
-        stands=any(not run.embedded for run in board.runs),
-        notes=(*legend(board), *doubts(board)),
-    )
-
-
-def _world(world: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    at = world["organisation"]
-    yield world["person"], f"{world['occupation']}. {world['about']}"
-    yield "works at", f"{at['company_name']}, {at['department']} ({at['team_size']}), reports to {at['reporting_to']}"
-    for name in ("current_priorities", "pain_points", "communication_preferences"):
-        if world[name]:
-            yield name.replace("_", " "), "\n".join(world[name])
-    for each in world["relationships"]:
-        yield each["name"], f"{each['type']}: {each['relationship_context']}"
-
-
-def _named(item: Mapping[str, Any], right: bool) -> str:
-    return f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
-
-
-def _item(item: Mapping[str, Any]) -> str:
-    kind = item["kind"]
+def _item(item: Mapping[str, Any], right: bool) -> tuple[str, str]:
+    """Id and kind of an item, and its lines."""
+    title, text = _CONTENT[item["kind"]]
     addressed: dict[str, str | list[str]] = {name: item[name] for name in _ADDRESSED if item.get(name)}
-    about = [
+    lines = [
         f"{name.replace('_', ' ')}: {value if isinstance(value, str) else ', '.join(value)}"
         for name, value in addressed.items()
     ]
-    return "\n".join([item[_TITLES[kind]], *about, item[_BODIES[kind]]])
-
-
-def _gold(gold: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    yield "evidence", ", ".join(gold["evidence"])
-    yield "bottleneck", gold["description"]
-    for name in (*ESSENTIAL, *FURTHER) if gold["facets"] else ():
-        yield name, gold["facets"][name] or "does not apply"
-    yield "action", gold["action"]
-    for name, value in gold["parameters"].items():
-        yield name, _value(value)
+    named = f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
+    return named, "\n".join([item[title], *lines, item[text]])
 
 
 def _value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def answer(kept: str) -> str:
+    """What an agent names, found and does, a paragraph each."""
+    solution = json.loads(kept)
+    parameters = [f"{name}: {_value(value)}" for name, value in solution["parameters"].items()]
+    parts = (
+        solution["bottleneck"] or "(no bottleneck)",
+        "\n".join([solution["action"] or "(no action)", *parameters]),
+        f"evidence: {', '.join(solution['evidence']) or '(none)'}",
+    )
+    return "\n\n".join(parts)
+
+
+def grounds(verdict: GivenVerdict) -> Grounds:
+    """What counting found and what the judges said of an answer."""
+    grade = ProbeGrade.model_validate(verdict.detail)
+    reasons = [each.reasoning for each in (grade.identified, grade.resolved) if each]
+    return Grounds("\n\n".join(reasons), points=tuple(_points(grade)))
+
+
 def _points(grade: ProbeGrade) -> Iterator[tuple[str, str]]:
-    """What is found, in the order of the stages; what is empty is left out."""
-    search, identified, resolved = grade.search, grade.identified, grade.resolved
+    """The findings in the order of the stages; what is empty is left out."""
+    search, touched, identified, resolved = grade.search, grade.touched, grade.identified, grade.resolved
     yield "search", f"precision {share(search.precision)}, recall {share(search.recall)}, F1 {share(search.f1)} %"
     yield from _listed({"missed": grade.missed, "wrong": grade.wrong, "of no item": grade.unknown})
-    if grade.touched != search:
-        touched = grade.touched
+    if touched != search:
         yield "touched", f"precision {share(touched.precision)}, recall {share(touched.recall)} %"
     yield "identification", f"{grade.identification:g}"
     if identified:
@@ -145,8 +90,8 @@ def _points(grade: ProbeGrade) -> Iterator[tuple[str, str]]:
     yield "task", f"{grade.task:g}"
     if resolved:
         yield "would resolve", resolved.would_resolve
-        yield from _listed({f"parameters {name}": getattr(resolved, name) for name in ("missing", "incorrect")})
-        yield from _listed({"in other words": resolved.semantic_matches})
+        wrong = {"parameters missing": resolved.missing, "parameters incorrect": resolved.incorrect}
+        yield from _listed({**wrong, "in other words": resolved.semantic_matches})
     yield from _listed({"required and not given": grade.lacking, "faults": grade.faults})
     yield from _listed({"given by an oracle": () if grade.oracle == "none" else (grade.oracle,)})
     yield from _listed({"fails by": [MODES[mode] for mode in modes_of(grade)]})
@@ -191,5 +136,4 @@ PARTICULARS = Particulars(
     answer=answer,
     sections=sections,
     grounds=grounds,
-    ranking=ranking,
 )

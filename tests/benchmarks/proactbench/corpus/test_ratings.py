@@ -1,6 +1,5 @@
-"""The published study, the sample's author ratings, and a folder in the official layout, as `Ratings`."""
+"""The published study, a folder in the official layout, and what a study says of itself."""
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -12,17 +11,8 @@ import pytest
 from pydantic import ValidationError
 from rows import Row, jsonl, rubric, without
 
-from dspy_proact.benchmarks.proactbench.corpus import (
-    Coverage,
-    RatedItem,
-    Ratings,
-    RatingsSource,
-    TimedRating,
-    load_ratings,
-    published_ratings,
-    sample_path,
-    sample_ratings,
-)
+from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, load_ratings, published_ratings
+from dspy_proact.benchmarks.proactbench.corpus.ratings import TimedRating
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import CorpusError
@@ -49,44 +39,30 @@ def refusal(act: Callable[[], object]) -> CorpusError:
 # The published study
 
 
-def test_the_published_study_has_60_items_and_275_ratings_by_18_annotators():
+def test_the_published_study_has_its_items_and_ratings():
     study = published_ratings()
     assert (study.name, len(study.items), len(study.ratings)) == ("published", 60, 275)
     assert study.annotators == tuple(f"A{number:02d}" for number in range(1, 19))
-
-
-def test_its_phases_have_the_published_items_and_ratings():
-    # 20 items a phase of which one of CRITICAL has no rating; 83, 83 and 109 ratings; 9 items with one rating in all.
-    coverage = published_ratings().coverage
-    assert coverage == {
-        Phase.EMERGENT: Coverage(items=20, rated=20, single=3, ratings=83),
-        Phase.CRITICAL: Coverage(items=20, rated=19, single=5, ratings=83),
-        Phase.RECOVERY: Coverage(items=20, rated=20, single=1, ratings=109),
-    }
-    assert list(coverage) == list(Phase)
-
-
-def test_its_items_have_the_published_numbers_of_ratings():
     # 1 unrated, 9 with one rating, 5 with two, 8 with three, so 37 with at least four.
-    counts = Counter(min(len(ratings), 4) for ratings in published_ratings().by_item.values())
+    counts = Counter(min(len(ratings), 4) for ratings in study.by_item.values())
     assert counts == {0: 1, 1: 9, 2: 5, 3: 8, 4: 37}
-
-
-def test_its_unrated_item_stays_and_is_told():
-    study = published_ratings()
-    (unrated,) = study.unrated
-    assert study.by_item[unrated] == ()
     assert study.notes == (
         "items without a rating: 1 of 60",
         "items with one rating, which say nothing of how raters agree: 9",
     )
+    # Each phase has 20 items, 7 PASS, 7 PARTIAL and 6 FAIL by the judge; 83, 83 and 109 ratings; each model 12 items.
+    for phase, ratings in zip(Phase, (83, 83, 109), strict=True):
+        items = [item for item in study.items if item.phase is phase]
+        assert Counter(item.judge for item in items) == {Grade.PASS: 7, Grade.PARTIAL: 7, Grade.FAIL: 6}
+        assert sum(len(study.by_item[item.key]) for item in items) == ratings
+    assert set(Counter(item.model for item in study.items).values()) == {12}
 
 
-@pytest.mark.parametrize("told", [each.strip() for each in RATERS.replace("\n", "|").split("|") if each.strip()])
-def test_a_rater_of_it_gave_what_is_published(told: str):
-    name, _, figures = told.partition(" ")
+@pytest.mark.parametrize("line", [each.strip() for each in RATERS.replace("\n", "|").split("|") if each.strip()])
+def test_a_rater_of_it_gave_what_is_published(line: str):
+    name, _, figures = line.partition(" ")
     number, mean, middle, confidence, shares = figures.split(";")
-    ratings = published_ratings().by_annotator[name]
+    ratings = [rating for rating in published_ratings().ratings if rating.annotator == name]
     assert len(ratings) == int(number)
     seconds = [rating.seconds for rating in ratings if isinstance(rating, TimedRating)]
     assert (fmean(seconds), median(seconds)) == pytest.approx((int(mean), int(middle)), abs=0.51)
@@ -95,18 +71,6 @@ def test_a_rater_of_it_gave_what_is_published(told: str):
     assert [grades[grade] / len(ratings) for grade in Grade] == pytest.approx(
         [float(share) for share in shares.split("/")], abs=0.0051
     )
-
-
-def test_its_judge_and_models_are_as_designed():
-    # Each phase has 7 PASS, 7 PARTIAL and 6 FAIL by the judge, each model 12 items.
-    study = published_ratings()
-    for phase in Phase:
-        assert Counter(item.judge for item in study.items if item.phase is phase) == {
-            Grade.PASS: 7,
-            Grade.PARTIAL: 7,
-            Grade.FAIL: 6,
-        }
-    assert set(Counter(item.model for item in study.items).values()) == {12}
 
 
 def test_its_items_are_labels_with_scenario_and_persona():
@@ -126,26 +90,6 @@ def test_its_items_are_labels_with_scenario_and_persona():
     assert all(item.turn and item.key.endswith(f"__t{item.turn}") for item in study.items)
 
 
-@pytest.mark.parametrize("name", ["human_items", "human_ratings"])
-def test_the_bundled_labels_are_the_public_ones(data: Path, name: str):
-    bundled = sample_path().parent.parent / "published" / f"{name}.csv"
-    with bundled.open(encoding="utf-8") as ours, (data / f"{name}.csv").open(encoding="utf-8") as public:
-        assert list(csv.reader(ours)) == list(csv.reader(public))
-
-
-# The sample
-
-
-def test_the_sample_has_its_responses_with_what_a_judge_sees_and_the_author_ratings():
-    study = load_ratings("sample")
-    assert (study.name, study.ratings, study.notes) == ("sample", sample_ratings(), ())
-    assert (len(study.items), study.annotators) == (147, ("A", "B", "C"))
-    assert {len(ratings) for ratings in study.by_item.values()} == {3}
-    assert all(item.view and item.response and item.judge is None for item in study.items)
-    assert (len({item.scenario for item in study.items}), len({item.persona for item in study.items})) == (13, 12)
-    assert set(study.source.files) == {"dialogues.jsonl", "responses.jsonl", "ratings.csv"}
-
-
 # What a study says of itself
 
 
@@ -153,17 +97,15 @@ def rated(key: str, *, phase: str = "EMERGENT", scenario: str = "p/s") -> RatedI
     return RatedItem(key=key, phase=Phase(phase), scenario=scenario)
 
 
-def test_a_phase_without_ratings_is_told():
-    items = (rated("a"), rated("b", phase="CRITICAL"))
+def test_what_weakens_a_study_is_noted():
+    items = (rated("a", scenario=""), rated("b", phase="CRITICAL"))
     ratings = (Rating(item="a", annotator="x", grade=Grade.PASS, confidence=5),)
-    study = Ratings("s", items, ratings, RatingsSource(origin="s", files={}))
-    assert study.coverage[Phase.CRITICAL] == Coverage(items=1, rated=0, single=0, ratings=0)
-    assert "phases without a rating: CRITICAL" in study.notes
-
-
-def test_items_without_a_scenario_are_told():
-    study = Ratings("s", (rated("a", scenario=""),), (), RatingsSource(origin="s", files={}))
-    assert "items without a scenario, so that nobody knows which belong together: 1" in study.notes
+    assert Ratings("s", items, ratings, RatingsSource(origin="s", files={})).notes == (
+        "items without a rating: 1 of 2",
+        "items with one rating, which say nothing of how raters agree: 1",
+        "phases without a rating: CRITICAL",
+        "items without a scenario, so that nobody knows which belong together: 1",
+    )
 
 
 def test_the_hash_is_of_items_and_ratings_and_not_of_where_they_are_from():
@@ -284,12 +226,7 @@ def test_an_official_folder_is_read_in_our_words(tmp_path: Path):
     assert (study.name, study.source.origin, study.source.commit) == (str(tmp_path), str(tmp_path), None)
     assert list(study.source.files) == ["sample_items.json", "results/A01.jsonl", "results/A02.jsonl"]
     assert study.ignored_fields == {}
-
-
-def test_nothing_that_is_hidden_from_a_judge_reaches_an_item(tmp_path: Path):
-    (item,) = load_ratings(str(folder(tmp_path))).items
-    assert item.view is not None
-    assert "hidden" not in item.model_dump_json()
+    assert "hidden" not in study.items[0].model_dump_json()
 
 
 def test_fields_that_the_documentation_leaves_open_may_be_missing(tmp_path: Path):
@@ -327,7 +264,6 @@ def test_an_id_of_another_form_has_no_scenario(tmp_path: Path):
 
 BAD_ITEMS = [
     (official_item(turn_index=3), "[1].turn_index", "3 disagrees with dialogue_history, which has 2 turns"),
-    (official_item(turn_index=0), "[1].turn_index", "greater than or equal to 1, not 0"),
     (official_item(trigger_type="LATE"), "[1].trigger_type", "a phase is EMERGENT, CRITICAL or RECOVERY, not 'LATE'"),
     (official_item(rubric=rubric("RECOVERY")), "[1].rubric.type", "RECOVERY disagrees with trigger_type"),
     (official_item(judge_score="Good"), "[1].judge_score", "a grade is PASS, PARTIAL or FAIL, not 'Good'"),
@@ -369,7 +305,6 @@ def test_a_bad_item_is_named_with_its_place_in_the_list(tmp_path: Path, item: Ro
         ('{"item_id": "x"}', None, None, "a list of items is expected, not an object"),
         ("[7]", None, "[0]", "an object is expected, not 7"),
         ('[{"item_id": NaN}]', None, "[0].item_id", "NaN is not JSON"),
-        ('[{"item_id": "a", "item_id": "b"}]', None, "[0].item_id", "the key is given twice"),
         ("[" * 5000 + "]" * 5000, None, None, "nested more than"),
         ("[]", 1, "item", "is none of the 0 items"),
     ],
@@ -427,9 +362,6 @@ def test_a_folder_without_items_or_ratings_is_refused(tmp_path: Path):
     assert "there is no sample_items.json in this folder" in str(refusal(lambda: load_ratings(str(tmp_path))))
     (tmp_path / "sample_items.json").write_text("[]", encoding="utf-8")
     assert "there is no file of ratings in results" in str(refusal(lambda: load_ratings(str(tmp_path))))
-
-
-def test_a_folder_whose_files_are_empty_has_no_rating(tmp_path: Path):
     assert "there is no rating in it" in str(refusal(lambda: load_ratings(str(folder(tmp_path, A01="\n")))))
 
 

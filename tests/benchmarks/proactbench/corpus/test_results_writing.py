@@ -4,7 +4,6 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,16 +25,10 @@ from results_rows import (
 )
 
 from dspy_proact.benchmarks.proactbench.corpus import ResultTrigger, TokenUsage, read_results, write_results
-from dspy_proact.benchmarks.proactbench.corpus.results_row import evidence_text, quotes
+from dspy_proact.benchmarks.proactbench.corpus.results import evidence_text, quotes
 from dspy_proact.errors import UsageError
 
 MODEL = "vendor/model-1"
-
-
-def unwritten(act: Callable[[], object]) -> str:
-    with pytest.raises(UsageError) as caught:
-        act()
-    return str(caught.value)
 
 
 def test_a_row_is_written_with_the_official_keys_in_their_order_and_the_unique_id_last(tmp_path: Path):
@@ -151,10 +144,7 @@ UNWRITABLE: list[tuple[str, list[ResultTrigger], str]] = [
     (MODEL, [result_trigger(2), result_trigger(3, dialogue="a\nb")], "line 2, field 'unique_id_eval': input should ha"),
     (
         MODEL,
-        [
-            result_trigger(2),
-            result_trigger(3, origin=result_trigger().origin.model_copy(update={"style": 4})),
-        ],
+        [result_trigger(2), result_trigger(3, origin=result_trigger().origin.model_copy(update={"style": 4}))],
         "line 2, field 'unique_id_eval': the same dialogue stands on line 1",
     ),
 ]
@@ -170,36 +160,25 @@ def test_what_could_not_be_read_back_is_refused_and_the_file_stays_as_it_was(
     assert problem in str(error)
     assert file.read_text(encoding="utf-8") == "as it was"
     assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_full_disk_is_told_and_the_file_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def full(_: int) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    file = written(tmp_path, "as it was")
-    monkeypatch.setattr(os, "fsync", full)
-    told = unwritten(lambda: write_results(file, MODEL, [result_trigger()]))
-    problem = "No space left on device; free some disk space and repeat the command"
-    assert told == f"{file}: cannot be written: {problem}"
-    assert file.read_text(encoding="utf-8") == "as it was"
-    assert list(tmp_path.iterdir()) == [file]
-
-
-def test_a_file_is_replaced_and_nothing_else_is_left(tmp_path: Path):
-    file = written(tmp_path, "as it was")
     write_results(str(file), MODEL, [result_trigger()])
     assert read_results(file).triggers == (result_trigger(),)
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_place_that_cannot_be_written_is_refused_with_the_mend(tmp_path: Path):
-    triggers = [result_trigger()]
-    file = written(tmp_path, "")
-    assert unwritten(lambda: write_results(tmp_path / "none" / "x.jsonl", MODEL, triggers)) == (
-        f"{tmp_path / 'none' / 'x.jsonl'}: cannot be written: there is no folder {str(tmp_path / 'none')!r}; "
-        "create it first"
-    )
-    assert "cannot be written: Not a directory" in unwritten(lambda: write_results(file / "x", MODEL, triggers))
-    assert "cannot be written: Is a directory" in unwritten(lambda: write_results(tmp_path, MODEL, triggers))
-    assert "not a path: embedded null byte" in unwritten(lambda: write_results("a\0b", MODEL, triggers))
-    assert "not a path: " in unwritten(lambda: write_results("", MODEL, triggers))
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def problem(path: Path) -> str:
+        with pytest.raises(UsageError) as caught:
+            write_results(path, MODEL, [result_trigger()])
+        return str(caught.value)
+
+    none = tmp_path / "none"
+    assert problem(none / "x").endswith(f"there is no folder {str(none)!r}; create it first")
+    file = written(tmp_path, "as it was")
+    monkeypatch.setattr(os, "fsync", full)
+    full_disk = "No space left on device; free some disk space and repeat the command"
+    assert problem(file) == f"{file}: cannot be written: {full_disk}"
+    assert file.read_text(encoding="utf-8") == "as it was"
+    assert list(tmp_path.iterdir()) == [file]

@@ -18,8 +18,6 @@ from rows import jsonl
 from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE, read_results
 from dspy_proact.benchmarks.proactbench.report import (
     export_results,
-    leaderboard,
-    leaderboard_document,
     summarize_results,
 )
 from dspy_proact.benchmarks.proactbench.report.particulars import author_agreement
@@ -31,6 +29,8 @@ from dspy_proact.report import (
     compare,
     comparison_document,
     export_csv,
+    leaderboard,
+    leaderboard_document,
     print_summary,
     summarize,
     summary_document,
@@ -336,7 +336,7 @@ def test_a_comparison_is_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: 
 def test_a_leaderboard_is_not_moved(runs: tuple[RunFolder, RunFolder]):
     with_, without = (leaderboard_document(leaderboard([summarize(folder)])) for folder in runs)
     for found in (with_, without):
-        for entry in found["models"]:
+        for entry in found["rows"]:
             entry.pop("path", None)
     assert with_ == without
 
@@ -413,7 +413,7 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     assert f"{RULE}.\n" in text
     assert (
         "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65 [0.54, 0.75] "
-        "(author ratings, of these 3 raters alone, no human study).\n"
+        "(author ratings, for these 3 raters only, no human study).\n"
     ) in text
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource, published_ratings
-from dspy_proact.benchmarks.proactbench.report import Choices, leaderboard, leaderboard_headline, study, study_headline
+from dspy_proact.benchmarks.proactbench.report import Choices, study, study_headline
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
-from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary
+from dspy_proact.report import MEASURES_NOTHING, Outcome, Summary, leaderboard, leaderboard_headline
 from dspy_proact.stats import Estimate
 
 LETTERS = {"F": Grade.FAIL, "P": Grade.PARTIAL, "+": Grade.PASS}
@@ -63,7 +63,7 @@ def test_of_fewer_than_30_items_no_difference_is_claimed():
 
 
 def test_three_raters_speak_of_no_others():
-    assert "of these 3 raters alone" in study_headline(study(of(BETTER)))
+    assert "for these 3 raters only" in study_headline(study(of(BETTER)))
 
 
 def test_in_few_scenarios_no_difference_is_claimed():
@@ -120,7 +120,7 @@ def run(**changes):
 
 def test_the_first_is_named_with_those_that_are_not_told_from_it():
     assert leaderboard_headline(leaderboard()) == (
-        "gpt-5.5 ranks first of 16 (weighted 69.8 %); the difference from qwen3.5-397b-a17b and claude-opus-4-7 could "
+        "gpt-5.5 ranks first of 16 (score 69.8 %); the difference from qwen3.5-397b-a17b and claude-opus-4-7 could "
         "not be told from chance."
     )
 
@@ -129,32 +129,33 @@ def test_a_first_that_is_better_than_all_others_is_said_to_be():
     board = leaderboard()
     alone = replace(board.entries[0], rank_range=(1, 1))
     said = leaderboard_headline(replace(board, entries=(alone, *board.entries[1:])))
-    assert said == "gpt-5.5 ranks first of 16 (weighted 69.8 %), better than each of the others by more than chance."
+    assert said == "gpt-5.5 ranks first of 16 (score 69.8 %), better than each of the others by more than chance."
 
 
 def test_a_ranked_run_has_its_open_ranks():
     board = leaderboard([run()])
-    ranked = replace(board.entries[-1], differences=(), rank_lenient=3, rank_range=(1, 9))
+    ranked = replace(board.entries[-1], differences=(), rank=3, rank_range=(1, 9))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
-    assert said == "mine ranks 3 of 17 (weighted 100.0 %), and ranks 1 to 9 are open."
+    assert said == "mine ranks 3 of 17 (score 100.0 %), and ranks 1 to 9 are open."
 
 
 def test_a_ranked_run_has_the_interval_of_its_score():
     board = leaderboard([run()])
     entry = board.entries[-1]
-    scores = replace(entry.scores, weighted=Estimate(0.5, 0.25, 0.75))
-    ranked = replace(entry, scores=scores, differences=(), rank_lenient=3, rank_range=(3, 3))
+    scores = {**entry.scores, "score": Estimate(0.5, 0.25, 0.75)}
+    ranked = replace(entry, scores=scores, differences=(), rank=3, rank_range=(3, 3))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
-    assert said == "mine ranks 3 of 17 (weighted 50.0 %, 95 % 25.0 to 75.0), and no other rank is open."
+    assert said == "mine ranks 3 of 17 (score 50.0 %, 95 % 25.0 to 75.0), and no other rank is open."
 
 
 def test_runs_that_were_measured_otherwise_are_not_ranked_and_have_their_marks():
     said = leaderboard_headline(leaderboard([run(), run(path="again.jsonl")]))
     assert (
-        said == "mine [1] and mine [2] are not ranked among the 16 published models, not being measured as they were."
+        said == "mine [1] (score 100.0 %) and mine [2] (score 100.0 %) are not ranked among the 16 published rows, not "
+        "being measured as they were."
     )
 
 
 def test_the_stand_in_on_the_leaderboard_measures_nothing():
     said = leaderboard_headline(leaderboard([run(embedded=True)]))
-    assert said.startswith(f"{MEASURES_NOTHING}mine is not ranked among the 16 published models, ")
+    assert said.startswith(f"{MEASURES_NOTHING}mine (score 100.0 %) is not ranked among the 16 published rows, ")

@@ -1,6 +1,5 @@
 """The published models in their order, and a run among them or below, each with what was done otherwise."""
 
-import importlib
 import json
 from dataclasses import replace
 from io import StringIO
@@ -9,32 +8,33 @@ import pytest
 from proact_run import manifest, written
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.corpus.published import Counts, PublishedModel
-from dspy_proact.benchmarks.proactbench.report import leaderboard, leaderboard_document, print_leaderboard
+from dspy_proact import PublishedRow
+from dspy_proact.benchmarks.benchmark import Counts
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.errors import UsageError
-from dspy_proact.report import STAND_IN, summarize
+from dspy_proact.report import STAND_IN, leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.runs import Case, CorpusRecord, Event, Failure, GradeRecord, Identity, RoleIdentity, StageKey
 from dspy_proact.types import Frozen
 
 PUBLISHED = [
-    # Weighted, pass rate and the three phases as published; then what counts alone say when dropped triggers count 0:
+    # Score and the three phases as published; then what counts alone say when dropped triggers count 0:
     # (PASS + PARTIAL / 2) / 624, such as (250 + 47) / 624 = 0.4760 for qwen3.5-9b, and the ranks by it.
-    ("gpt-5.5", 0.6979, 0.6154, (0.7313, 0.8319, 0.5000), 0.6979, 1),
-    ("qwen/qwen3.5-397b-a17b", 0.6064, 0.5254, (0.7688, 0.7348, 0.2665), 0.5938, 3),  # (321 + 49.5) / 624
-    ("claude-opus-4-7", 0.6058, 0.5192, (0.7861, 0.7047, 0.2958), 0.6058, 2),
-    ("gemini-3.1-pro-preview", 0.5829, 0.5040, (0.7727, 0.7651, 0.1649), 0.5801, 4),  # (313 + 49) / 624
-    ("qwen/qwen3.5-9b", 0.5701, 0.4798, (0.7722, 0.6459, 0.2468), 0.4760, 9),
-    ("kimi-k2.6", 0.5428, 0.4753, (0.7306, 0.7356, 0.1237), 0.5288, 6),  # (289 + 41) / 624
-    ("deepseek/deepseek-v4-flash", 0.5353, 0.4430, (0.6667, 0.6450, 0.2644), 0.5345, 5),  # (276 + 57.5) / 624
-    ("xiaomi/mimo-v2.5-pro", 0.5281, 0.4494, (0.7164, 0.6429, 0.1911), 0.5272, 7),  # (280 + 49) / 624
-    ("gemini-2.5-pro", 0.5032, 0.4247, (0.7313, 0.6207, 0.1204), 0.5032, 8),
-    ("o4-mini-2025-04-16", 0.4736, 0.3862, (0.5771, 0.5884, 0.2251), 0.4736, 10),
-    ("gemini-2.5-flash", 0.4423, 0.3526, (0.6567, 0.5496, 0.0864), 0.4423, 11),
-    ("gpt-4o", 0.3133, 0.2051, (0.4254, 0.3599, 0.1387), 0.3133, 12),
-    ("meta-llama/llama-4-maverick", 0.2252, 0.1314, (0.2910, 0.3190, 0.0419), 0.2252, 13),
-    ("Qwen3-1.7B", 0.2204, 0.1026, (0.3184, 0.2112, 0.1283), 0.2204, 14),
-    ("Qwen2.5-7B-Instruct", 0.2163, 0.1154, (0.3184, 0.1789, 0.1545), 0.2163, 15),
-    ("Llama-3.2-8B-Instruct", 0.2051, 0.1122, (0.3731, 0.1875, 0.0497), 0.2051, 16),
+    ("gpt-5.5", 0.6979, (0.7313, 0.8319, 0.5000), 0.6979, 1),
+    ("qwen/qwen3.5-397b-a17b", 0.6064, (0.7688, 0.7348, 0.2665), 0.5938, 3),  # (321 + 49.5) / 624
+    ("claude-opus-4-7", 0.6058, (0.7861, 0.7047, 0.2958), 0.6058, 2),
+    ("gemini-3.1-pro-preview", 0.5829, (0.7727, 0.7651, 0.1649), 0.5801, 4),  # (313 + 49) / 624
+    ("qwen/qwen3.5-9b", 0.5701, (0.7722, 0.6459, 0.2468), 0.4760, 9),
+    ("kimi-k2.6", 0.5428, (0.7306, 0.7356, 0.1237), 0.5288, 6),  # (289 + 41) / 624
+    ("deepseek/deepseek-v4-flash", 0.5353, (0.6667, 0.6450, 0.2644), 0.5345, 5),  # (276 + 57.5) / 624
+    ("xiaomi/mimo-v2.5-pro", 0.5281, (0.7164, 0.6429, 0.1911), 0.5272, 7),  # (280 + 49) / 624
+    ("gemini-2.5-pro", 0.5032, (0.7313, 0.6207, 0.1204), 0.5032, 8),
+    ("o4-mini-2025-04-16", 0.4736, (0.5771, 0.5884, 0.2251), 0.4736, 10),
+    ("gemini-2.5-flash", 0.4423, (0.6567, 0.5496, 0.0864), 0.4423, 11),
+    ("gpt-4o", 0.3133, (0.4254, 0.3599, 0.1387), 0.3133, 12),
+    ("meta-llama/llama-4-maverick", 0.2252, (0.2910, 0.3190, 0.0419), 0.2252, 13),
+    ("Qwen3-1.7B", 0.2204, (0.3184, 0.2112, 0.1283), 0.2204, 14),
+    ("Qwen2.5-7B-Instruct", 0.2163, (0.3184, 0.1789, 0.1545), 0.2163, 15),
+    ("Llama-3.2-8B-Instruct", 0.2051, (0.3731, 0.1875, 0.0497), 0.2051, 16),
 ]
 GRADES = {
     # 384 PASS, 63 PARTIAL, 177 FAIL and 0 without a grade: (384 + 31.5) / 624 = 0.6659, the second score of 17.
@@ -99,6 +99,12 @@ def changed(summary, **changes):
     return replace(summary, manifest=summary.manifest.model_copy(update=changes))
 
 
+def called(summary, name):
+    """The identity of a run of a model of this name."""
+    identity = summary.manifest.identity
+    return identity.model_copy(update={"assistant": identity.assistant.model_copy(update={"model": name})})
+
+
 def of_judges(summary, *judges):
     return changed(summary, identity=summary.manifest.identity.model_copy(update={"judges": judges}))
 
@@ -108,8 +114,8 @@ def differences(summary):
     board = leaderboard([summary])
     entry = board.entries[-1]
     assert not entry.published
-    assert (entry.rank_lenient, entry.rank_strict, entry.rank_range) == (None, None, None)
-    assert [other.rank_lenient for other in board.entries[:-1]] == list(range(1, 17))
+    assert (entry.rank, entry.strict_rank, entry.rank_range) == (None, None, None)
+    assert [other.rank for other in board.entries[:-1]] == list(range(1, 17))
     return list(entry.differences)
 
 
@@ -127,29 +133,28 @@ def test_the_published_scores_stand_in_the_published_order_with_the_strict_ones_
     board = leaderboard()
     rows = [
         (
-            entry.model,
-            round(entry.scores.weighted.value, 4),
-            round(entry.scores.pass_rate.value, 4),
-            tuple(round(phase.weighted, 4) for phase in entry.phases.values()),
-            round(entry.scores.strict_weighted.value, 4),
-            entry.rank_strict,
+            entry.name,
+            round(entry.scores["score"].value, 4),
+            tuple(round(entry.scores[phase].value, 4) for phase in GRADES),
+            round(entry.scores["strict"].value, 4),
+            entry.strict_rank,
         )
         for entry in board.entries
     ]
     assert rows == PUBLISHED
-    assert [entry.rank_lenient for entry in board.entries] == list(range(1, 17))
+    assert [entry.rank for entry in board.entries] == list(range(1, 17))
 
 
 def test_a_published_score_has_no_interval_and_says_why():
-    for entry in leaderboard_document(leaderboard())["models"]:
-        for score in (*entry["lenient"].values(), *entry["strict"].values()):
+    for entry in leaderboard_document(leaderboard())["rows"]:
+        for score in entry["scores"].values():
             assert (score["low"], score["high"]) == (None, None)
-            assert "without scenarios" in score["reason"]
+            assert "without groups" in score["reason"]
 
 
 def test_the_dropped_triggers_are_counted_by_phase():
-    (entry,) = [entry for entry in leaderboard_document(leaderboard())["models"] if entry["model"] == "qwen/qwen3.5-9b"]
-    assert entry["phases"] == {
+    (entry,) = [entry for entry in leaderboard_document(leaderboard())["rows"] if entry["name"] == "qwen/qwen3.5-9b"]
+    assert entry["counts"] == {
         "EMERGENT": {"total": 201, "pass": 131, "partial": 16, "fail": 33, "unscored": 21},
         "CRITICAL": {"total": 232, "pass": 95, "partial": 49, "fail": 41, "unscored": 47},
         "RECOVERY": {"total": 191, "pass": 24, "partial": 29, "fail": 103, "unscored": 35},
@@ -162,17 +167,19 @@ def test_rank_ranges_are_of_pairwise_tests_with_a_design_effect_of_two_and_holm(
     # a-b: z = 0.20 / sqrt(2 (0.16 + 0.24) / 100) = 2.24, p = 0.025, x 2 = 0.051: not, by Holm alone
     # b-c: z = 0.05 / sqrt(2 (0.24 + 0.2475) / 100) = 0.51, p = 0.61: not
     counts = {"a": (80, 20), "b": (60, 40), "c": (55, 45)}
-    models = tuple(PublishedModel(m, {"EMERGENT": Counts(100, full, 0, fail)}) for m, (full, fail) in counts.items())
-    module = importlib.import_module("dspy_proact.benchmarks.proactbench.report.leaderboard")
-    monkeypatch.setattr(module, "published_models", lambda: models)
+    rows = tuple(
+        PublishedRow(name, {"score": full / 100}, counts={"EMERGENT": Counts(100, full, 0, fail)})
+        for name, (full, fail) in counts.items()
+    )
+    monkeypatch.setattr(ProactBench, "published", lambda self: rows)
     assert [entry.rank_range for entry in leaderboard().entries] == [(1, 2), (1, 3), (2, 3)]
 
 
 def test_ranks_lie_in_their_ranges_and_the_clear_cases_are_clear():
-    ranges = {entry.model: entry.rank_range for entry in leaderboard().entries}
+    ranges = {entry.name: entry.rank_range for entry in leaderboard().entries}
     for entry in leaderboard().entries:
         low, high = entry.rank_range
-        assert 1 <= low <= entry.rank_lenient <= high <= 16
+        assert 1 <= low <= entry.rank <= high <= 16
     # The five weakest are below all others, and gpt-5.5 is above all but the two that come next:
     # to the fourth z = (0.6979 - 0.5829) / sqrt(2 (0.1696 / 624 + 0.2037 / 621)) = 3.3.
     assert {low for low, _ in list(ranges.values())[-5:]} == {12, 13}
@@ -183,13 +190,13 @@ def test_ranks_lie_in_their_ranges_and_the_clear_cases_are_clear():
 def test_a_run_made_as_the_published_ones_is_ranked_among_them(ranked):
     board = leaderboard([ranked])
     first, second, third = board.entries[:3]
-    assert (first.model, second.model, third.model) == ("gpt-5.5", "openai/newest", "qwen/qwen3.5-397b-a17b")
-    assert [entry.rank_lenient for entry in board.entries] == list(range(1, 18))
-    assert (second.rank_strict, third.rank_strict) == (2, 4)
+    assert (first.name, second.name, third.name) == ("gpt-5.5", "openai/newest", "qwen/qwen3.5-397b-a17b")
+    assert [entry.rank for entry in board.entries] == list(range(1, 18))
+    assert (second.strict_rank, third.strict_rank) == (2, 4)
     assert second.rank_range[0] == 1
     assert [entry.rank_range[1] for entry in board.entries[-4:]] == [17] * 4  # of 17 now
-    assert round(second.scores.weighted.value, 4) == 0.6659
-    assert second.scores.weighted.low < second.scores.weighted.value < second.scores.weighted.high
+    assert round(second.scores["score"].value, 4) == 0.6659
+    assert second.scores["score"].low < second.scores["score"].value < second.scores["score"].high
     assert second.differences == ()
 
 
@@ -198,7 +205,7 @@ def test_a_run_with_the_scores_of_a_published_model_shares_its_ranks(tmp_path):
     counts = {"EMERGENT": (68, 35, 98), "CRITICAL": (43, 81, 108), "RECOVERY": (17, 19, 155)}
     grades = {phase: [g for g, n in zip(SCORE, of, strict=True) for _ in range(n)] for phase, of in counts.items()}
     entries = leaderboard([ranked_run(tmp_path / "run", grades)]).entries
-    assert [(e.model, e.rank_lenient, e.rank_strict) for e in entries[11:14]] == [
+    assert [(e.name, e.rank, e.strict_rank) for e in entries[11:14]] == [
         ("gpt-4o", 12, 12),
         ("openai/newest", 12, 12),
         ("meta-llama/llama-4-maverick", 14, 14),
@@ -211,10 +218,10 @@ def test_the_unscored_of_a_run_count_in_the_strict_score_and_rank(tmp_path):
     grades = GRADES | {"CRITICAL": [None] * 100 + GRADES["CRITICAL"][100:]}
     board = leaderboard([ranked_run(tmp_path / "run", grades)])
     (entry,) = board.runs
-    assert (entry.rank_lenient, entry.rank_strict) == (4, 8)
-    assert round(entry.scores.weighted.value, 4) == 0.6021
-    assert round(entry.scores.strict_weighted.value, 4) == 0.5056
-    assert entry.phases["CRITICAL"].tried == Counts(232, 75, 36, 21)
+    assert (entry.rank, entry.strict_rank) == (4, 8)
+    assert round(entry.scores["score"].value, 4) == 0.6021
+    assert round(entry.scores["strict"].value, 4) == 0.5056
+    assert entry.counts["CRITICAL"] == Counts(232, 75, 36, 21)
 
 
 def test_what_may_differ_is_the_model_and_its_endpoint_and_the_judges_router(ranked):
@@ -279,10 +286,9 @@ def test_an_unfinished_run_is_named(ranked):
     pending = [replace(o, state="pending", label=None, score=0.0) for o in ranked.outcomes[:12]]
     summary = replace(ranked, outcomes=(*pending, *ranked.outcomes[12:]))
     assert differences(summary) == ["not complete: 12 pending"]
-    (run,) = [entry for entry in leaderboard_document(leaderboard([summary]))["models"] if not entry["published"]]
-    assert run["phases"]["EMERGENT"] == {
-        "total": 201, "pass": 126, "partial": 18, "fail": 45, "unscored": 0, "pending": 12
-    }  # fmt: skip
+    (run,) = [entry for entry in leaderboard_document(leaderboard([summary]))["rows"] if not entry["published"]]
+    assert run["pending"] == 12
+    assert run["counts"]["EMERGENT"] == {"total": 189, "pass": 126, "partial": 18, "fail": 45, "unscored": 0}
 
 
 def test_a_run_without_a_single_grade_is_not_ranked(ranked):
@@ -293,7 +299,7 @@ def test_a_run_without_a_single_grade_is_not_ranked(ranked):
 def test_repeats_are_named(ranked):
     assert differences(changed(ranked, epochs=3, judge_epochs=2)) == [
         "3 responses to each trigger (--epochs), not 1",
-        "2 verdicts on each response (--judge-epochs), not 1",
+        "2 verdicts on each response (--votes), not 1",
     ]
 
 
@@ -312,39 +318,38 @@ def test_a_results_file_is_never_ranked(ranked):
 def test_two_runs_of_one_model_are_both_shown_and_one_path_twice_is_refused(ranked, tmp_path):
     again = replace(ranked, path=str(tmp_path / "again"))
     board = leaderboard([ranked, again])
-    assert [(entry.model, entry.rank_lenient) for entry in board.runs] == [("openai/newest", 2)] * 2
-    assert board.entries[3].rank_lenient == 4
+    assert [(entry.name, entry.rank) for entry in board.runs] == [("openai/newest", 2)] * 2
+    assert board.entries[3].rank == 4
     assert [f"[{number}] openai/newest, " in text_of(board) for number in (1, 2, 3)] == [True, True, False]
     with pytest.raises(UsageError, match="given twice"):
         leaderboard([ranked, again, replace(ranked, path=f"{ranked.path}/../ranked/")])
 
 
 def test_a_run_of_another_benchmark_is_refused(ranked):
-    with pytest.raises(UsageError, match="'riddles'; the leaderboard is of ProactBench"):
-        leaderboard([replace(ranked, benchmark="riddles")])
+    with pytest.raises(UsageError, match="'riddles'; the leaderboard is of proactbench"):
+        leaderboard([replace(ranked, benchmark="riddles")], "proactbench")
 
 
 def test_the_document_has_the_promised_keys_and_no_nan(ranked):
     below = changed(replace(ranked, path="below"), epochs=2)
     document = json.loads(json.dumps(leaderboard_document(leaderboard([ranked, below])), allow_nan=False))
-    models = document.pop("models")
+    models = document.pop("rows")
     assert document.pop("headline")
     assert document == {"design_effect": 2.0}
-    keys = {"model", "published", "rank_lenient", "rank_strict", "rank_range", "lenient", "strict", "phases"}
+    assert len({frozenset(entry) for entry in models}) == 1
     for entry in models:
-        assert entry.keys() == keys | {"differences"} | (set() if entry["published"] else {"name", "path", "embedded"})
-        assert {*entry["lenient"]} == {*entry["strict"]} == {"weighted", "pass_rate"}
-        assert {*entry["lenient"]["weighted"]} >= {"value", "low", "high"}
-        assert list(entry["phases"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
+        assert list(entry["scores"]) == ["score", "strict", "EMERGENT", "CRITICAL", "RECOVERY"]
+        assert {*entry["scores"]["score"]} >= {"value", "low", "high"}
+        assert list(entry["counts"]) == ["EMERGENT", "CRITICAL", "RECOVERY"]
     assert models[1]["rank_range"][0] == 1
-    assert (models[-1]["rank_lenient"], models[-1]["rank_range"]) == (None, None)
+    assert (models[-1]["rank"], models[-1]["rank_range"]) == (None, None)
     assert models[-1]["differences"] == ["2 responses to each trigger (--epochs), not 1"]
 
 
 def test_the_table_fits_in_80_columns_whatever_a_run_is_called(ranked):
     names = ["hosted_vllm/" + "a-very-long-name-" * 9, "x", "[red]\x1b[31m/[bold]me\nand more"]
     runs = [
-        changed(replace(ranked, path=f"runs/{'deep/' * 30}{number}", model=name), epochs=1 + number)
+        changed(replace(ranked, path=f"runs/{'deep/' * 30}{number}"), epochs=1 + number, identity=called(ranked, name))
         for number, name in enumerate(names)
     ]
     text = text_of(leaderboard(runs))
@@ -380,4 +385,4 @@ def test_the_notes_say_what_the_numbers_rest_on(ranked):
     assert "arXiv 2605.09228" in alone
     assert "all 136 pairs" in joined  # 17 x 16 / 2
     assert "1 run ranked, so all ranks are among 17" in joined
-    assert "lenient 66.6 [" in joined
+    assert "score 66.6 [" in joined

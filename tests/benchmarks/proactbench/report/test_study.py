@@ -151,7 +151,7 @@ def test_with_one_rater_no_interval_speaks_of_people():
     told = study_document(study(of(*rows)))["pooled"]
     bounded = {name: told[name]["reason"] for name in ESTIMATES if told[name]["low"] is not None}
     assert {"kappa", "ac1", "exact", "recall_pass", "bias"} < set(bounded)
-    assert all("of this rater alone" in (reason or "") for reason in bounded.values())
+    assert all("for this rater only" in (reason or "") for reason in bounded.values())
 
 
 def test_ratings_that_pair_with_none_are_not_among_those_that_alpha_rests_on():

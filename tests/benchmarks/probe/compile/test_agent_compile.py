@@ -8,7 +8,7 @@ import pytest
 from dspy_proact.benchmarks.probe.compile import task
 from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
 from parts import Parts
-from probe_player import SECRET, planted, played, token
+from probe_task import SECRET, planted, played, token
 from script import ended
 from server import Answer, Server
 

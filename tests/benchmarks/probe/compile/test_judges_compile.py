@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
 from parts import Parts
-from probe_player import played
+from probe_task import played
 from script import ended
 from server import Answer, Server
 

@@ -1,0 +1,284 @@
+"""The corpus of dialogues, from the official file, the dataset of the hub, or the bundled sample.
+
+A row of the official file stops here. What programs may see goes into a `Dialogue`; ids and grouping keys go into its
+`Origin`. The fields that the format knows and nobody may see (the planner's notes, token usage, results of older
+versions) are named so that they are not counted as unknown, and are dropped unread. Field names are the corpus's.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.hub import hub_commit, text_lines
+from dspy_proact.files.rows import Id, Name, Part, RawPart, Text, lines_in, lines_of, opened
+
+DATA = files("dspy_proact.benchmarks.proactbench") / "data"
+"""The files that come with the package."""
+_DATASET = "bosonai/proactbench"
+"""The official dataset on the Hugging Face hub."""
+_FILE = "final_dialogues.jsonl"
+_MAX_IGNORED = 5
+"""Ignored fields that the note names."""
+CONTROL_RULE = (
+    "control turns: without a trigger and at least 2 turns from any, at most as many as the dialogue has triggers, and "
+    "the last turn of a dialogue without a RECOVERY trigger"
+)
+"""In a sentence, for tables."""
+_CONTROL_DISTANCE = 2
+
+
+def rubric_of(phase: Phase, criteria: Part) -> Rubric:
+    """The rubric whose three criteria a part has under our names."""
+    return Rubric(phase=phase, **criteria.model_dump(include={"pass_criteria", "partial_criteria", "fail_criteria"}))
+
+
+class RowRubric(RawPart):
+    """`evaluation_rubric`."""
+
+    type: Annotated[Phase, Field(strict=False)]
+    """Not strict because JSON has no enumerations; nothing but the three names is accepted."""
+    pass_criteria: Text
+    partial_criteria: Text
+    fail_criteria: Text
+
+    def rubric(self) -> Rubric:
+        """The rubric."""
+        return rubric_of(self.type, self)
+
+
+class RowTrigger(RawPart):
+    """One of `trigger_points`."""
+
+    turn: int
+    evaluation_rubric: RowRubric
+    evaluation_result: object = None
+    """Hidden: the judgement that older versions carry."""
+
+
+class RowTurn(RawPart):
+    """One of `turn_records`."""
+
+    turn: int
+    user_message: Text
+    assistant_response: str
+    planner: object = None
+    """Hidden: the rubric again, and the strategy."""
+
+
+class DialogueRow(RawPart):
+    """What a row of a corpus and one of results say of their dialogue."""
+
+    blueprint_id: Name
+    scenario_id: Id
+    uuid: Id
+    category_key: Id
+    style_combination_index: int
+
+    def origin(self, dialogue: str, source_model: str) -> Origin:
+        """Where the dialogue of this key comes from, whose curated responses are the model's."""
+        return Origin(
+            dialogue=dialogue,
+            persona=self.uuid,
+            scenario_id=self.scenario_id,
+            blueprint=self.blueprint_id,
+            life_domain=self.category_key.removesuffix("_persona"),
+            style=self.style_combination_index,
+            source_model=source_model,
+        )
+
+
+class KeyedRow(RawPart):
+    """The key; a class of its own because the first base's fields come last, and the key is checked first."""
+
+    unique_id_eval: Id
+
+
+class Row(DialogueRow, KeyedRow):
+    """One line of `final_dialogues.jsonl`."""
+
+    evaluated_model: Name
+    trigger_points: list[RowTrigger]
+    turn_records: Annotated[list[RowTurn], Field(min_length=1)]
+    num_turns_completed: int | None = None
+    """Hidden, but where it is given it must agree with `turn_records`."""
+    token_usage: object = None
+    """Hidden."""
+    trigger_stats: object = None
+    """Hidden: counts of older versions."""
+
+    def dialogue(self) -> Dialogue:
+        """The dialogue, with its triggers in turn order; nothing hidden and nothing unknown is in it."""
+        points = sorted(self.trigger_points, key=lambda point: point.turn)
+        return Dialogue(
+            origin=self.origin(self.unique_id_eval, self.evaluated_model),
+            turns=tuple(Turn(user=turn.user_message, assistant=turn.assistant_response) for turn in self.turn_records),
+            triggers=tuple(Trigger(turn=point.turn, rubric=point.evaluation_rubric.rubric()) for point in points),
+        )
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Field and problem wherever turns and triggers do not fit together."""
+        last = len(self.turn_records)
+        for index, turn in enumerate(self.turn_records):
+            if turn.turn != index + 1:
+                yield f"turn_records[{index}].turn", f"turns must be in order: {index + 1} expected, not {turn.turn}"
+        if self.num_turns_completed not in {None, last}:
+            yield "num_turns_completed", f"{self.num_turns_completed} disagrees with turn_records, which has {last}"
+        taken: set[int] = set()
+        for index, point in enumerate(self.trigger_points):
+            if not 1 <= point.turn <= last:
+                yield f"trigger_points[{index}].turn", f"there is no turn {point.turn}: the last one is {last}"
+            if point.turn in taken:
+                yield f"trigger_points[{index}].turn", f"turn {point.turn} has a trigger already: one a turn"
+            taken.add(point.turn)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Dialogues that were validated as a whole, and where they come from."""
+
+    name: str
+    """What the person asked for: a path, `sample` or `proactbench`."""
+    revision: str | None
+    """Commit of the dataset; None for files, which have none."""
+    dialogues: tuple[Dialogue, ...]
+    """In the order of the file."""
+    ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How often each field occurred that the format does not know, by dotted name."""
+
+    @classmethod
+    def of(cls, lines: Iterable[str], *, name: str, source: str, revision: str | None = None) -> Self:
+        """Read and validate the lines of an official file; blank lines and a byte order mark are skipped.
+
+        Raises:
+            CorpusError: A line is at fault, two rows have one `unique_id_eval`, or there is no dialogue or no
+                trigger in all.
+        """
+        dialogues: list[Dialogue] = []
+        ignored = Counter[str]()
+        first_lines: dict[str, int] = {}
+        for line in lines_in(lines, source):
+            row = Row.of(line)
+            if (first := first_lines.setdefault(row.unique_id_eval, line.number)) != line.number:
+                raise line.error(f"the same key stands on line {first}; keep one of the two rows", "unique_id_eval")
+            dialogues.append(row.dialogue())
+            ignored.update(row.unknown_fields())
+        if not dialogues:
+            raise CorpusError("empty: there is no dialogue in it", source=source)
+        if not any(dialogue.triggers for dialogue in dialogues):
+            raise CorpusError("no dialogue has a trigger, so there is nothing to measure", source=source)
+        return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())))
+
+    @property
+    def trigger_count(self) -> int:
+        """Number of triggers in all dialogues, at least 1."""
+        return sum(len(dialogue.triggers) for dialogue in self.dialogues)
+
+    @cached_property
+    def sha256(self) -> str:
+        """64 hex digits over the dialogues and their order; the file's formatting and hidden fields do not matter."""
+        whole = hashlib.sha256(b"[")
+        for number, dialogue in enumerate(self.dialogues):
+            row = dialogue.model_dump(mode="json")
+            canonical = json.dumps(row, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+            whole.update(f"{',' if number else ''}{canonical}".encode())
+        whole.update(b"]")
+        return whole.hexdigest()
+
+    @property
+    def ignored_note(self) -> str:
+        """One line for the person about the ignored fields, the commonest named; empty when there are none."""
+        if not self.ignored_fields:
+            return ""
+        ranked = sorted(self.ignored_fields.items(), key=lambda entry: (-entry[1], entry[0]))
+        named = ", ".join(f"{name!r} ({count})" for name, count in ranked[:_MAX_IGNORED])
+        rest = f" and {len(ranked) - _MAX_IGNORED} more" if len(ranked) > _MAX_IGNORED else ""
+        return f"ignored fields that the format does not know: {named}{rest}"
+
+
+def load_corpus(spec: str, revision: str | None = None) -> Corpus:
+    """Load the corpus that a person asked for.
+
+    Args:
+        spec: `sample`, `proactbench`, `proactbench@REVISION`, or the path of a file in the official format. A file
+            with one of these names is given as `./sample`.
+        revision: Used where `proactbench` pins none, such as the commit that a resumed run has recorded.
+
+    Raises:
+        CorpusError: There is no such corpus, it is not valid, or a revision is given for what has none.
+    """
+    name, at, pinned = spec.partition("@")
+    if name == "proactbench":
+        if at and not pinned:
+            raise CorpusError("the revision after @ is empty; leave the @ out for the newest", source=spec)
+        return read_dataset(pinned or revision)
+    if revision is not None:
+        raise CorpusError("only proactbench has revisions; leave the revision out", source=spec)
+    if spec == "sample":
+        return replace(read_jsonl(sample_path()), name=spec)
+    return read_jsonl(spec)
+
+
+def read_dataset(revision: str | None = None) -> Corpus:
+    """Read the official dataset of the hub.
+
+    A revision (a branch, tag or commit; None is the default branch) is resolved once, to the commit that is then read
+    and that `Corpus.revision` records.
+
+    Raises:
+        CorpusError: The hub, the revision or the file cannot be reached, or it is not a valid corpus.
+    """
+    instead = f"download {_FILE} and give its path"
+    commit = hub_commit(_DATASET, revision, instead)
+    source = f"{_DATASET}@{commit}/{_FILE}"
+    lines = text_lines(f"hf://datasets/{source}", source, instead)
+    return Corpus.of(lines, name="proactbench", source=source, revision=commit)
+
+
+def read_jsonl(path: str | Path) -> Corpus:
+    """Read a corpus from a file in the official format, one dialogue a line.
+
+    Raises:
+        CorpusError: The file is missing, a folder, unreadable, not UTF-8, or not a valid corpus.
+    """
+    source = str(path)
+    with opened(source, "sample, proactbench, proactbench@REVISION or the path of a JSONL file") as file:
+        return Corpus.of(lines_of(file, source), name=source, source=source)
+
+
+def sample_path() -> Path:
+    """The bundled sample's dialogues, a file in the official format."""
+    return Path(str(DATA / "sample" / "dialogues.jsonl"))
+
+
+def trigger_key(dialogue: str, turn: int) -> str:
+    """The key of a trigger or control turn: the dialogue's only unique id, and the turn."""
+    return f"{dialogue}__t{turn}"
+
+
+def control_turns(dialogue: Dialogue) -> tuple[int, ...]:
+    """The control turns of a dialogue, counted from 1, in order: an answer is wanted there and nothing more.
+
+    Where more turns lie far enough from every trigger than there are triggers, a hash of key and turn chooses. A last
+    turn that is a trigger is no control.
+    """
+
+    def place(turn: int) -> str:
+        return hashlib.sha256(f"control {dialogue.origin.dialogue} {turn}".encode()).hexdigest()
+
+    triggers = [trigger.turn for trigger in dialogue.triggers]
+    turns = range(1, len(dialogue.turns) + 1)
+    far = [turn for turn in turns if triggers and all(abs(turn - other) >= _CONTROL_DISTANCE for other in triggers)]
+    chosen = set(sorted(far, key=place)[: len(triggers)])
+    recovers = any(trigger.rubric.phase is Phase.RECOVERY for trigger in dialogue.triggers)
+    closing = set[int]() if recovers else set(turns[-1:]) - set(triggers)
+    return tuple(sorted(chosen | closing))

@@ -1,0 +1,286 @@
+"""What people thought of responses: items, rated or not, and ratings that fit them.
+
+A judge's grade of an item stands beside them where it is known; nothing here says who is right.
+"""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating
+from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.errors import CorpusError
+from dspy_proact.files.rows import Line, Part
+from dspy_proact.plain_text import shown
+from dspy_proact.types import Frozen
+
+_ASSUMED_CONFIDENCE = 3
+"""The confidence of a rating that gives none: the middle. How often it was assumed is counted."""
+_DRAW = re.compile(r"(\d{1,9})-(\d{1,9})-([0-9a-f]{8})")
+
+
+class Draw(Frozen):
+    """By what chance the items of a sheet were chosen from a run: enough to draw them again.
+
+    A sheet holds it as `count-seed-mark`, which tells a rater nothing of any item.
+    """
+
+    count: int = Field(ge=1)
+    """Items that were asked for."""
+    seed: int = Field(ge=0)
+    of: str = Field(pattern=r"^[0-9a-f]{8}$")
+    """Mark of the cases and grades that they were drawn from."""
+
+    def __str__(self) -> str:
+        return f"{self.count}-{self.seed}-{self.of}"
+
+
+def is_blank(value: object) -> bool:
+    """Whether nothing is given: null, or a text of white space at most."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _phase(value: object) -> Phase:
+    word = value.strip().upper() if isinstance(value, str) else value
+    if word not in tuple(Phase):
+        raise PydanticCustomError("phase", "A phase is EMERGENT, CRITICAL or RECOVERY")
+    return Phase(word)
+
+
+def _grade(value: object) -> Grade | None:
+    if is_blank(value):
+        return None
+    word = value.strip().upper() if isinstance(value, str) else value
+    if word not in tuple(Grade):
+        raise PydanticCustomError("grade", "A grade is PASS, PARTIAL or FAIL")
+    return Grade(word)
+
+
+def _confidence(value: Any) -> int | None:
+    if is_blank(value):
+        return None
+    try:
+        number = None if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        number = None
+    if number not in {1, 2, 3, 4, 5}:
+        raise PydanticCustomError("confidence", "Confidence is 1, 2, 3, 4 or 5")
+    return int(number)
+
+
+def _draw(value: object) -> Draw | None:
+    if is_blank(value):
+        return None
+    match = _DRAW.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is None or not int(match[1]):
+        raise PydanticCustomError("draw", "A draw is what the sheet was printed with, such as 60-0-1a2b3c4d")
+    return Draw(count=int(match[1]), seed=int(match[2]), of=match[3])
+
+
+PhaseWord = Annotated[Phase, BeforeValidator(_phase)]
+"""A phase in any case."""
+GradeWord = Annotated[Grade | None, BeforeValidator(_grade)]
+"""PASS, PARTIAL or FAIL in any case; null and blanks are None."""
+ConfidenceWord = Annotated[int | None, BeforeValidator(_confidence)]
+"""1 to 5, a number or its text; null and blanks are None."""
+DrawWord = Annotated[Draw | None, BeforeValidator(_draw)]
+"""How an item was chosen, as a sheet has it; null and blanks are None."""
+
+
+class RatedItem(Frozen):
+    """One response that people rated, or were asked to.
+
+    Raises:
+        ValidationError: The view's rubric or turn is another than the item's.
+    """
+
+    key: str = Field(min_length=1)
+    """What ratings refer to; unique in a study."""
+    phase: Phase
+    scenario: str
+    """The unit of clustering, as `Origin.scenario` has it; empty where it is not known."""
+    persona: str = ""
+    """The unit of splitting; empty where it is not known."""
+    judge: Grade | None = None
+    """The judge's grade; None where it is not known."""
+    view: JudgeView | None = None
+    """What a judge sees beside the response; None where only labels are known."""
+    response: str | None = None
+    """None where only labels are known, or where a run has none."""
+    turn: int | None = Field(default=None, ge=1)
+    """Of the trigger, counted from 1; the view's where there is one."""
+    model: str = ""
+    """Who wrote the response; empty where it is not known."""
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        if self.view and (self.phase is not self.view.rubric.phase or self.turn not in {None, self.view.turn}):
+            raise ValueError(f"{self.phase} at turn {self.turn} is another trigger than the view's")
+        return self
+
+
+class TimedRating(Rating):
+    """A rating, and how long it took."""
+
+    seconds: float = Field(ge=0, allow_inf_nan=False)
+    """From the moment the item was shown until it was sent."""
+
+
+@dataclass(frozen=True)
+class GivenRating:
+    """A rating, and where it stands."""
+
+    line: Line
+    rating: Rating
+    assumed: bool = False
+    """Whether it gives no confidence."""
+    draw: Draw | None = None
+    """How its item was chosen; None where that is not said."""
+
+    @classmethod
+    def of(cls, line: Line, row: Part) -> Self:
+        """What a row says under the names of `TimedRating`; the confidence is assumed where it gives none."""
+        fields = {name: getattr(row, name, None) for name in TimedRating.model_fields}
+        given = {name: value for name, value in fields.items() if value is not None}
+        kind = TimedRating if "seconds" in given else Rating
+        rating = kind.model_validate({"confidence": _ASSUMED_CONFIDENCE, **given})
+        return cls(line, rating, assumed="confidence" not in given, draw=getattr(row, "draw", None))
+
+
+class RatingsSource(Frozen):
+    """What a study was read from."""
+
+    origin: str
+    """A path, or the address of a repository."""
+    commit: str | None = None
+    """Of the repository; None for files, which have none."""
+    files: Mapping[str, str]
+    """64 hex digits over the bytes of each file that was read, by its name."""
+
+    @classmethod
+    def of(cls, origin: str, contents: Mapping[str, bytes]) -> Self:
+        """The source that these contents came from."""
+        return cls(origin=origin, files={name: hashlib.sha256(data).hexdigest() for name, data in contents.items()})
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """A study: responses, and what people thought of them, validated as a whole.
+
+    Nothing is dropped: items without a rating stay, and what was left out or assumed in reading is counted.
+    """
+
+    name: str
+    """What the person asked for: `published`, `sample`, `proactbench` or a path."""
+    items: tuple[RatedItem, ...]
+    """In the order of their file, rated or not; no two have one key."""
+    ratings: tuple[Rating, ...]
+    """In the order of their file, at least one; no annotator rates an item twice."""
+    source: RatingsSource = field(hash=False)
+    ungraded: int = 0
+    """Lines whose grade was left empty."""
+    assumed: int = 0
+    """Ratings without a confidence, which count as 3."""
+    ignored_fields: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """How often each field occurred that the format does not know, by dotted name."""
+    draws: frozenset[Draw] = frozenset()
+    """How rated items were chosen, as far as their lines say it."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        items: Sequence[RatedItem],
+        given: Sequence[GivenRating],
+        source: RatingsSource,
+        *,
+        ungraded: int = 0,
+        ignored_fields: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Join ratings with the items that they are of.
+
+        Raises:
+            CorpusError: Two items have one key, there is no rating, ratings are of unknown items, or an annotator
+                rates an item twice.
+        """
+        counts = Counter(item.key for item in items)
+        for key, count in counts.most_common(1):
+            if count > 1:
+                raise CorpusError(f"{count} items have the key {shown(key)}; a key is of one item", source=name)
+        if not given:
+            left = f": the grade is empty on {ungraded} lines; fill it in" if ungraded else ""
+            raise CorpusError(f"there is no rating in it{left}", source=name)
+        _require_fitting(given, counts)
+        return cls(
+            name=name,
+            items=tuple(items),
+            ratings=tuple(each.rating for each in given),
+            source=source,
+            ungraded=ungraded,
+            assumed=sum(each.assumed for each in given),
+            ignored_fields=dict(sorted((ignored_fields or {}).items())),
+            draws=frozenset(each.draw for each in given if each.draw),
+        )
+
+    @cached_property
+    def by_item(self) -> Mapping[str, tuple[Rating, ...]]:
+        """The ratings of every item, by key in item order; none for an item without a rating."""
+        ratings: dict[str, list[Rating]] = {item.key: [] for item in self.items}
+        for rating in self.ratings:
+            ratings[rating.item].append(rating)
+        return {key: tuple(given) for key, given in ratings.items()}
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Everyone who gave a rating, in the order of their first ones."""
+        return tuple(dict.fromkeys(rating.annotator for rating in self.ratings))
+
+    @cached_property
+    def sha256(self) -> str:
+        """64 hex digits over items, ratings and their order; where and in which form they were kept does not matter."""
+        parts = [[each.model_dump(mode="json") for each in part] for part in (self.items, self.ratings)]
+        canonical = json.dumps(parts, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a person should know before believing a figure, a sentence each; nothing where all is well."""
+        counts = [len(given) for given in self.by_item.values()]
+        phases = {item.phase for item in self.items}
+        rated = {item.phase for item in self.items if self.by_item[item.key]}
+        silent = [phase for phase in Phase if phase in phases - rated]
+        unknown = sum(not item.scenario for item in self.items)
+        ignored = ", ".join(f"{name!r} ({count})" for name, count in self.ignored_fields.items())
+        notes = (
+            (counts.count(0), f"items without a rating: {counts.count(0)} of {len(counts)}"),
+            (counts.count(1), f"items with one rating, which say nothing of how raters agree: {counts.count(1)}"),
+            (len(silent), f"phases without a rating: {', '.join(silent)}"),
+            (self.ungraded, f"lines without a grade, left out: {self.ungraded}"),
+            (self.assumed, f"ratings without a confidence, taken as {_ASSUMED_CONFIDENCE}: {self.assumed}"),
+            (unknown, f"items without a scenario, so that nobody knows which belong together: {unknown}"),
+            (len(self.ignored_fields), f"ignored fields that the format does not know: {ignored}"),
+        )
+        return tuple(note for count, note in notes if count)
+
+
+def _require_fitting(given: Sequence[GivenRating], items: Mapping[str, int]) -> None:
+    """Raise where a rating is of an unknown item, or an annotator rates an item twice."""
+    if unknown := [each for each in given if each.rating.item not in items]:
+        others = f", and {len(unknown) - 1} more ratings are of items that are not" if len(unknown) > 1 else ""
+        problem = f"{shown(unknown[0].rating.item)} is none of the {len(items)} items{others}"
+        raise unknown[0].line.error(f"{problem}; give the run or the items that these ratings were made for", "item")
+    lines: dict[tuple[str, str], Line] = {}
+    for each in given:
+        first = lines.setdefault((each.rating.annotator, each.rating.item), each.line)
+        if first is not each.line:
+            where = f"line {first.number}" + (f" of {first.source}" if first.source != each.line.source else "")
+            problem = f"{shown(each.rating.annotator)} rated {shown(each.rating.item)} on {where} already"
+            raise each.line.error(f"{problem}; keep one of the two", "item")

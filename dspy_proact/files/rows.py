@@ -1,0 +1,349 @@
+"""Rows of files that others wrote, read strictly: bytes, lines, JSON, and typed values.
+
+JSON lets through what later breaks in a request, a hash or a report, so a line that holds any of it is
+refused, wherever in the row it stands: a key that is given twice, NaN and the infinities, integers that
+do not fit 64 bits, lone surrogates, NUL characters, and depth without end.
+"""
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
+from importlib.resources.abc import Traversable
+from io import BytesIO, StringIO
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from dspy_proact.errors import CorpusError
+from dspy_proact.kept import Kind, place_of
+from dspy_proact.plain_text import shortened, shown
+
+_MAX_DEPTH = 64
+"""Levels of nesting; the official rows of one benchmark have six."""
+_MAX_DIGITS = 18
+"""Digits that always fit a signed integer of 64 bits."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@contextmanager
+def opened(source: str, wanted: str) -> Generator[BinaryIO]:
+    """A file to be read.
+
+    Args:
+        source: Its path.
+        wanted: What to give the path of, for the message.
+
+    Raises:
+        CorpusError: The file is missing, a folder or unreadable.
+    """
+    try:
+        with _open(source) as file:
+            yield file
+        return
+    except FileNotFoundError:
+        problem = f"there is no such file; give {wanted}"
+    except IsADirectoryError:
+        place = place_of(Path(source))
+        plain = "a folder, not a file; give the path of the file in it"
+        problem = plain if place.kind is Kind.FOLDER else place.problem(wanted)
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+    raise CorpusError(problem, source=source)
+
+
+def _open(source: str) -> BinaryIO:
+    try:
+        return Path(source).open("rb")
+    except ValueError as error:
+        raise CorpusError(f"not a path: {error}", source=source) from None
+
+
+def read_bytes(source: str, wanted: str) -> bytes:
+    """The contents of a file; raises `CorpusError` as `opened` does."""
+    with opened(source, wanted) as file:
+        return file.read()
+
+
+def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
+    """The rows by column of a CSV file that comes with the package."""
+    return csv.DictReader(StringIO(file.read_text(encoding="utf-8")), strict=True)
+
+
+def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
+    """The lines of a file or of its contents, one at a time; raises `CorpusError` at the first that is not UTF-8.
+
+    Ends of lines are universal, as `datasets` reads; str.splitlines would also split at U+2028 within a string.
+    """
+    for number, raw in enumerate(BytesIO(data) if isinstance(data, bytes) else data, start=1):
+        try:
+            text = raw.decode()
+        except UnicodeDecodeError as error:
+            problem = f"not UTF-8: {error.reason}; save the file as UTF-8"
+            raise CorpusError(problem, source=source, line=number) from None
+        yield from StringIO(text, newline=None) if "\r" in text else (text,)
+
+
+def text_of(data: bytes, source: str) -> str:
+    """The contents of a text file, without a byte order mark; raises `CorpusError` where they are not UTF-8."""
+    return "".join(lines_of(data, source)).removeprefix("\ufeff")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line and where it stands."""
+
+    source: str
+    """File or dataset."""
+    number: int
+    """Counted from 1; blank lines count."""
+    text: str
+    fields: dict[str, object] | None = None
+    """What it holds, where that was read before."""
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this line."""
+        return CorpusError(problem, source=self.source, line=self.number, field=field)
+
+    def parse(self) -> dict[str, object]:
+        """The fields, or the JSON object on the line.
+
+        Raises:
+            CorpusError: The line is no JSON object, or holds what the module's docstring refuses.
+        """
+        if self.fields is not None:
+            return self.fields
+        try:
+            value = strict_json(self.text, self.error)
+        except json.JSONDecodeError as error:
+            raise self.error(f"not JSON: {error.msg}, at column {error.colno}") from None
+        if not isinstance(value, dict):
+            raise self.error(f"a line must hold one JSON object, not {shown(value)}")
+        return value
+
+
+class Element(Line):
+    """An object in a JSON list; `number` counts from 0, as in the paths of fields, and `text` is empty."""
+
+    def error(self, problem: str, field: str | None = None) -> CorpusError:
+        """The error to raise for a problem with this element."""
+        return CorpusError(problem, source=self.source, field=f"[{self.number}]{f'.{field}' if field else ''}")
+
+
+def lines_in(texts: Iterable[str], source: str, holding: str | None = None) -> Iterator[Line]:
+    """The lines of a file that are not blank, without a byte order mark.
+
+    Args:
+        texts: All lines of the file.
+        source: The file, for messages.
+        holding: What each line holds; if given, a line that does not begin as a JSON object is refused.
+
+    Raises:
+        CorpusError: A line does not begin as a JSON object.
+    """
+    for number, text in enumerate(texts, start=1):
+        line = Line(source, number, text.removeprefix("\ufeff") if number == 1 else text)
+        if not line.text.strip():
+            continue
+        if holding and line.text.lstrip()[0] != "{":
+            raise line.error(f"a line must hold one {holding} as a JSON object")
+        yield line
+
+
+def elements(text: str, source: str) -> Iterator[Element]:
+    """The objects of a JSON list.
+
+    Raises:
+        CorpusError: The text is no JSON list of objects, or holds what `strict_json` refuses.
+    """
+    try:
+        listed = strict_json(text, lambda problem, field: CorpusError(problem, source=source, field=field))
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"not JSON: {error.msg}, at column {error.colno}", source=source, line=error.lineno) from None
+    if not isinstance(listed, list):
+        raise CorpusError(f"a list of items is expected, not {shown(listed)}", source=source)
+    for index, fields in enumerate(listed):
+        if not isinstance(fields, dict):
+            raise CorpusError(f"an object is expected, not {shown(fields)}", source=source, field=f"[{index}]")
+        yield Element(source, index, "", fields)
+
+
+@dataclass(frozen=True)
+class _Flaw:
+    """Stands in the parsed row where a value could not be taken, until the walk names its place."""
+
+    problem: str
+
+
+def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> object:
+    """What a text holds as JSON.
+
+    Args:
+        text: To be read.
+        fault: Makes the error to raise out of a problem and the path of its field.
+
+    Raises:
+        CorpusError: It holds what the module's docstring refuses.
+        JSONDecodeError: It is no JSON.
+    """
+    try:
+        value = json.loads(
+            text,
+            object_pairs_hook=_object,
+            parse_constant=lambda name: _Flaw(f"{name} is not JSON"),
+            parse_int=_bounded_integer,
+        )
+    except RecursionError:
+        raise fault(f"nested more than {_MAX_DEPTH} levels deep", None) from None
+    pending: list[tuple[str, object, int]] = [("", value, 0)]
+    while pending:  # in document order; a stack and no recursion, so that depth is harmless
+        path, item, depth = pending.pop()
+        if problem := _problem(item, depth):
+            raise fault(problem, path or None)
+        if isinstance(item, dict | list):
+            steps = item.items() if isinstance(item, dict) else enumerate(item)
+            pending.extend([(_joined(path, step), child, depth + 1) for step, child in steps][::-1])
+    return value
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields: dict[str, object] = {}
+    for key, value in pairs:
+        fields[key] = _Flaw("the key is given twice in one object") if key in fields else value
+    return fields
+
+
+def _bounded_integer(text: str) -> int | _Flaw:
+    count = len(text.removeprefix("-"))
+    return (
+        int(text) if count <= _MAX_DIGITS else _Flaw(f"an integer may have at most {_MAX_DIGITS} digits, not {count}")
+    )
+
+
+def _problem(item: object, depth: int) -> str | None:
+    if depth > _MAX_DEPTH:
+        return f"nested more than {_MAX_DEPTH} levels deep"
+    if isinstance(item, _Flaw):
+        return item.problem
+    if isinstance(item, str):
+        return _text_problem(item)
+    if isinstance(item, dict):
+        return next((f"a key in it {problem}" for key in item if (problem := _text_problem(key))), None)
+    return None
+
+
+def _text_problem(text: str) -> str | None:
+    if surrogate := _LONE_SURROGATE.search(text):
+        return f"holds the lone surrogate {surrogate.group()!r}, at character {surrogate.start() + 1}"
+    if "\0" in text:
+        return f"holds a NUL character, at character {text.index(chr(0)) + 1}"
+    return None
+
+
+def _joined(path: str, step: str | int) -> str:
+    if isinstance(step, int):
+        return f"{path}[{step}]"
+    return f"{path}.{shortened(step)}" if path else shortened(step)
+
+
+def _dotted(steps: Iterable[str | int]) -> str:
+    """The path of a field, such as `turn_records[0].user_message`; list positions count from 0."""
+    return reduce(_joined, steps, "")
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise PydanticCustomError("blank", "Input should not be blank")
+    return text
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise PydanticCustomError("unprintable", "Input should have no control characters")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_not_blank)]
+"""Text with more than white space in it."""
+Name = Annotated[str, AfterValidator(_printable)]
+"""Text that reports may print: no control characters."""
+Id = Annotated[str, AfterValidator(_not_blank), AfterValidator(_printable)]
+"""A name that is not blank."""
+
+
+class Part(BaseModel):
+    """A line of a file of ours, or a part of it, without coercion; a field that we do not know is a fault."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @classmethod
+    def of(cls, line: Line) -> Self:
+        """What is on a line.
+
+        Raises:
+            CorpusError: The line is not JSON, a field is missing or of the wrong type, or its parts do not fit
+                together.
+        """
+        try:
+            part = cls.model_validate(line.parse())
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise line.error(_sentence(first), _dotted(first["loc"])) from None
+        for field, problem in part.misfits():
+            raise line.error(problem, field)
+        return part
+
+    def misfits(self) -> Iterator[tuple[str, str]]:
+        """Field and problem wherever parts do not fit together."""
+        return iter(())
+
+
+class RawPart(Part):
+    """A part of a line of a public corpus: unknown fields are ignored and counted."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def known(self) -> dict[str, Any]:
+        """The fields that the format knows, as plain values."""
+        return self.model_dump(include=set(type(self).model_fields))
+
+    def unknown_fields(self) -> Counter[str]:
+        """How often each field that the format does not know is given, by dotted name; nulls do not count."""
+        return Counter(map(_dotted, _unknown(self)))
+
+
+def _unknown(part: RawPart, *path: str) -> Iterator[tuple[str, ...]]:
+    """The paths of the unknown fields of a part and of the parts in it; those of a list all have its path."""
+    yield from ((*path, name) for name, given in (part.model_extra or {}).items() if given is not None)
+    for name in type(part).model_fields:
+        value = getattr(part, name)
+        for inner in value if isinstance(value, list) else (value,):
+            if isinstance(inner, RawPart):
+                yield from _unknown(inner, *path, name)
+        for key, inner in value.items() if isinstance(value, dict) else ():
+            if isinstance(inner, RawPart):
+                yield from _unknown(inner, *path, name, key)
+
+
+def _sentence(error: ErrorDetails) -> str:
+    """What is wrong with a field, in a sentence of ours."""
+    match error["type"]:
+        case "missing":
+            return "the field is missing"
+        case "too_short":
+            return "the list should not be empty"
+        case "extra_forbidden":
+            return "no field of ours"
+        case "union_tag_not_found":
+            return f"the field {error.get('ctx', {})['discriminator']} is missing"
+        case "union_tag_invalid":
+            context = error.get("ctx", {})
+            return f"its {context['discriminator']} is {shown(context['tag'])}, none of {context['expected_tags']}"
+    expected = "Input should be an object" if error["type"] == "model_type" else error["msg"]
+    return f"{expected[0].lower()}{expected[1:]}, not {shown(error['input'])}"

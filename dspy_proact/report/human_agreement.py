@@ -1,0 +1,182 @@
+"""How far judges agree with the people whose grades a benchmark declares, part by part of a grading.
+
+Each of a person's grades of an answer is set beside the judge's verdict on the same answer; where several people graded
+one, so is each person beside each other: the human reference. Nothing is pooled over parts.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
+
+from rich.console import Console
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Part
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, counted, document, percent, share
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import each_reason, show, table
+from dspy_proact.runs import GivenVerdict, Outcome, Scored
+from dspy_proact.stats import Estimate, cluster_mean, kappa_estimate
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    """One part that judge and people both grade, on the same answers."""
+
+    part: str
+    """Its name; `grade` for the grading as a whole."""
+    asked: int
+    """Answers that people graded, of those in the run."""
+    graded: int
+    """Those whose verdict could be read."""
+    same: float
+    """Those of which both say the same; of one that several people graded, the share who say what the judge says."""
+    share: Estimate
+    """Of the graded, in [0, 1], higher is better; clustered by group."""
+    kappa: Estimate
+    """Cohen's with a person, in [-1, 1]: with quadratic weights on an ordinal scale, else unweighted."""
+    people: Estimate
+    """The same of one person with another; without a value where no answer was graded by two."""
+
+
+@dataclass(frozen=True)
+class HumanAgreement:
+    """A judge beside people."""
+
+    judge: str
+    embedded: bool
+    raters: int
+    groups: int
+    """Of the answers."""
+    rows: tuple[AgreementRow, ...]
+    """One a part, in the order in which they are declared."""
+    learned_on: int = 0
+    """Answers of cases that its program was compiled on."""
+
+
+def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: int = 0) -> tuple[HumanAgreement, ...]:
+    """One a judge, over a run on the answers that people graded.
+
+    Args:
+        declared: The benchmark, with its human grades.
+        run: On these answers, as `benchmarks.graded.responses_of_grades` makes them.
+        learned_on: Answers of cases that the judge's program was compiled on.
+    """
+    groups = {outcome.key: outcome.group for outcome in run.outcomes}
+    given: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    raters = set[str]()
+    for grade in declared.human_grades():
+        if (grade.item or grade.case) in groups:  # a run may be limited to some
+            given[grade.part][grade.item or grade.case].append(grade.grade)
+            raters.add(grade.rater)
+    found: list[HumanAgreement] = []
+    for judge in run.judges:
+        said = {
+            outcome.key: _parts_of(declared, run, outcome, verdict)
+            for outcome in run.outcomes
+            for verdict in reversed(outcome.verdicts)
+            if verdict.judge == judge
+        }
+        rows: list[AgreementRow] = []
+        for part in declared.graded_by_people:
+            known = {key: parts[part.name] for key, parts in said.items() if part.name in parts}
+            rows.append(worded(_row(part, given[part.name], known, groups), run.nouns))
+        about = run.judge_names[judge], run.embedded, len(raters), len(set(groups.values()))
+        found.append(HumanAgreement(*about, tuple(rows), learned_on))
+    return tuple(found)
+
+
+def _parts_of(
+    declared: Benchmark[Any, Any], run: Summary, outcome: Outcome, verdict: GivenVerdict
+) -> Mapping[str, str]:
+    """What a verdict says of each part that people grade; the detail as its own model where that is known."""
+    kind, detail = run.particulars.detail(outcome.stratum), dict(verdict.detail)
+    held: Any = kind.model_validate(detail) if kind else SimpleNamespace(**detail)
+    return declared.graded_parts(Scored(verdict.score, verdict.label, held))
+
+
+def _row(part: Part, given: dict[str, list[str]], said: dict[str, str], groups: dict[str, str]) -> AgreementRow:
+    keys = [key for key in given if key in said]
+    agreed = [sum(grade == said[key] for grade in given[key]) / len(given[key]) for key in keys]
+    pairs = [(grade, said[key], groups[key]) for key in keys for grade in given[key]]
+    both = [(one, other, groups[key]) for key in given for one, other in permutations(given[key], 2)]
+    weight = "quadratic" if part.scale == "ordinal" else "none"
+
+    def kappa(rows: list[tuple[str, str, str]], nothing: str) -> Estimate:
+        if not rows:
+            return Estimate(None, reason=nothing)
+        first, second, where = zip(*rows, strict=True)
+        return kappa_estimate(first, second, part.levels, where, weight)
+
+    return AgreementRow(
+        part=part.name or "grade",
+        asked=len(given),
+        graded=len(keys),
+        same=sum(agreed),
+        share=cluster_mean(agreed, [groups[key] for key in keys]),
+        kappa=kappa(pairs, "no graded case"),
+        people=kappa(both, "no answer was graded by two people"),
+    )
+
+
+def human_agreement_headline(found: HumanAgreement) -> str:
+    """On how many answers the judge agrees with people, with the interval; it speaks of these raters only."""
+    row = found.rows[0]
+    of = f"{row.same:g} of {row.graded}" if row.graded == row.asked else f"{row.same:g} of the {row.graded} read"
+    rate = "" if row.share.value is None else f" ({share(row.share.value)} %, {bounds(row.share)})"
+    begin = MEASURES_NOTHING if found.embedded else ""
+    no_test = f"; it was compiled on {found.learned_on} of these answers, so that this is no test of it"
+    people = f"{'this' if found.raters == 1 else 'these'} {counted(found.raters, 'rater')}"
+    said = f"{found.judge} gives the {row.part} of {people} to {of} answers{rate}"
+    return f"{begin}{said}{no_test if found.learned_on else ''}."
+
+
+def human_agreement_document(found: HumanAgreement) -> dict[str, Any]:
+    """The document of `agree --json`, of one judge."""
+    rows = [
+        {**document(row), **{name: getattr(row, name).for_json() for name in ("share", "kappa", "people")}}
+        for row in found.rows
+    ]
+    about = {"judge": found.judge, "embedded": found.embedded, "raters": found.raters, "groups": found.groups}
+    return {"headline": human_agreement_headline(found), **about, "learned_on": found.learned_on, "rows": rows}
+
+
+def print_human_agreement(found: HumanAgreement, console: Console, explain: bool = False) -> None:
+    """Print the headline, and each part.
+
+    Args:
+        found: What is reported.
+        console: Where it is printed.
+        explain: Whether notes on the numbers follow.
+    """
+    with_people = any(row.people.value is not None for row in found.rows)
+    rows = [
+        [
+            row.part,
+            f"{row.same:g}/{row.graded}",
+            percent(row.share),
+            coefficient(row.kappa),
+            *([coefficient(row.people)] if with_people else []),
+        ]
+        for row in found.rows
+    ]
+    headings = ("both say the same", "n", "share, %", "kappa", *(["one person, kappa"] if with_people else []))
+    show(console, human_agreement_headline(found), table(headings, rows))
+    first = found.rows[0]
+    if first.graded < first.asked:
+        show(console, f"{first.asked - first.graded} of {first.asked} left out: their verdict could not be read.")
+    reasons = [(f"share of {row.part}", row.share.reason) for row in found.rows]
+    reasons += [(f"kappa of {row.part}", row.kappa.reason) for row in found.rows]
+    show(console, *each_reason(reasons), *(_notes(found) if explain else ()))
+
+
+def _notes(found: HumanAgreement) -> Sequence[str]:
+    few = "" if found.raters > 3 else f" {found.raters} raters say nothing of other people."
+    return (
+        "share: of the answers whose verdict could be read, cluster-robust over groups.",
+        "kappa: agreement beyond chance, with a jackknife over groups; quadratic weights on ordinal scales, none on "
+        f"nominal ones. Both generalise to other cases, not to other graders.{few}",
+    )

@@ -1,0 +1,452 @@
+"""Published rows and runs in one table: a run is ranked where it was measured as the rows were, else it stands below.
+
+A published row is known by its counts or by its means alone, so that it has no interval. Where counts by label were
+published, a row has a range of ranks, from tests on counts that assume how alike the cases of a group are; where means
+alone were, nothing can be told from chance, and no row is said to be better than another.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Counts, PublishedRow, pooled
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.errors import UsageError
+from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import Table, each_reason, show, table
+from dspy_proact.stats import Counted, Estimate, competition_ranks, rank_ranges
+
+DESIGN_EFFECT = 2.0
+"""By how much the likeness of a group's cases widens a variance: an assumption, for counts do not tell."""
+UNKNOWN_ORIGIN = "a results file does not say which judge, prompt and decoding made it"
+SCORE, STRICT = "score", "strict"
+"""Columns of every benchmark: the mean score over what was scored, and over all that were tried."""
+_COUNTS_ONLY = "counts alone, without groups, give no interval; see the rank range"
+_MEANS_ONLY = "no spread was published"
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A published row or a run."""
+
+    name: str
+    """Of a run the model with its program."""
+    kind: str
+    """`run`, or what a published row is of, such as `model`."""
+    scores: Mapping[str, Estimate] = field(hash=False)
+    """By column, in [0, 1]; without bounds for a published row."""
+    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts], hash=False)
+    """By stratum; empty where they are not known."""
+    pending: int = 0
+    """Cases not yet tried; 0 for a published row."""
+    cases: int | None = None
+    groups: int | None = None
+    path: str | None = None
+    """Of a run or results file; None for a published row."""
+    embedded: bool = False
+    """Whether a stand-in that measures nothing took part."""
+    differences: tuple[str, ...] = ()
+    """What was done otherwise than for the published rows; empty for these and for what is ranked with them."""
+    notes: tuple[str, ...] = ()
+    """What speaks against a published row."""
+    rank: int | None = None
+    """1 is the best, ties share the better rank; None where anything was done otherwise."""
+    strict_rank: int | None = None
+    """Likewise, by the strict score; None where counts are not known."""
+    rank_range: tuple[int, int] | None = None
+    """Best and worst rank that the tests leave open; None without counts."""
+
+    @property
+    def published(self) -> bool:
+        """Whether it is no run."""
+        return self.path is None
+
+    @property
+    def tried(self) -> Counts:
+        """Counts of all strata together."""
+        return pooled(self.counts.values())
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Entries in order: the ranked by their score, then published rows of other kinds, then runs as they were given."""
+
+    declared: Benchmark[Any, Any]
+    entries: tuple[Entry, ...]
+    columns: Mapping[str, str]
+    """Heading of each column, by name."""
+    headline_column: str
+    summaries: tuple[Summary, ...] = ()
+    """Of the runs."""
+
+    @property
+    def ranked(self) -> tuple[Entry, ...]:
+        """Those with a rank, the published ones among them."""
+        return tuple(entry for entry in self.entries if entry.rank is not None)
+
+    @property
+    def runs(self) -> tuple[Entry, ...]:
+        """Those that are not published."""
+        return tuple(entry for entry in self.entries if not entry.published)
+
+
+def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | str | None = None) -> Leaderboard:
+    """Put the published rows of a benchmark in order, and runs or results files with them.
+
+    Args:
+        runs: Of the benchmark, each once.
+        benchmark: By its name, its file, or itself; that of the runs, or the first one, where None.
+
+    Raises:
+        UsageError: Nothing was published, one path is given twice, or a run is of another benchmark.
+    """
+    declared = benchmark_named(benchmark or next((run.benchmark for run in runs), None))
+    rows = declared.published()
+    if not rows:
+        raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
+    require_each_once(run.path for run in runs)
+    if strange := next((run for run in runs if run.benchmark != declared.name), None):
+        raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
+    columns = dict(declared.leaderboard_columns) or {name: name for name in rows[0].scores}
+    entries = [*(_published(row, columns) for row in rows), *(_run(declared, run, columns) for run in runs)]
+    first = rows[0].kind
+    rankable = [each for each in entries if not each.differences and each.kind in (first, "run")]
+    headline = declared.leaderboard_headline
+    rest = [each for each in entries if each not in rankable]
+    return Leaderboard(declared, (*_with_ranks(rankable, headline), *rest), columns, headline, tuple(runs))
+
+
+def _with_ranks(entries: Sequence[Entry], column: str) -> list[Entry]:
+    """The entries with their ranks, best first; ranges and strict ranks where all have counts."""
+    if not all(entry.counts for entry in entries):
+        values = [entry.scores[column].value or 0.0 for entry in entries]
+        placed = [replace(each, rank=rank) for each, rank in zip(entries, competition_ranks(values), strict=True)]
+        return sorted(placed, key=lambda entry: entry.rank or 0)
+    overall = [entry.tried for entry in entries]
+    # Counts order all alike: means that were summed otherwise may differ in the last digit and part a tie.
+    lenient = competition_ranks([counts.weighted or 0.0 for counts in overall])
+    strict = competition_ranks([counts.strict_weighted or 0.0 for counts in overall])
+    ranges = rank_ranges([Counted.of_scores(each.full, each.partial, each.fail) for each in overall], DESIGN_EFFECT)
+    rows = zip(entries, lenient, strict, ranges, strict=True)
+    placed = [replace(entry, rank=one, strict_rank=two, rank_range=span) for entry, one, two, span in rows]
+    return sorted(placed, key=lambda entry: entry.rank or 0)
+
+
+def _published(row: PublishedRow, columns: Mapping[str, str]) -> Entry:
+    reason = _COUNTS_ONLY if row.counts else _MEANS_ONLY
+    scores = {name: Estimate(row.scores.get(name), reason=reason) for name in columns}
+    return Entry(row.name, row.kind, scores, row.counts, cases=row.cases, notes=tuple(row.notes))
+
+
+def _run(declared: Benchmark[Any, Any], run: Summary, columns: Mapping[str, str]) -> Entry:
+    measured = run.measured(run.outcomes)
+    own = {SCORE: run.micro.weighted, STRICT: run.micro.strict_weighted}
+    strata = {stratum: run.scores(stratum).weighted for stratum in declared.strata if stratum in columns}
+    known = {**measured, **strata, **own}
+    stand_in = [STAND_IN] if run.embedded else []
+    differences = declared.differences(run) if run.manifest else [UNKNOWN_ORIGIN]
+    with_counts = any(row.counts for row in declared.published())
+    return Entry(
+        run.model_name,
+        "run",
+        {name: known.get(name, Estimate(None, reason="not measured")) for name in columns},
+        {stratum: _counts(declared, run, stratum) for stratum in declared.strata} if with_counts else {},
+        pending=run.count("pending"),
+        cases=run.case_count,
+        groups=run.group_count,
+        path=run.path,
+        embedded=run.embedded,
+        differences=(*stand_in, *differences),
+    )
+
+
+def _counts(declared: Benchmark[Any, Any], run: Summary, stratum: str) -> Counts:
+    outcomes = [outcome for outcome in run.of_stratum(stratum) if outcome.state != "pending"]
+    return Counts(len(outcomes), *(sum(outcome.label == label for outcome in outcomes) for label in declared.labels))
+
+
+# What it says
+
+
+def leaderboard_headline(board: Leaderboard) -> str:
+    """Where runs rank and which ranks are open, or that they are not ranked; without runs, which row is first.
+
+    It claims no more than the tests of the ranks carry: without counts nothing is told from chance.
+    """
+    begin = MEASURES_NOTHING if any(entry.embedded for entry in board.runs) else ""
+    said = [*_placed(board), *_unranked(board)] if board.runs else [_first(board)]
+    return f"{begin}{'; '.join(said)}."
+
+
+def _first(board: Leaderboard) -> str:
+    """Which row is first, and which others the tests do not tell from it."""
+    ranked = board.ranked
+    first = [entry for entry in ranked if entry.rank == 1]
+    verb = "rank first" if len(first) > 1 else "ranks first"
+    said = f"{listed([own_name(each.name) for each in first])} {verb} of {len(ranked)} ({_score(board, first[0])})"
+    if first[0].rank_range is None:
+        return f"{said}; no spread was published, so that no difference can be told from chance"
+    alike = first[0].rank_range[1] - len(first)
+    if not alike:
+        return f"{said}, better than each of the others by more than chance"
+    # No row is better by more than chance than these; where they are as many, they are those that are not told apart.
+    others = [own_name(each.name) for each in ranked if each not in first and (each.rank_range or (0,))[0] == 1]
+    names = _shortened(others, "other") if len(others) == alike else counted(alike, "other")
+    return f"{said}; the difference from {names} could not be told from chance"
+
+
+def _placed(board: Leaderboard) -> Iterator[str]:
+    """The runs that are ranked."""
+    for entry in board.runs:
+        if entry.rank is None:
+            continue
+        said = f"{_called(board, entry)} ranks {entry.rank} of {len(board.ranked)} ({_score(board, entry)})"
+        low, high = entry.rank_range or (0, 0)
+        if not high:
+            yield f"{said}; no spread was published, so that no difference can be told from chance"
+        else:
+            yield f"{said}, {f'and ranks {low} to {high} are open' if low < high else 'and no other rank is open'}"
+
+
+def _unranked(board: Leaderboard) -> Iterator[str]:
+    entries = [entry for entry in board.runs if entry.differences]
+    if entries:
+        among = sum(entry.published for entry in board.entries)
+        names = [f"{_called(board, entry)} ({_score(board, entry)})" for entry in entries]
+        verb = "are" if len(names) > 1 else "is"
+        said = f"{_shortened(names, 'run')} {verb} not ranked among the {among} published rows"
+        yield f"{said}, not being measured as they were"
+
+
+def _called(board: Leaderboard, entry: Entry) -> str:
+    """A run by its program, and by its mark in the table where there are several."""
+    return entry.name if len(board.runs) == 1 else f"{entry.name} [{board.runs.index(entry) + 1}]"
+
+
+def _score(board: Leaderboard, entry: Entry) -> str:
+    """With its interval where it has one, which published rows have not."""
+    score, name = entry.scores[board.headline_column], board.columns[board.headline_column]
+    said = f"{name} {share(score.value)} %"
+    return said if score.low is None else f"{said}, {bounds(score)}"
+
+
+def _shortened(names: Sequence[str], noun: str) -> str:
+    """The names where they are few, else how many they are."""
+    return listed(names) if len(names) <= _MOST_NAMED else counted(len(names), noun)
+
+
+def own_name(model: str) -> str:
+    """A model's name after any vendor or router."""
+    return model.rsplit("/", 1)[-1] or model
+
+
+def leaderboard_document(board: Leaderboard) -> dict[str, Any]:
+    """The document of `leaderboard --json`. A value that cannot be given is null; scores have a `reason` then."""
+    return {
+        "headline": leaderboard_headline(board),
+        "rows": [_entry_document(board, entry) for entry in board.entries],
+        "design_effect": DESIGN_EFFECT if any(entry.rank_range for entry in board.entries) else None,
+        **board.declared.leaderboard_document(board.summaries),
+    }
+
+
+def _entry_document(board: Leaderboard, entry: Entry) -> dict[str, Any]:
+    labels = [label.lower() for label in board.declared.labels]
+    counts = {
+        stratum: {"total": of.total, **dict(zip(labels, of.labels, strict=True)), "unscored": of.unscored}
+        for stratum, of in entry.counts.items()
+    }
+    return {
+        "name": entry.name,
+        "kind": entry.kind,
+        "published": entry.published,
+        "path": entry.path,
+        "embedded": entry.embedded,
+        "cases": entry.cases,
+        "groups": entry.groups,
+        "pending": entry.pending,
+        "rank": entry.rank,
+        "strict_rank": entry.strict_rank,
+        "rank_range": entry.rank_range and list(entry.rank_range),
+        "scores": {name: score.for_json() for name, score in entry.scores.items()},
+        "counts": counts or None,
+        "differences": list(entry.differences),
+        "notes": list(entry.notes),
+    }
+
+
+def print_leaderboard(board: Leaderboard, console: Console, explain: bool = False) -> None:
+    """Print the headline, the table, what each run is and how it differs; fits in 80 columns.
+
+    Args:
+        board: What is reported.
+        console: Where it is printed.
+        explain: Whether the details follow.
+    """
+    about = (line for number, entry in enumerate(board.runs, start=1) for line in _about(board, number, entry))
+    show(console, leaderboard_headline(board), _table(board), *about, *_legend(board))
+    show(console, *(_details(board) if explain else ()))
+
+
+def _table(board: Leaderboard) -> Table:
+    marks = {id(entry): f" [{number}]" for number, entry in enumerate(board.runs, start=1)}
+    with_ranges = any(entry.rank_range for entry in board.entries)
+    leading = ("rank", "range", Text("strict\nrank")) if with_ranges else ("rank",)
+    blocks: dict[str, list[list[str]]] = {}
+    for entry in board.entries:
+        placed = (entry.rank, entry.rank_range, entry.strict_rank) if with_ranges else (entry.rank,)
+        name = f"{own_name(entry.name)}{marks.get(id(entry), '')}"
+        row = [*map(_rank, placed), name, *([_scored(entry)] if with_ranges else [])]
+        row += [_share(entry.scores[name].value) for name in board.columns]
+        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append(row)
+    scored = ("scored",) if with_ranges else ()
+    return table((*leading, "model", *scored, *board.columns.values()), *blocks.values(), names=len(leading))
+
+
+def _scored(entry: Entry) -> str:
+    return f"{entry.tried.scored}/{entry.tried.total + entry.pending}"
+
+
+def _about(board: Leaderboard, number: int, entry: Entry) -> Iterator[str]:
+    """What the table has no room for."""
+    score, nouns = entry.scores[board.headline_column], board.declared.nouns
+    reason = f" ({score.reason})" if score.reason else ""
+    cases, groups = counted(entry.cases or 0, nouns.case, nouns.cases), (nouns.group, nouns.groups)
+    extent, title = f"{cases} of {counted(entry.groups or 0, *groups)}", board.columns[board.headline_column]
+    yield f"[{number}] {entry.name}, {entry.path}: {extent}, {title} {percent(score)}{reason}"
+    yield from (f"    not ranked: {difference}" for difference in entry.differences)
+    others = {name: entry.scores[key].reason for key, name in board.columns.items() if key != board.headline_column}
+    yield from (f"    {line}" for line in each_reason(others.items()))
+
+
+def _legend(board: Leaderboard) -> Iterator[str]:
+    yield "scores in %, over what was scored, as published."
+    if any(entry.rank_range for entry in board.entries):
+        dropped = sum(entry.tried.unscored for entry in board.entries if entry.published)
+        nouns = board.declared.nouns
+        yield (
+            f"strict: over all that were tried, the unscored counting 0; of the published models' {nouns.cases} "
+            f"{dropped} were dropped without a trace. range: the ranks that the tests leave open."
+        )
+    yield from board.declared.leaderboard_notes
+
+
+def _details(board: Leaderboard) -> Iterator[Any]:
+    ranked, nouns = len(board.ranked), board.declared.nouns
+    if board.runs:
+        among = sum(entry.rank is not None for entry in board.runs)
+        ranks = f" {counted(among, 'run')} ranked, so all ranks are among {ranked}." if among else ""
+        yield f"runs: 95 % intervals, cluster-robust over {nouns.groups}.{ranks}"
+    if any(entry.rank_range for entry in board.entries):
+        moves = ", ".join(
+            f"{own_name(entry.name)} {entry.rank}→{entry.strict_rank}"
+            for entry in board.ranked
+            if entry.rank != entry.strict_rank
+        )
+        yield f"Ranks that strict scores move: {moves}."
+        yield (
+            f"range: the ranks, of {ranked}, that tests on counts leave open: all {ranked * (ranked - 1) // 2} pairs, "
+            f"Holm at 5 %, with an assumed design effect of {DESIGN_EFFECT:g} for the {nouns.cases} of one "
+            f"{nouns.group}. That two models cannot be told apart is not transitive, so there are no groups of equals."
+        )
+    notes: dict[str, list[str]] = {}
+    for entry in board.entries:
+        for note in entry.notes:
+            notes.setdefault(note, []).append(entry.name)
+    yield from (f"{', '.join(names)}: {note}." for note, names in notes.items())
+    yield from board.declared.leaderboard_details(board.summaries)
+
+
+def _rank(rank: int | tuple[int, int] | None) -> str:
+    if isinstance(rank, tuple):
+        return "–".join(map(str, sorted(set(rank))))
+    return "-" if rank is None else str(rank)
+
+
+def _share(value: float | None) -> str:
+    # No room for a full 100.0, which would take a column's width from the names.
+    return share(value).replace("100.0", "100")
+
+
+# On a page
+
+Place = str | int
+"""A key of an object, or a number of a list."""
+
+
+@dataclass(frozen=True)
+class RankingColumn:
+    """A number of every row of the page's table."""
+
+    title: str
+    path: tuple[Place, ...]
+    """Where it stands in a row's part of the document."""
+    kind: str = "score"
+    """`count`, `range` or `score`."""
+
+
+@dataclass(frozen=True)
+class RankingRow:
+    """A published row or a run on a page."""
+
+    name: str
+    path: tuple[Place, ...]
+    """Of its part of the document."""
+    own: bool
+    """Whether it is a run."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What the page's table shows, and the document that its numbers are from."""
+
+    document: Mapping[str, Any]
+    caption: str
+    columns: tuple[RankingColumn, ...]
+    """The first `leading` of them stand before the name."""
+    blocks: tuple[tuple[RankingRow, ...], ...]
+    stands: bool
+    """Whether a run is ranked: the page of one run has no table without."""
+    notes: tuple[str, ...] = ()
+    leading: int = 0
+
+
+def ranking(board: Leaderboard) -> Ranking:
+    """A leaderboard as the page shows it."""
+    with_ranges = any(entry.rank_range for entry in board.entries)
+    leading = [RankingColumn("rank", ("rank",), "count")]
+    if with_ranges:
+        leading += [
+            RankingColumn("range", ("rank_range",), "range"),
+            RankingColumn("strict rank", ("strict_rank",), "count"),
+        ]
+    blocks: dict[str, list[RankingRow]] = {}
+    for number, entry in enumerate(board.entries):
+        row = RankingRow(entry.name, ("rows", number), not entry.published, (*entry.differences, *entry.notes))
+        blocks.setdefault("ranked" if entry.rank else entry.kind, []).append(row)
+    scores = [RankingColumn(title, ("scores", name)) for name, title in board.columns.items()]
+    return Ranking(
+        leaderboard_document(board),
+        caption="Ranks, and scores in %",
+        columns=(*leading, *scores),
+        blocks=tuple(map(tuple, blocks.values())),
+        stands=any(entry.rank is not None or not (entry.counts or entry.embedded) for entry in board.runs),
+        notes=tuple(_legend(board)),
+        leading=len(leading),
+    )
+
+
+def require_each_once(paths: Iterable[str]) -> None:
+    """Raise a `UsageError` where two paths of runs lead to the same place."""
+    seen = set[Path]()
+    for path in paths:
+        if (place := Path(path).resolve()) in seen:
+            raise UsageError(f"{path}: given twice; name each run once")
+        seen.add(place)

@@ -1,0 +1,405 @@
+"""Tasks are read from a folder, from zips or from the hub, one at a time, and sanitized; a fault is one sentence."""
+
+import json
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+from hub import COMMIT, hub_of, printed
+from probe_files import (
+    CANARY,
+    KEY,
+    action,
+    document,
+    email,
+    event,
+    files,
+    given,
+    in_folder,
+    in_zips,
+    right,
+    steps,
+    world,
+)
+from support.probe_tasks import Size, write_synthetic
+
+from dspy_proact.benchmarks.probe import corpus as probe_corpus
+from dspy_proact.benchmarks.probe.corpus import LARGEST, load_tasks, sanitized
+from dspy_proact.benchmarks.probe.task import Document, Email, Event
+from dspy_proact.errors import CorpusError
+
+SMALL = Size(items=12, words=20, actions=3)
+
+
+def refusal(path: str | Path) -> CorpusError:
+    with pytest.raises(CorpusError) as caught:
+        load_tasks(str(path))
+    return caught.value
+
+
+def test_a_task_is_read_from_its_two_files(tmp_path: Path):
+    inputs = given(annotation_instructions={"task": CANARY})
+    corpus = load_tasks(in_folder(tmp_path, files(inputs)), sanitize=False)
+    (task,) = corpus
+    assert (task.key, task.person, task.difficulty) == (KEY, "p-0", "easy")
+    assert (task.world.person, task.world.relationships[0].name) == ("Ada Brook", "Bo")
+    assert (task.world.current_priorities, task.world.organisation.reporting_to) == (("flour",), "Cy")
+    assert [type(each) for each in task.items] == [Email, Event, Document]
+    assert [item.id for item in task.items] == ["email_1", "calendar_1", "document_1"]
+    stamps = {"metadata": {}, "created_at": "2025-03-01", "updated_at": "2025-03-01", "tags": ["mill"]}
+    assert task.items[0].stamps == stamps
+    assert (task.actions[0].required, task.gold.evidence) == (("part",), ("email_1", "calendar_1"))
+    assert (task.gold.action, task.gold.parameters) == ("order", {"part": "seal"})
+    assert (task.gold.facets, task.gold.supported_by) == (None, None)
+    # What is known and hidden is neither kept nor counted.
+    assert not [word for word in (CANARY, "solves_bottleneck") if word in task.model_dump_json()]
+    assert corpus.ignored_fields == {}
+
+
+def test_our_own_fields_are_read(tmp_path: Path):
+    facets = {"who_blocked": "Ada", "who_blocker": None, "what_task": "milling", "why_root_cause": "no seal"}
+    bottleneck = {"description": "The pump waits for a seal.", "facets": facets}
+    outputs = right(bottleneck=bottleneck, checklist={"required_steps": steps(supported_by={"part": "email_1"})})
+    (task,) = load_tasks(in_folder(tmp_path, files(outputs=outputs)), sanitize=False)
+    assert task.gold.facets.model_dump(exclude_defaults=True) == {**facets}
+    assert task.gold.supported_by == {"part": "email_1"}
+
+
+def test_unknown_fields_are_ignored_and_counted(tmp_path: Path):
+    inputs = given(data_points=[email(author="Bo"), email("email_2", author="Bo"), event()])
+    corpus = load_tasks(in_folder(tmp_path, files(inputs, {**right(), "difficulty_word": "hard"})))
+    assert corpus.ignored_fields == {"data_points.payload.author": 2, "difficulty_word": 1}
+    assert "author" not in corpus.task(KEY).model_dump_json()
+
+
+def test_folder_zips_and_one_zip_give_the_same_tasks(tmp_path: Path):
+    contents = files(key="a") | files(key="b")
+    folder, zips, deep = (tmp_path / name for name in ("folder", "zips", "deep"))
+    zips.mkdir()
+    nested = {f"{name[-11:-5]}/{name}": text for name, text in contents.items()}
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        for name, text in (contents | {"__MACOSX/._a_input.json": b"\0\5\x16\7"}).items():
+            archive.writestr(name, text)
+    places = [in_folder(folder, contents), in_zips(zips, contents), in_folder(deep, nested), tmp_path / "both.zip"]
+    places += [zips / f"sept_1000_{side}s_2025.zip" for side in ("input", "output")]
+    assert len({load_tasks(str(place)).sha256 for place in places}) == 1
+
+
+def test_tasks_come_in_the_order_of_their_keys_and_by_key(tmp_path: Path):
+    corpus = load_tasks(in_folder(tmp_path, files(key="b") | files(key="a")))
+    assert [task.key for task in corpus] == [entry.key for entry in corpus.entries] == ["a", "b"]
+    assert (len(corpus), corpus.persons, corpus.task("b").key) == (2, ("p-0",), "b")
+    with pytest.raises(KeyError):
+        corpus.task("c")
+
+
+def test_the_hash_tells_tasks_apart_and_not_how_they_are_written(tmp_path: Path):
+    contents = files()
+    corpus = load_tasks(in_folder(tmp_path / "one", contents))
+    indented = {name: "\ufeff" + json.dumps(json.loads(text), indent=3) for name, text in contents.items()}
+    assert load_tasks(in_folder(tmp_path / "spaced", indented)).sha256 == corpus.sha256
+    changed = files(given(data_points=[email(body="No."), event()]))
+    assert load_tasks(in_folder(tmp_path / "one", changed)).sha256 != corpus.sha256
+    with pytest.raises(CorpusError, match="changed since the corpus was read"):
+        corpus.task(KEY)
+
+
+def test_of_a_corpus_only_the_task_at_hand_is_held(tmp_path: Path):
+    write_synthetic(tmp_path, 0, 40, Size(items=20), zipped=True)
+    tracemalloc.start()
+    sizes = [len(task.model_dump_json()) for task in load_tasks(str(tmp_path))]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 40 tasks of about 120 kB, of which reading holds a few copies of one.
+    assert sum(sizes) > 4_000_000
+    assert peak < 20 * max(sizes)
+
+
+# Sanitized tasks
+
+
+def test_the_leaks_of_a_corpus_find_all_evidence_and_sanitized_none(tmp_path: Path):
+    write_synthetic(tmp_path, 0, 8, SMALL, leaks=True)
+    prefixes = {"email": "email", "event": "calendar", "document": "document"}
+    for task in load_tasks(str(tmp_path), sanitize=False):
+        evidence = set(task.gold.evidence)
+        assert {item.id for item in task.items if not item.id.startswith(prefixes[item.kind])} == evidence
+        assert {item.id for item in task.items[: len(evidence)]} == evidence
+        oldest = sorted(task.items, key=lambda item: (item.stamps or {})["created_at"])
+        assert {item.id for item in oldest[: len(evidence)]} == evidence
+    for task in load_tasks(str(tmp_path)):
+        assert {len(item.id) for item in task.items} == {len("item_01234567")}
+        assert all(item.id.startswith("item_") and item.stamps is None for item in task.items)
+
+
+def test_evidence_stands_first_no_more_often_than_by_chance(tmp_path: Path):
+    write_synthetic(tmp_path, 0, 40, SMALL, leaks=True)
+    tasks = [(task.items, task.gold.evidence) for task in load_tasks(str(tmp_path))]
+    hits = [item.id in evidence for items, evidence in tasks for item in items[: len(evidence)]]
+    # Of 40 tasks with 3 to 6 of 12 items about .4 are hit; the standard error is about .04.
+    assert 0.25 < sum(hits) / len(hits) < 0.55
+
+
+def test_gold_follows_the_new_ids(tmp_path: Path):
+    path = in_folder(
+        tmp_path, files(outputs=right(checklist={"required_steps": steps(supported_by={"part": "email_1"})}))
+    )
+    (plain,), (clean,) = load_tasks(path, sanitize=False), load_tasks(path)
+    held, shown = (
+        {item.id: item.model_dump(exclude={"id", "stamps"}) for item in task.items} for task in (clean, plain)
+    )
+    assert [held[id_] for id_ in clean.gold.evidence] == [shown[id_] for id_ in plain.gold.evidence]
+    assert held[clean.gold.supported_by["part"]] == shown["email_1"]
+    assert (clean.world, clean.actions, clean.gold.parameters) == (plain.world, plain.actions, plain.gold.parameters)
+
+
+def test_ids_and_order_come_from_seed_and_task_and_not_from_the_file(tmp_path: Path):
+    items = [email(), event(), document(), email("email_2", body="Later.")]
+    orders = {"one": items, "other": items[::-1]}
+    one, other = (load_tasks(in_folder(tmp_path / name, files(given(data_points=orders[name])))) for name in orders)
+    assert (one.task(KEY), one.sha256) == (other.task(KEY), other.sha256)
+    assert load_tasks(str(tmp_path / "one"), seed=4).sha256 != one.sha256
+    (task,) = load_tasks(str(tmp_path / "one"), sanitize=False)
+    seeded = [[item.model_dump() for item in sanitized(task, seed).items] for seed in range(5)]
+    assert seeded[0] == [item.model_dump() for item in sanitized(task, 0).items]
+    assert len({item["id"] for items in seeded for item in items}) == 20
+    assert len({tuple(item["kind"] for item in items) for items in seeded}) > 1
+
+
+def test_an_item_of_two_tasks_has_two_ids(tmp_path: Path):
+    # What lies in two tasks of a person is evidence in neither.
+    one, other = load_tasks(in_folder(tmp_path, files(key="a") | files(key="b")))
+    assert not {item.id for item in one.items} & {item.id for item in other.items}
+
+
+# What is wrong with a task
+
+
+def executed(**changes):
+    return right(checklist={"required_steps": steps(**changes)})
+
+
+def without(part, *names):
+    return {name: value for name, value in part.items() if name not in names}
+
+
+CRITERIA = "checklist.required_steps[2].success_criteria"
+TWICE = "is at [0] already; an id stands once"
+BAD_INPUTS = [
+    (given(data_points=[email(), event(), document("email_1")]), "data_points[2].id", f"'email_1' {TWICE}"),
+    (
+        given(world_model=world(available_actions=[action("order", "part"), action("order")])),
+        "world_model.available_actions[1].id",
+        f"'order' {TWICE}",
+    ),
+    (
+        given(data_points=[{**email(), "type": "memo"}]),
+        "data_points[0]",
+        "its 'type' is 'memo', none of 'email', 'event', 'document'",
+    ),
+    (
+        given(data_points=[{**email(), "payload": without(email()["payload"], "body")}]),
+        "data_points[0].payload.body",
+        "the field is missing",
+    ),
+    (
+        given(data_points=[event(attendees="Ada")]),
+        "data_points[0].payload.attendees",
+        "input should be a valid list, not 'Ada'",
+    ),
+    (given(data_points=[]), "data_points", "the list should not be empty"),
+]
+BAD_OUTPUTS = [
+    (
+        right(true_positive_ids=["email_1", "email_7"]),
+        "true_positive_ids[1]",
+        "'email_7' is none of the input's 3 items",
+    ),
+    (right(true_positive_ids=["email_1", "email_1"]), "true_positive_ids[1]", f"'email_1' {TWICE}"),
+    (executed(correct_action="pray"), f"{CRITERIA}.correct_action", "'pray' is none of the input's 2 actions"),
+    (
+        executed(correct_parameters={"part": "seal", "whom": "Bo"}),
+        f"{CRITERIA}.correct_parameters",
+        "the action 'order' has no parameter 'whom'; it has 'part'",
+    ),
+    (executed(correct_parameters=None), f"{CRITERIA}.correct_parameters", "the field is missing"),
+    (
+        right(checklist={"required_steps": steps()[:2]}),
+        "checklist.required_steps",
+        "one step of type 'task_execution' is expected, not 0",
+    ),
+    (
+        right(world_model=world(persona_id="p-1")),
+        "world_model.persona_id",
+        "'p-1', while the input is of 'p-0'; the two are no pair",
+    ),
+    (
+        executed(supported_by={"part": "email_7"}),
+        f"{CRITERIA}.supported_by",
+        "'email_7' is none of the input's 3 items",
+    ),
+    (executed(supported_by={"whom": "email_1"}), f"{CRITERIA}.supported_by", "'whom' is none of the parameters"),
+    (
+        right(bottleneck={"description": "It waits.", "facets": {"who_blocked": "Ada"}}),
+        "bottleneck.facets.who_blocker",
+        "the field is missing",
+    ),
+    ([], None, "an object is expected, not a list"),
+]
+BAD = [*((side, *bad) for side, table in (("input", BAD_INPUTS), ("output", BAD_OUTPUTS)) for bad in table)]
+
+
+@pytest.mark.parametrize(("side", "content", "field", "problem"), BAD)
+def test_a_bad_file_is_refused_with_file_and_field(tmp_path: Path, side: str, content, field: str, problem: str):
+    told = refusal(in_folder(tmp_path, files(**{f"{side}s": content})))
+    assert (told.source, told.field) == (str(tmp_path / f"{KEY}_{side}.json"), field)
+    assert problem in str(told)
+    assert "\n" not in str(told)
+
+
+def test_a_task_whose_right_parameters_are_of_another_action_is_left_out(tmp_path: Path):
+    strange = files(outputs=executed(correct_parameters={"part": "seal", "whom": "Bo"}), key="strange")
+    tasks = load_tasks(in_folder(tmp_path, {**files(), **strange}))
+    (why,) = tasks.left_out
+    assert [entry.key for entry in tasks.entries] == [KEY]
+    assert "strange_output.json" in why
+    assert why.endswith("the action 'order' has no parameter 'whom'; it has 'part'")
+
+
+DAMAGED = {
+    b'{"world_model": ': "not JSON: Expecting value, at column 17",
+    b'{"a": "\xff"}': "not UTF-8: invalid start byte, at byte 8; save the file as UTF-8",
+    b'{"a": 1, "a": 2}': "field 'a': the key is given twice in one object",
+    b" " * (LARGEST + 1): "larger than 16,777,216 bytes, which no file of a task is",
+}
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda content: repr(content[:20]))
+def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes):
+    told = refusal(in_folder(tmp_path, {**files(), f"{KEY}_input.json": content}))
+    assert told.source == str(tmp_path / f"{KEY}_input.json")
+    assert DAMAGED[content] in str(told)
+
+
+# What is wrong with where they are
+
+
+@pytest.mark.parametrize(("alone", "missing"), [("input", "output"), ("output", "input")])
+def test_a_file_without_its_partner_is_refused(tmp_path: Path, alone: str, missing: str):
+    told = refusal(in_folder(tmp_path, without(files(key="a") | files(key="b"), f"b_{missing}.json")))
+    assert told.source == str(tmp_path / f"b_{alone}.json")
+    assert f"there is no b_{missing}.json for it" in str(told)
+
+
+def test_a_place_without_tasks_is_refused(tmp_path: Path):
+    twice = {f"{place}/{name}": text for place in ("one", "two") for name, text in files().items()}
+    assert "the same name as" in str(refusal(in_folder(tmp_path / "twice", twice)))
+    assert "there is no such file; give a folder of *_input.json" in str(refusal(tmp_path / "gone"))
+    assert "there is no file of a task in it" in str(refusal(in_folder(tmp_path / "notes", {"notes.json": "{}"})))
+    (tmp_path / "tasks.json").write_text("{}")
+    assert "not a complete zip: File is not a zip file; give a folder of" in str(refusal(tmp_path / "tasks.json"))
+    assert "neither a zip nor a folder" in str(refusal("/dev/zero"))
+    assert "not a path: embedded null byte" in str(refusal("a\0b"))
+    assert "cannot be read: File name too long" in str(refusal("a" * 5000))
+
+
+def test_one_zip_without_the_other_is_refused(tmp_path: Path):
+    in_zips(tmp_path, files())
+    (tmp_path / "sept_1000_outputs_2025.zip").unlink()
+    told = refusal(tmp_path / "sept_1000_inputs_2025.zip")
+    assert f"there is no {KEY}_output.json for it; 1 inputs and 0 outputs were found" in str(told)
+
+
+def zipped(folder: Path, extra: dict[str, str | bytes] | None = None) -> Path:
+    path = folder / "tasks.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in {**files(), **(extra or {})}.items():
+            archive.writestr(name, text)
+    return path
+
+
+def test_a_damaged_zip_is_refused(tmp_path: Path):
+    path = zipped(tmp_path)
+    whole = path.read_bytes()
+    for size in (10, 500, -1):
+        path.write_bytes(whole[:size])
+        assert "not a complete zip" in str(refusal(path))
+    path.write_bytes(whole[:120] + bytes(20) + whole[140:])
+    assert "cannot be unpacked" in str(refusal(path))
+    flags = whole.index(b"PK\1\2") + 8
+    path.write_bytes(whole[:flags] + bytes([whole[flags] | 1]) + whole[flags + 1 :])
+    assert "is encrypted; unpack it and give the folder" in str(refusal(path))
+
+
+@pytest.mark.parametrize("name", ["../a_input.json", "/etc/a_input.json", "x/../../a_input.json", "C:\\a_input.json"])
+def test_a_member_that_leads_out_of_the_archive_is_refused(tmp_path: Path, name: str):
+    assert "leads out of the archive; do not trust it" in str(refusal(zipped(tmp_path, {name: "{}"})))
+    assert [each.name for each in tmp_path.iterdir()] == ["tasks.zip"]
+
+
+def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path):
+    told = refusal(zipped(tmp_path, {"b_input.json": b" " * (20 << 20)}))
+    assert "'b_input.json' has 20,971,520 bytes; a file of a task has at most 16,777,216" in str(told)
+
+
+def test_a_bomb_that_lies_about_its_size_is_not_unpacked(tmp_path: Path):
+    path = zipped(tmp_path, {"b_input.json": b" " * (15 << 20)})
+    path.write_bytes(path.read_bytes().replace((15 << 20).to_bytes(4, "little"), (1000).to_bytes(4, "little")))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("b_output.json", json.dumps(right()))
+    tracemalloc.start()
+    told = refusal(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "b_input.json: cannot be unpacked: Bad CRC-32" in str(told)
+    assert peak < 4 << 20
+
+
+@pytest.mark.parametrize(
+    ("limit", "most", "problem"),
+    [
+        ("MOST_MEMBERS", 1, "2 members; at most 1 are read"),
+        ("MOST_BYTES", 100, "bytes when unpacked; at most 100 are read"),
+    ],
+)
+def test_an_archive_without_end_is_refused(tmp_path: Path, monkeypatch, limit: str, most: int, problem: str):
+    monkeypatch.setattr(probe_corpus, limit, most)
+    assert problem in str(refusal(zipped(tmp_path)))
+
+
+# The official dataset, from a hub that is played by a server in the layout that its README describes
+
+LOAD = """
+import sys
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+from dspy_proact.errors import CorpusError
+for spec in sys.argv[1:]:
+    try:
+        corpus = load_tasks(spec)
+        print(corpus.name, corpus.revision, [entry.key for entry in corpus.entries])
+    except CorpusError as error:
+        print("CorpusError", error)
+"""
+
+
+def test_the_zips_are_fetched_from_the_hub_at_the_commit_that_is_recorded(tmp_path: Path):
+    (tmp_path / "hub").mkdir()
+    in_zips(tmp_path / "hub", files(key="a") | files(key="b"))
+    zips = {path.name: path.read_bytes() for path in (tmp_path / "hub").iterdir()}
+    with hub_of("gilfastino/PROBE", zips | {"README.md": b"not wanted"}) as hub:
+        loaded = printed(LOAD, tmp_path, "probe", "probe@main", HF_ENDPOINT=hub.url)
+        assert loaded == [f"probe {COMMIT} ['a', 'b']"] * 2
+        assert hub.fetched
+        assert all(COMMIT in path and path.endswith(".zip") for path in hub.fetched)
+        (gone,) = printed(LOAD, tmp_path, "probe@gone", HF_ENDPOINT=hub.url)
+    assert gone.startswith("CorpusError gilfastino/PROBE@gone: cannot be read (RevisionNotFoundError: ")
+    assert gone.endswith("; try again, or download its two zips and give the path of their folder")
+
+
+def test_only_the_dataset_has_revisions(tmp_path: Path):
+    for spec in ("sample", in_folder(tmp_path, files())):
+        with pytest.raises(CorpusError, match="only probe has revisions"):
+            load_tasks(spec, "main")
+    with pytest.raises(CorpusError, match="the revision after @ is empty"):
+        load_tasks("probe@")

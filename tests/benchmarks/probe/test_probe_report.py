@@ -1,0 +1,191 @@
+"""PROBE in reports: what is read of a case, failure modes, and runs beside the published rows."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from io import StringIO
+
+import pytest
+from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, identified, resolved, scripted_run, task, view
+from rich.console import Console
+
+from dspy_proact.benchmarks.evaluation import Evaluation
+from dspy_proact.benchmarks.probe.report.failures import DOUBTS, failures, modes_of, published_failures, published_rows
+from dspy_proact.benchmarks.probe.scoring import graded
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import Solution
+from dspy_proact.errors import UsageError
+from dspy_proact.report import (
+    Reading,
+    compare,
+    export_csv,
+    leaderboard,
+    leaderboard_document,
+    print_leaderboard,
+    summarize,
+)
+from dspy_proact.runs import RunFolder
+
+WRONG = Solution(
+    evidence=("item_c3", "ghost"),
+    bottleneck=GOOD.bottleneck,
+    action="send_note",
+    parameters={"to": "Tom"},
+    faults=("parameters",),
+)
+
+
+def summary_of(path, *answers, corpus=CORPUS, **settings):
+    return scripted_run(path / "run", *answers, corpus=corpus, settings=ProbeSettings(**settings))[0]
+
+
+def test_a_case_is_read_with_its_world_its_documents_its_actions_and_what_is_right(tmp_path):
+    summary = summary_of(tmp_path, GOOD)
+    world, documents, actions, gold = Reading.of(summary.outcomes[0], "probe").sections
+    assert world.items[0] == ("Mira Solberg", "archivist. keeps the town's maps")
+    email = "Maps\nsender: mira\ntimestamp: 2025-03-10T09:00:00\nThe maps are waiting."
+    assert documents.items[0] == ("item_a1 (email, evidence)", email)
+    assert [name for name, _ in actions.items] == ["request_key", "send_note"]
+    right = dict(gold.items)
+    assert (right["who_blocker"], right["where_system"]) == ("Tom Brandt, facilities", "does not apply")
+    assert right["to"] == '["Tom Brandt"]'
+    official = summary_of(tmp_path / "official", GOOD, corpus=Tasks((task(facets=None),)))
+    assert "who_blocker" not in dict(Reading.of(official.outcomes[0], "probe").sections[-1].items)
+
+
+def test_the_grounds_of_a_grade_say_what_was_found_and_how_it_fails(tmp_path):
+    (grounds,) = Reading.of(summary_of(tmp_path, WRONG).outcomes[0], "probe").grounds
+    points = dict(grounds.points)
+    assert points["search"] == "precision 0.0, recall 0.0, F1 0.0 %"
+    assert (points["missed"], points["of no item"]) == ("item_a1, item_b2", "ghost")
+    assert (points["action"], points["required and not given"]) == ("send_note: not request_key", "body")
+    assert (points["its word"], points["faults"], points["fails by"]) == ("CORRECT", "parameters", "wrong action")
+
+
+def test_an_export_has_a_column_a_score(tmp_path):
+    export_csv(summary_of(tmp_path, GOOD, WRONG), tmp_path / "out.csv")
+    table = csv.DictReader(StringIO((tmp_path / "out.csv").read_text("utf-8")))
+    rows = {row["action"]: row for row in table}
+    good, wrong = rows["request_key"], rows["send_note"]
+    assert (good["f1"], good["judgment"], good["right_action"]) == ("1.0", "CORRECT", "request_key")
+    assert (wrong["missed"], wrong["failure_modes"]) == ("item_a1 item_b2", "wrong_action")
+    assert len(set(table.fieldnames)) == len(table.fieldnames)
+
+
+WHOLE, SOME, FAIL = resolved(), resolved("PARTIALLY_CORRECT", missing=("to",)), resolved("INCORRECT")
+
+
+@pytest.mark.parametrize(
+    ("description", "parameters", "modes"),
+    [
+        (identified(), WHOLE, ()),
+        (identified("INCORRECT", why_root_cause="incorrect", who_blocker="incorrect"), WHOLE, ("root_cause", "person")),
+        (identified("INCORRECT", why_root_cause="missing", who_blocked="missing"), WHOLE, ("general",)),
+        (identified("PARTIALLY_CORRECT", when_deadline="missing"), WHOLE, ("deadline",)),
+        (identified(when_deadline="missing"), WHOLE, ()),  # by the judgment, as the paper pools
+        (identified(), SOME, ("parameters_missing",)),
+        (
+            identified(),
+            resolved("INCORRECT", missing=("to",), incorrect=("due",)),
+            ("parameters_missing", "parameters_wrong"),
+        ),
+        (identified(), FAIL, ("parameters_wrong",)),
+        (identified("INCORRECT", who_blocked="incorrect"), FAIL, ("person",)),
+    ],
+)
+def test_modes_of_failure_come_from_facets_and_parameters(description, parameters, modes):
+    assert modes_of(graded(view(), GOOD, ProbeSettings(), description, parameters)) == modes
+
+
+@pytest.mark.parametrize(
+    ("answer", "oracle", "modes"),
+    [
+        (WRONG, "none", ("wrong_action",)),
+        (GOOD.model_copy(update={"parameters": {}}), "none", ("parameters_missing",)),
+        (Solution(), "none", ("nothing",)),
+        (WRONG, "bottleneck", ("wrong_action",)),
+    ],
+)
+def test_modes_of_failure_come_from_ids_where_no_judge_was_asked(answer, oracle, modes):
+    description = identified() if answer.bottleneck and oracle == "none" else None
+    assert modes_of(graded(view(), answer, ProbeSettings(oracle=oracle), description, None)) == modes
+
+
+def test_modes_are_counted_among_the_failures_of_their_kind(tmp_path):
+    nothing = GOOD.model_copy(update={"bottleneck": ""})
+    found = failures(summary_of(tmp_path, GOOD, WRONG, nothing, GOOD))
+    assert (found.descriptions, found.resolutions) == (1, 1)
+    assert (found.share("nothing"), found.share("wrong_action"), found.share("root_cause")) == (1, 1, 0)
+    assert [(each.recall, each.verdicts, each.correct) for each in found.by_recall] == [
+        ("0", 1, 1),
+        ("up to .25", 0, 0),
+        ("between", 0, 0),
+        ("from .75", 3, 2),
+    ]
+    half = GOOD.model_copy(update={"parameters": PARAMETERS | {"due": "2026-01-01"}})
+    found = failures(summary_of(tmp_path / "half", half))
+    assert (found.resolutions, found.share("parameters_wrong"), found.share("parameters_missing")) == (4, 1, 0)
+    assert found.share("person") is None  # no description fails
+
+
+def test_the_published_rows_are_those_of_the_tables():
+    rows = {row.name: row for row in published_rows()}
+    best = {name: rows["GPT-5"].scores[name] for name in ("precision", "recall", "f1", "identification", "task")}
+    assert [*best.values()] == [0.73, 0.59, 0.65, 0.42, 0.40]
+    assert rows["GPT-5"].scores["overall"] == pytest.approx(0.49016)
+    assert [row.kind for row in rows.values()] == ["model"] * 9 + ["agent"] * 3 + ["person"] * 4
+    for scores in (row.scores for row in rows.values() if row.scores["precision"] is not None):
+        harmonic = 2 * scores["precision"] * scores["recall"] / (scores["precision"] + scores["recall"])
+        assert scores["f1"] <= harmonic + 0.005
+    people = [row for row in rows.values() if row.kind == "person"][:3]
+    average = rows["average"].scores["f1"]
+    assert sum(row.cases * row.scores["f1"] for row in people) / 26 == pytest.approx(average, abs=5e-4)
+    assert sum(row.scores["f1"] for row in people) / 3 == pytest.approx(0.3080, abs=5e-5)
+    assert {note for row in rows.values() for note in row.notes} == set(DOUBTS.values())
+    assert published_failures()["GPT-5"]["deadline"] == 0.453
+
+
+def test_runs_stand_beside_the_published_rows_with_intervals_by_person_and_what_differs(tmp_path):
+    summary = summary_of(tmp_path, GOOD, WRONG, GOOD, GOOD)
+    document = leaderboard_document(leaderboard([summary]))
+    own = document["rows"][-1]
+    task_score = own["scores"]["task"]
+    assert (own["cases"], own["groups"], task_score["value"], own["rank"]) == (4, 3, 0.75, None)
+    assert task_score["low"] < 0.75 < task_score["high"]
+    assert document["failures"][summary.path]["shares"]["wrong_action"] == 1
+    differences = " ".join(own["differences"])
+    assert all(word in differences for word in ("stand-in", "sanitized", "our rule", "'made'", "names no judge"))
+    json.dumps(document, allow_nan=False)
+    with pytest.raises(UsageError, match="given twice"):
+        leaderboard([summary, summary])
+
+
+def test_a_run_made_as_published_differs_by_its_corpus_and_its_judge_only(tmp_path):
+    corpus = replace(CORPUS, sanitize=False)
+    (own,) = leaderboard([summary_of(tmp_path, GOOD, corpus=corpus, sanitize=False, upstream_rule=True)]).runs
+    assert [each.split()[0] for each in own.differences] == ["embedded", "the", "the"]
+
+
+def test_the_leaderboard_is_printed_with_what_its_rows_contradict(tmp_path):
+    text = StringIO()
+    Evaluation(CORPUS, settings=ProbeSettings(baseline="everything"), benchmark="probe").run(tmp_path / "blind")
+    board = leaderboard([summary_of(tmp_path, GOOD, WRONG), summarize(RunFolder(tmp_path / "blind"))])
+    print_leaderboard(board, Console(file=text, width=120), explain=True)
+    printed = text.getvalue()
+    assert re.search(r"^ *1 GPT-5 +73.0 59.0 65.0 +42.0 +40.0 +49.0 +-$", printed, re.MULTILINE)
+    assert re.search(r"DeepSeek-R1, .*: identification at or near 0", " ".join(printed.split()))
+    expected = ("blind (everything) [2]", "a blind baseline, which only searches", "49 for GPT-5")
+    assert all(part in printed for part in expected)
+    assert "(3/3)" in printed  # of three wrong resolutions all by the action
+
+
+def test_runs_on_sanitized_tasks_and_on_tasks_as_they_are_can_be_compared(tmp_path):
+    def renamed(one):
+        items = (item.model_copy(update={"id": f"document_{number}"}) for number, item in enumerate(one.items))
+        return one.model_copy(update={"items": tuple(items)[::-1]})
+
+    raw = replace(CORPUS, held=tuple(map(renamed, CORPUS.held)), sanitize=False, sha256="cd" * 32)
+    other = summary_of(tmp_path / "other", WRONG, corpus=raw, sanitize=False)
+    comparison = compare(summary_of(tmp_path, GOOD), other)
+    assert (len(comparison.pairs), comparison.otherwise) == (4, 0)

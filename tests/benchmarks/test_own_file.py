@@ -1,0 +1,146 @@
+"""A fault in a person's own benchmark is a sentence with file and line, before the first call where possible."""
+
+import json
+from pathlib import Path
+
+import pytest
+from mine import line_of, write_mine
+
+from dspy_proact.benchmarks import registry
+
+EVAL = ["eval", "--benchmark", "mine.py", "--out", "run"]
+READ = "        return CaseSet.of("
+GRADE = "        score = {"
+
+
+@pytest.fixture
+def told(proact, tmp_path, monkeypatch):
+    """What is said of the file, with one thing in it changed."""
+    monkeypatch.setattr(registry, "_GIVEN", {})
+
+    def call(was, becomes, *arguments):
+        registry._of_file.cache_clear()
+        path = write_mine(tmp_path, was, becomes)
+        status, _, err = proact(*(arguments or EVAL))
+        assert status == 2, err
+        said = [line for line in err.splitlines() if line.startswith(("Error: ", str(path)))]
+        return path, said[0].removeprefix("Error: ")
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "at", "message"),
+    [
+        ('PLAIN = "', 'PLAIN = 1 / 0 or "', "PLAIN", "ZeroDivisionError: division by zero"),
+        ("def judges(system,", "def judges(system", "def judges(", "invalid syntax"),
+        (READ, f"        1 / 0\n{READ}", "1 / 0", "`read` failed: ZeroDivisionError: division by zero"),
+        ("Case(key, key, topic,", "Case(topic, key, topic,", "def read(", "`read`: the key 'ORDER' is that of 4 cases"),
+        (
+            "Case(key, key, topic,",
+            "Case(key, key, key,",
+            "def read(",
+            "`read`: the case 'late' has the stratum 'late', which is none of ORDER, INVOICE",
+        ),
+        (
+            "Message(message=text))",
+            "{'message': text})",
+            "def read(",
+            "`read`: the view of the case 'late' is a dict; it takes a pydantic model",
+        ),
+        (
+            READ,
+            "        return cases\n" + READ,
+            "def read(",
+            "`read`: returned a list in place of a CaseSet; CaseSet.of(NAME, CASES) makes one",
+        ),
+        ('"message -> reply"', '"message -> reply" / 2', "/ 2", "`program` failed: TypeError: unsupported operand"),
+    ],
+)
+def test_before_the_first_call(told, was, becomes, at, message):
+    path, said = told(was, becomes)
+    assert said.startswith(f"{path}:{line_of(path, at)}: {message}"), said
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "at", "message"),
+    [
+        (GRADE, f"        1 / 0\n{GRADE}", "1 / 0", "`grade` failed: ZeroDivisionError: division by zero"),
+        ('"VAGUE" if not', '"UNCLEAR" if not', "score = {", "`grade` failed: KeyError: 'UNCLEAR'"),
+        (
+            "Scored(score, label,",
+            "Scored(score, 'GOOD',",
+            "async def grade",
+            "`grade` returned the label 'GOOD', which",
+        ),
+        ("Scored(score, label,", "Scored(7, label,", "async def grade", "`grade` returned the score 7, which is not a"),
+        (
+            '{"words": words})',
+            '{"words": float("nan")})',
+            "async def grade",
+            "`grade` returned the part words=nan, which",
+        ),
+        ("return Scored(", "return label or Scored(", "async def grade", "`grade` returned a str in place of Scored"),
+        ('"tomorrow" in', "1 / 0 in", "1 / 0", "`stand_in` failed: ZeroDivisionError: division by zero"),
+        (
+            "    def feedback(",
+            "    async def answer(self, case, ask):\n        return case.view\n\n    def feedback(",
+            "async def answer",
+            "`answer` returned a Message in place of Reply",
+        ),
+    ],
+)
+def test_in_a_run_which_ends_and_pays_for_nothing_more(told, was, becomes, at, message):
+    path, said = told(was, becomes)
+    assert said.startswith(f"{path}:{line_of(path, at)}: {message}"), said
+
+
+def test_a_program_without_a_field_of_the_answer_says_which(told):
+    path, said = told("    reply: str\n", "    reply: str\n    tone: str\n")
+    assert said.startswith(f"{path}: `answer` failed: TypeError: the program gives reply, and Reply needs tone"), said
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "message"),
+    [
+        ("    async def grade(", "    async def graded(", "NextStep does not declare grade"),
+        ('("CLEAR", "LONG", "VAGUE")', '"CLEAR"', "NextStep: `labels` takes different texts, from best to worst"),
+        ("longest: int = 40", "longest: int", "NextStep: the setting 'longest' has no valid default; each needs one"),
+        ('    name = "next-step"\n', "", "declares no benchmark: derive a class from `dspy_proact.Benchmark` with"),
+    ],
+)
+def test_what_is_not_declared_is_named(told, was, becomes, message):
+    path, said = told(was, becomes)
+    assert said.startswith(f"{path}: {message}"), said
+
+
+@pytest.mark.parametrize("role", ["assistant", "judge"])
+def test_without_a_stand_in_a_model_must_be_named(told, role):
+    only = {"assistant": "judges if role == 'judge' else None", "judge": "answers if role == 'assistant' else None"}
+    flag = {"assistant": "--model", "judge": "--judge"}[role]
+    _, said = told('answers if role == "assistant" else judges', only[role])
+    assert said == f"{flag} embedded: there is no stand-in of the {role}; name a model with {flag}"
+    assert not Path("run").exists()
+
+
+def test_published_rows_and_human_grades_are_checked(told):
+    path, said = told('{"score": 0.4}', '{"score": 40}', "leaderboard", "--benchmark", "mine.py")
+    assert said.endswith("`published`: score of 'our old bot' is 40; scores are shares from 0 to 1")
+    registry._of_file.cache_clear()
+    declared = registry.benchmark_named(str(write_mine(path.parent, '"VAGUE", rater', '"BAD", rater')))
+    with pytest.raises(registry.UsageError, match=r"`human_grades`: the grade 'BAD' of case 'late' is none of CLEAR"):
+        declared.human_grades()
+
+
+def test_one_of_several_in_a_file_is_named(told, proact):
+    second = "class Second(NextStep):\n    name = 'second'\n\n\ndef answers("
+    path, said = told("def answers(", second)
+    assert said == f"{path}: declares next-step, second; name one with FILE.py:NAME"
+    assert proact("eval", "--benchmark", "mine.py:second", "--out", "run")[0] == 0
+    assert json.loads(Path("run/manifest.json").read_text("utf-8"))["identity"]["benchmark"] == "second"
+
+
+def test_a_file_that_is_not_there_is_said(proact):
+    status, _, err = proact("eval", "--benchmark", "ours.py")
+    assert (status, "ours.py: there is no such file" in " ".join(err.split())) == (2, True), err

@@ -1,0 +1,46 @@
+"""Synthetic tasks of eval/support are of the published size, valid, and the same for the same arguments."""
+
+import json
+from pathlib import Path
+
+import litellm
+import pytest
+from support.probe_tasks import EVIDENCE, Size, synthetic_tasks, write_synthetic
+
+from dspy_proact.benchmarks.probe.corpus import load_tasks
+
+# At import: the first count sets where tiktoken finds litellm's copy, in an environment that tests restore.
+litellm.token_counter("gpt-4o", text="")
+SMALL = Size(items=10, words=30, actions=4)
+
+
+def test_the_same_arguments_give_the_same_tasks_and_more_begin_with_fewer():
+    tasks = list(synthetic_tasks(1, 6, SMALL))
+    assert tasks[:3] == list(synthetic_tasks(1, 3, SMALL))
+    assert tasks != list(synthetic_tasks(2, 6, SMALL))
+    with pytest.raises(ValueError, match="more than 6 items"):
+        synthetic_tasks(0, 1, Size(items=6))
+
+
+def test_tasks_have_the_published_size_and_number():
+    # Published: 79.3 items, 25.27 actions, 96,294 to 122,098 tokens; 1,000 samples of 235 people.
+    (task,) = synthetic_tasks(0, 1)
+    assert (len(task.given["data_points"]), len(task.given["world_model"]["available_actions"])) == (80, 25)
+    assert 96_000 < litellm.token_counter("gpt-4o", text=json.dumps(task.given)) < 122_000
+    assert len({task.key for task in synthetic_tasks(0, 1000, Size(items=7, words=1, actions=2))}) == 1000
+
+
+def test_they_are_valid_and_their_evidence_tells_every_right_value(tmp_path: Path):
+    folder, zips = tmp_path / "folder", tmp_path / "zips"
+    for path in (folder, zips):
+        path.mkdir()
+        write_synthetic(path, 0, 9, SMALL, zipped=path is zips)
+    corpus = load_tasks(str(folder))
+    assert (corpus.sha256, corpus.ignored_fields) == (load_tasks(str(zips)).sha256, {})
+    assert (len(corpus), len(corpus.persons)) == (9, 3)  # four tasks a person, each resolved by another action
+    assert len({(task.person, task.gold.action) for task in corpus}) == 9
+    for task in corpus:
+        assert EVIDENCE[0] <= len(task.gold.evidence) <= EVIDENCE[1]
+        shown = " ".join(item.model_dump_json() for item in task.items if item.id in task.gold.evidence)
+        assert task.gold.parameters
+        assert all(value in shown for value in task.gold.parameters.values())

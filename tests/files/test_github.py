@@ -1,0 +1,319 @@
+"""A folder of a repository, such as the published study: fetched once, kept, and checked on every reading."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from rows import jsonl, rubric, without
+
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, load_ratings
+from dspy_proact.errors import CorpusError
+from dspy_proact.files import github as module
+from dspy_proact.files.github import GitHub, RepositoryFolder
+
+COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
+STUDY = "dataset/human_eval"
+ITEM = {
+    "item_id": "0123__TRAVEL_07__s3__Model-1__t1",
+    "trigger_type": "EMERGENT",
+    "turn_index": 1,
+    "evaluated_model": "Model-1",
+    "judge_score": "Fail",
+    "dialogue_history": [{"role": "user", "content": "Which path?"}],
+    "user_message": "Which path?",
+    "model_response": "The one along the cliff.",
+    "rubric": without(rubric("EMERGENT"), "type"),
+}
+
+
+def rating(annotator: str) -> bytes:
+    return jsonl({"annotator_id": annotator, "item_id": ITEM["item_id"], "score": "Pass", "confidence": 4}).encode()
+
+
+def files() -> dict[str, bytes]:
+    """What the repository holds at a commit."""
+    return {
+        f"{STUDY}/sample_items.json": json.dumps([ITEM]).encode(),
+        f"{STUDY}/results/A01.jsonl": rating("A01"),
+        f"{STUDY}/results/A02.jsonl": rating("A02"),
+        f"{STUDY}/results/notes.txt": b"none of ours",
+        f"{STUDY}/pairwise/sample_items.json": b"none of ours",
+        f"{STUDY}/pairwise/results/P01.jsonl": b"none of ours",
+        "README.md": b"none of ours",
+    }
+
+
+@dataclass
+class Repository:
+    """A server with what GitHub says of one repository; `answers` go before what it would say."""
+
+    base: str = ""
+    commits: dict[str, dict[str, bytes]] = field(default_factory=lambda: {COMMIT: files()})
+    """Files by commit, the newest commit first."""
+    answers: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    """Status and body by the end of a path."""
+    asked: list[str] = field(default_factory=list)
+    silent: bool = False
+    """Answers nothing until it ends."""
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    def answer(self, path: str) -> tuple[int, bytes]:
+        self.asked.append(path)
+        if self.silent:
+            self.ended.wait(30)
+        for end, given in self.answers.items():
+            if path.partition("?")[0].endswith(end):
+                return given
+        for commit, held in self.commits.items():
+            if path == f"/api/repos/boson-ai/ProactBench/git/trees/{commit}?recursive=1":
+                return 200, tree(held)
+            name = path.removeprefix(f"/raw/boson-ai/ProactBench/{commit}/")
+            if name in held:
+                return 200, held[name]
+        if path == f"/api/repos/boson-ai/ProactBench/commits?path={STUDY}&per_page=5":
+            return 200, json.dumps([{"sha": commit, "commit": {}} for commit in self.commits]).encode()
+        return 404, b"{}"
+
+
+def tree(held: dict[str, bytes]) -> bytes:
+    def git_hash(content: bytes) -> str:
+        return hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
+
+    folders = [{"path": STUDY, "type": "tree", "sha": "0" * 40}]
+    blobs = [{"path": path, "type": "blob", "sha": git_hash(content)} for path, content in held.items()]
+    return json.dumps({"sha": "1" * 40, "tree": folders + blobs, "truncated": False}).encode()
+
+
+@pytest.fixture
+def repository() -> Iterator[Repository]:
+    known = Repository()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            status, body = known.answer(self.path)
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            if status == 302:
+                self.send_header("Location", body.decode())
+            self.end_headers()
+            if not known.silent:
+                self.wfile.write(body)
+
+        def log_message(self, *args: object):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    known.base = f"http://127.0.0.1:{server.server_port}"
+    yield known
+    known.ended.set()
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def fetched(cache: Path, repository: Repository, timeout: float = 30.0) -> Ratings:
+    return load_ratings(
+        "proactbench",
+        cache=cache,
+        github=GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw", timeout=timeout),
+    )
+
+
+def refusal(act: Callable[[], object]) -> CorpusError:
+    with pytest.raises(CorpusError) as caught:
+        act()
+    return caught.value
+
+
+def kept(cache: Path) -> Path:
+    (folder,) = cache.iterdir()
+    return folder
+
+
+def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repository: Repository):
+    study = fetched(tmp_path / "a" / "cache", repository)
+    assert (study.name, study.annotators, [item.key for item in study.items]) == (
+        "proactbench",
+        ("A01", "A02"),
+        ["0123__TRAVEL_07__s3__Model-1__t1"],
+    )
+    held = repository.commits[COMMIT]
+    assert (study.source.commit, study.source.origin) == (
+        COMMIT,
+        f"{repository.base}/raw/boson-ai/ProactBench/{COMMIT}/{STUDY}",
+    )
+    assert study.source.files == {
+        name: hashlib.sha256(held[f"{STUDY}/{name}"]).hexdigest()
+        for name in ("results/A01.jsonl", "results/A02.jsonl", "sample_items.json")
+    }
+    assert len(repository.asked) == 5
+    record = json.loads((kept(tmp_path / "a" / "cache") / "source.json").read_text(encoding="utf-8"))
+    assert datetime.fromisoformat(record.pop("time")).utcoffset() is not None
+    assert record == {
+        "repository": "github.com/boson-ai/ProactBench",
+        "commit": COMMIT,
+        "url": study.source.origin,
+        "files": dict(study.source.files),
+    }
+
+
+def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, repository: Repository):
+    first = fetched(tmp_path, repository)
+    repository.asked.clear()
+    repository.commits = {}
+    again = fetched(tmp_path, repository)
+    assert (again, again.source, again.sha256) == (first, first.source, first.sha256)
+    assert repository.asked == []
+    by_path = load_ratings(str(kept(tmp_path)))
+    assert (by_path.sha256, by_path.source.commit) == (first.sha256, None)
+
+
+def test_a_pinned_commit_is_fetched_and_no_other_is_taken_for_it(tmp_path: Path, repository: Repository):
+    repository.commits = {COMMIT: files(), OLDER: {**files(), f"{STUDY}/results/A02.jsonl": rating("A03")}}
+    github = GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw")
+    older = RepositoryFolder("boson-ai/ProactBench", STUDY, ("results/*.jsonl",), OLDER)
+    record, contents = older.fetched(tmp_path / "study", github)
+    assert (record.commit, list(contents)) == (OLDER, ["results/A01.jsonl", "results/A02.jsonl"])
+    assert not [path for path in repository.asked if "/commits" in path]
+    error = refusal(lambda: replace(older, commit=COMMIT).fetched(tmp_path / "study", github))
+    assert f"of commit {OLDER}, not {COMMIT}; delete" in str(error)
+
+
+def test_a_study_that_the_newest_commit_took_away_is_read_as_it_was_last(tmp_path: Path, repository: Repository):
+    repository.commits = {COMMIT: {"README.md": b"moved"}, OLDER: files()}
+    assert fetched(tmp_path, repository).source.commit == OLDER
+
+
+def test_redirects_are_followed(tmp_path: Path, repository: Repository):
+    repository.answers["/results/A02.jsonl"] = (302, f"{repository.base}/moved".encode())
+    repository.answers["/moved"] = (200, rating("A02"))
+    assert fetched(tmp_path, repository).annotators == ("A01", "A02")
+
+
+# What goes wrong on the way
+
+
+@pytest.mark.parametrize(
+    ("end", "answer", "problem"),
+    [
+        ("/commits", (500, b"sorry"), "answered 500"),
+        ("/commits", (403, b"{}"), "answered 403"),
+        ("/commits", (200, b"<html>"), "answered something else than GitHub does"),
+        ("/commits", (200, b'[{"sha": "main/../.."}]'), "answered something else than GitHub does"),
+        ("/commits", (200, b"[]"), f"no commit of it holds {STUDY}/sample_items.json with results/*.jsonl"),
+        (f"/trees/{COMMIT}", (404, b"{}"), "answered 404"),
+        (f"/trees/{COMMIT}", (200, b'{"tree": [], "truncated": true}'), "the list of its files is cut short"),
+        (f"/trees/{COMMIT}", (200, tree({"README.md": b""})), f"no commit of it holds {STUDY}/sample_items.json"),
+        ("/sample_items.json", (404, b""), "answered 404"),
+        ("/A02.jsonl", (500, b""), "answered 500"),
+        ("/A02.jsonl", (200, rating("A02")[:-9]), "is not the file that the commit holds"),
+    ],
+)
+def test_a_fault_of_the_server_is_told_with_the_mend_and_keeps_nothing(
+    tmp_path: Path, repository: Repository, end: str, answer: tuple[int, bytes], problem: str
+):
+    repository.answers[end] = answer
+    error = refusal(lambda: fetched(tmp_path, repository))
+    assert problem in str(error)
+    assert str(error).startswith("github.com/boson-ai/ProactBench: cannot be fetched (")
+    assert str(error).endswith(
+        "); try again, or download its folder dataset/human_eval, from any commit that has it, "
+        "and give the path of that folder"
+    )
+    assert list(tmp_path.iterdir()) == []
+    repository.answers.clear()
+    assert len(fetched(tmp_path, repository).ratings) == 2
+
+
+def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, repository: Repository):
+    repository.silent = True
+    error = refusal(lambda: fetched(tmp_path, repository, timeout=0.2))
+    assert "cannot be fetched (ReadTimeout: 'timed out'); try again, or download" in str(error)
+
+
+@pytest.mark.parametrize(("port", "problem"), [("1", "ConnectError: "), ("one", "InvalidURL: ")])
+def test_a_server_that_is_not_there_is_told(tmp_path: Path, port: str, problem: str):
+    nobody = GitHub(api=f"http://127.0.0.1:{port}", raw=f"http://127.0.0.1:{port}")
+    error = refusal(lambda: load_ratings("proactbench", cache=tmp_path, github=nobody))
+    assert f"cannot be fetched ({problem}" in str(error)
+
+
+# What goes wrong with what was kept
+
+
+def changed(folder: Path) -> None:
+    with (folder / "results" / "A01.jsonl").open("ab") as file:
+        file.write(b"\n")
+
+
+def added(folder: Path) -> None:
+    (folder / "results" / "A03.jsonl").write_bytes(rating("A03"))
+
+
+def removed(folder: Path) -> None:
+    (folder / "sample_items.json").unlink()
+
+
+def not_recorded(folder: Path) -> None:
+    (folder / "source.json").unlink()
+
+
+def badly_recorded(folder: Path) -> None:
+    (folder / "source.json").write_text('{"commit": "c0ffee"}', encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("tamper", "name", "problem"),
+    [
+        (changed, "results/A01.jsonl", "changed since it was fetched"),
+        (added, "results/A03.jsonl", "added since it was fetched"),
+        (removed, "sample_items.json", "removed since it was fetched"),
+        (not_recorded, "source.json", "no record of what was fetched can be read"),
+        (badly_recorded, "source.json", "no record of what was fetched can be read"),
+    ],
+)
+def test_what_was_kept_is_refused_once_it_is_another(
+    tmp_path: Path, repository: Repository, tamper: Callable[[Path], None], name: str, problem: str
+):
+    fetched(tmp_path, repository)
+    folder = kept(tmp_path)
+    tamper(folder)
+    repository.asked.clear()
+    error = refusal(lambda: fetched(tmp_path, repository))
+    assert error.source == str(folder / name)
+    assert str(error).endswith(f"{problem}; delete {str(folder)!r} to fetch it again")
+    assert repository.asked == []
+
+
+def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, repository: Repository):
+    (tmp_path / "file").touch()
+    error = refusal(lambda: fetched(tmp_path / "file", repository))
+    assert "cannot be written" in str(error)
+    assert "name another cache folder" in str(error)
+
+
+def test_a_cache_is_needed(tmp_path: Path):
+    assert "needs a folder to keep what is fetched" in str(refusal(lambda: load_ratings("proactbench")))
+
+
+def test_of_two_that_fetch_at_once_the_first_one_stays(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+):
+    keep = module._keep
+
+    def kept_by_another_before(folder: Path, contents: dict[str, bytes]) -> None:
+        record = json.loads(contents["source.json"]) | {"time": "earlier"}
+        keep(folder, {**contents, "source.json": json.dumps(record).encode()})
+        keep(folder, contents)
+
+    monkeypatch.setattr(module, "_keep", kept_by_another_before)
+    assert len(fetched(tmp_path, repository).ratings) == 2
+    assert json.loads((kept(tmp_path) / "source.json").read_text(encoding="utf-8"))["time"] == "earlier"

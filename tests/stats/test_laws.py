@@ -1,0 +1,143 @@
+"""Laws that all statistics share: neither order nor names matter, and a difference turns with its sides."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dspy_proact import stats
+from dspy_proact.stats import Estimate, Figure, Judged, Panel
+from dspy_proact.stats.classification import Classification
+
+law = settings(deadline=None, max_examples=15)
+LEVELS, STRATA = [0, 1, 2], ["E", "C", "R"]
+# One item: the ratings by the first so many of four people, two judges' levels, its group and its stratum.
+Row = tuple[list[int], int, int, int, str]
+level = st.integers(0, 2)
+rows = st.lists(
+    st.tuples(st.lists(level, min_size=1, max_size=4), level, level, st.integers(0, 9), st.sampled_from(STRATA)),
+    min_size=1,
+    max_size=40,
+)
+
+
+class Table:
+    """Rows as columns, with names for people and groups."""
+
+    def __init__(self, rows: Sequence[Row], people: str = "ABCD", group: Callable[[int], object] = lambda key: key):
+        self.ratings, self.first, self.second, keys, self.strata = (list(column) for column in zip(*rows, strict=True))
+        self.raters = [list(people[: len(given)]) for given in self.ratings]
+        self.groups = [group(key) for key in keys]
+        self.a, self.b = ([one / 2 for one in side] for side in (self.first, self.second))
+        self.panel = Panel.of(self.ratings, LEVELS, self.raters)
+        self.both = self.groups, self.strata, STRATA
+
+    def told(self, side: Sequence[int]) -> list[list[tuple[float, float]]]:
+        return [[(float(given[0] > 0), float(said > 0))] for given, said in zip(self.ratings, side, strict=True)]
+
+    def judged(self, ties: list[int] | None) -> Judged:
+        return Judged.of(self.panel, self.first, LEVELS, self.groups, ties)
+
+
+CLASSES: list[Classification] = ["f1", "precision", "recall", "balanced_accuracy", "kappa"]
+ONE: dict[str, Callable[[Table], Any]] = {
+    "mean": lambda t: stats.cluster_mean(t.a, t.groups),
+    "macro mean": lambda t: stats.macro_mean(t.a, *t.both),
+    "mean of any range": lambda t: stats.part_mean([7 * a - 3 for a in t.a], t.groups),
+    "kappa": lambda t: [stats.kappa_estimate(t.first, t.second, LEVELS, t.groups, w) for w in ("none", "linear")],
+    "alpha": lambda t: stats.alpha_estimate(t.ratings, LEVELS, "ordinal", t.groups, t.raters),
+    "human reference": lambda t: stats.human_reference(t.ratings, t.first, LEVELS, t.groups, raters=t.raters),
+    "judged": lambda t: [t.judged([1, 2, 0]).ac("none"), t.judged(None).exact(), t.judged(None).bias([0, 0.5, 1])],
+    "lengths": lambda t: stats.length_change(t.first, t.second, t.groups),
+    "classification": lambda t: [stats.classification_estimate(t.told(t.first), t.groups, one) for one in CLASSES],
+    "repeats": lambda t: stats.repeats(t.a, t.groups, t.second, t.groups),
+    "standings": lambda t: sorted(
+        stats.standings(t.ratings, t.raters, t.first, LEVELS, t.groups), key=lambda one: str(one.rater)
+    ),
+    "alt-test": lambda t: stats.alt_test(t.ratings, t.raters, t.first, LEVELS, t.groups, epsilon=0.1).advantage,
+}
+"""Of one judge, or of a judge and people."""
+TWO: dict[str, Callable[[Table], Any]] = {
+    "paired": lambda t: stats.paired_difference(t.a, t.b, t.groups),
+    "macro paired": lambda t: stats.macro_paired_difference(t.a, t.b, *t.both),
+    "change": lambda t: stats.score_change(t.a, t.b, t.groups),
+    "improvement": lambda t: stats.improvement(t.first, t.second, t.panel, t.strata, t.groups, order=STRATA).overall,
+    "classes": lambda t: stats.classification_difference(t.told(t.first), t.told(t.second), t.groups, "f1"),
+}
+"""Of the second judge less the first."""
+RANGES = {
+    "mean": (0, 1),
+    "macro mean": (0, 1),
+    "kappa": (-1, 1),
+    "alpha": (-1, 1),
+    "alt-test": (0, 1),
+    "paired": (-1, 1),
+}
+ENDLESS = {"mean of any range", "lengths", "repeats", "judged"}
+NOT_DOUBLED = {"alpha", "human reference", "repeats", "alt-test", "improvement"}
+"""What counts pairs of ratings or repeats, or says how many items there are."""
+
+
+def estimates(found: Any) -> list[Estimate]:
+    """All that are in what was found."""
+    if isinstance(found, Estimate):
+        return [found]
+    if isinstance(found, Figure):
+        return [Estimate(found.value, reason=found.reason or "no interval")]
+    parts = found if isinstance(found, list) else [getattr(found, each.name) for each in fields(found)]
+    return [one for part in parts if isinstance(part, list) or is_dataclass(part) for one in estimates(part)]
+
+
+def alike(one: Estimate, other: Estimate, sign: int = 1) -> bool:
+    """Whether two are so but for rounding, which may also leave a spread of 0 a little above it."""
+    if one.value is None or other.value is None or one.low is None or other.low is None:
+        return other.value == (None if one.value is None else pytest.approx(sign * one.value, abs=1e-9))
+    ends = [sign * end for end in (one.low, one.high or 0)][::sign]
+    return [other.value, other.low, other.high] == pytest.approx([sign * one.value, *ends], abs=1e-7)
+
+
+@pytest.mark.parametrize("name", [*ONE, *TWO])
+@law
+@given(drawn=rows, random=st.randoms())
+def test_neither_the_order_of_items_nor_the_names_of_groups_and_people_matter(name: str, drawn: list[Row], random):
+    of = (ONE | TWO)[name]
+    one, other = of(Table(drawn)), of(Table(random.sample(drawn, len(drawn)), "WXYZ", lambda key: ("group", -key)))
+    assert estimates(one)
+    assert all(alike(*pair) for pair in zip(estimates(one), estimates(other), strict=True))
+    assert getattr(other, "p", None) == getattr(one, "p", None)
+    low, high = RANGES.get(name, (-2, 2))
+    numbers = [number for each in estimates(one) for number in (each.value, each.low, each.high) if number is not None]
+    assert name in ENDLESS or all(low <= number <= high for number in numbers)
+
+
+@pytest.mark.parametrize("name", TWO)
+@law
+@given(drawn=rows)
+def test_exchanging_the_sides_turns_a_difference_and_keeps_its_p(name: str, drawn: list[Row]):
+    turned = [(given, second, first, *rest) for given, first, second, *rest in drawn]
+    one, other = TWO[name](Table(drawn)), TWO[name](Table(turned))
+    differences = [getattr(found, "difference", found) for found in (one, other)]
+    assert alike(*differences, sign=-1)
+    assert getattr(other, "p", None) == getattr(one, "p", None)
+    assert not (getattr(one, "shown", False) and getattr(other, "shown", False))
+
+
+@pytest.mark.parametrize("name", TWO)
+@law
+@given(drawn=rows)
+def test_a_judge_does_not_differ_from_itself(name: str, drawn: list[Row]):
+    found = TWO[name](Table([(given, first, first, *rest) for given, first, _, *rest in drawn]))
+    assert getattr(found, "difference", found).value in {0, None}
+    assert getattr(found, "p", None) in {1, None}
+
+
+@pytest.mark.parametrize("name", [name for name in ONE | TWO if name not in NOT_DOUBLED])
+@law
+@given(drawn=rows)
+def test_every_item_twice_in_its_group_changes_nothing(name: str, drawn: list[Row]):
+    of = (ONE | TWO)[name]
+    both = zip(estimates(of(Table(drawn))), estimates(of(Table(drawn * 2))), strict=True)
+    assert all(alike(*pair) for pair in both)
