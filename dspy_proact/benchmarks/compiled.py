@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.benchmarks.registry import benchmark_named, benchmarks
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
 from dspy_proact.runs import Settings
@@ -34,10 +34,20 @@ def load_judge(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" =
 
 
 def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role: ProgramRole) -> Any:
+    """The module of an artefact; raises as `load_assistant` does."""
     artefact = read_artefact(path, role)
-    declared = benchmark_named(benchmark or artefact.benchmark)
+    try:
+        declared = benchmark_named(benchmark or artefact.benchmark)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
     settings = declared.settings_type.model_validate(artefact.settings)
     return put_into_declared(artefact, path, declared, settings)
+
+
+def require_current(artefact: Artefact, path: str | Path) -> None:
+    """Raise a `UsageError` where the benchmark declares other signatures by now; a person's own file is not known."""
+    if artefact.benchmark in benchmarks():
+        _load(path, None, artefact.role)
 
 
 def compiled_program(

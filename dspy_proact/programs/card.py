@@ -12,6 +12,7 @@ from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimat
 from dspy_proact.types import Frozen
 
 Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
+_MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 
@@ -285,7 +286,8 @@ class Card(Frozen):
             said = f"No improvement could have been shown{where}: {change.reason}"
         else:
             said = f"No improvement shown{where}{told}{self._detectable}"
-        return f"{said}{self._costs}."
+        stand_in = _MEASURES_NOTHING if self.provenance.embedded else ""
+        return f"{stand_in}{said}{self._costs}."
 
     @property
     def _counted(self) -> str:

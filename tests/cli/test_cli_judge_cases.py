@@ -155,7 +155,7 @@ def program(tmp_path):
 
     def write(cases=None, **how):
         made = artefact(**how)
-        made = made.model_copy(update={"card": made.card.model_copy(update={"counts": cases})})
+        made = made.model_copy(update={"card": made.card.model_copy(update={"counts": cases or {}})})
         (tmp_path / "judge.json").write_text(made.model_dump_json())
         return ["--judge-program", "judge.json"]
 

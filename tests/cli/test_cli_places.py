@@ -125,8 +125,8 @@ def test_the_folder_of_a_compile_opens_its_program(proact):
 
 @pytest.mark.usefixtures("world")
 def test_a_compile_of_the_other_program_is_told(proact):
-    assert "A: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
-    assert "C: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
+    assert "A/assistant.json: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
+    assert "C/judge.json: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
 
 
 @pytest.mark.usefixtures("world")

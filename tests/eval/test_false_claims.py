@@ -2,8 +2,8 @@
 
 import dspy
 import pytest
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from script import ROOT, ended, loaded
+from tuning import graded as labelled
 
 from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 

@@ -29,7 +29,7 @@ def test_its_card_says_that_a_stand_in_was_tuned_by_the_recipe():
     assert card.provenance.recipe == Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
     assert card.guards == {"offers": 0.05}
     assert card.provenance.data.name == "sample"
-    assert card.headline.startswith("No improvement could have been shown in RECOVERY")
+    assert "No improvement could have been shown in RECOVERY" in card.headline
 
 
 def test_there_are_three_prompts_and_a_table_of_them():

@@ -17,7 +17,7 @@ def test_an_artefact_is_read_and_makes_a_judge_of_its_own_words(path):
     assert judge.instruction == artefact.states["grade"].signature.instructions
     assert len(judge.grade.demos) == len(artefact.states["grade"].demos)
     assert judge.name == f"compiled:{artefact.digest[:12]}"
-    assert artefact.card.headline.startswith(("Improvement shown", "No improvement shown"))
+    assert "mprovement shown" in artefact.card.headline
 
 
 def test_there_is_an_artefact_for_the_recipe():

@@ -56,6 +56,7 @@ def show(
     With --diff what the compile changed: instruction and worked examples against those of the program that it began
     with, the uncompiled one where no other is named.
     """
+    from dspy_proact.benchmarks.compiled import require_current
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
@@ -65,6 +66,7 @@ def show(
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
     _require_read("--as-prompt" if as_prompt else "--diff" if diff else "")
     artefact = read_artefact(file)
+    require_current(artefact, file)
     if diff:
         from dspy_proact.cli.views.program_diff import print_diff
 

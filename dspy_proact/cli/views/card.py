@@ -11,7 +11,6 @@ from dspy_proact.programs import CandidateCard, Card, CardUsage, Recipe, tokens_
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.card import Row
 from dspy_proact.report import (
-    MEASURES_NOTHING,
     STAND_IN,
     ScatterPoint,
     Table,
@@ -40,7 +39,7 @@ def print_card_text(artefact: Artefact, explain: bool) -> None:
     )
     show(
         Console(soft_wrap=False),
-        f"{MEASURES_NOTHING if made.embedded else ''}{card.headline}",
+        card.headline,
         heading,
         cost_text(card),
         *(f"warning: {warning}." for warning in card.warnings),

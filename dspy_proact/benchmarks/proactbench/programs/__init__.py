@@ -6,13 +6,12 @@ from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUD
 from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialJudge
-from dspy_proact.benchmarks.proactbench.programs.roles import ASSISTANT, JUDGE, REPORT_JUDGE
+from dspy_proact.benchmarks.proactbench.programs.roles import ASSISTANT, JUDGE
 
 __all__ = [
     "ASSISTANT",
     "JUDGE",
     "JUDGE_INSTRUCTION",
-    "REPORT_JUDGE",
     "Assistant",
     "BareChat",
     "DetectOffers",
