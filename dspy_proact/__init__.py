@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.compile.assistant import AssistantCompile
-    from dspy_proact.compile.judge import JudgeCompile
+    from dspy_proact.compile.assistant_compile import AssistantCompile
+    from dspy_proact.compile.judge_compile import JudgeCompile
     from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
@@ -160,8 +160,8 @@ _ROOMS = {
     "benchmarks.proactbench.benchmark": ["ProactBench"],
     "benchmarks.proactbench.cases": ["cases_of"],
     "benchmarks.compiled": ["load_assistant", "load_judge"],
-    "compile.assistant": ["AssistantCompile"],
-    "compile.judge": ["JudgeCompile"],
+    "compile.assistant_compile": ["AssistantCompile"],
+    "compile.judge_compile": ["JudgeCompile"],
     "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "benchmarks.proactbench.jury": ["open_jury"],
     "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from support.provider import Received, Scripted, SimulatedProvider, healthy
+from support.synthetic_study import synthetic_items, synthetic_ratings
 
 from dspy_proact import Gate, load_ratings
-from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.models import ModelSpec
 from dspy_proact.programs import Recipe
 

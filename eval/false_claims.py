@@ -17,19 +17,19 @@ from functools import partial
 from statistics import fmean
 
 import dspy
-
-from dspy_proact import Gate, open_model
-from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
-from dspy_proact.benchmarks.proactbench.synthetic import (
+from support.synthetic_study import (
     permuted_within_phase,
     rater_kappa,
     synthetic_items,
     synthetic_ratings,
 )
+
+from dspy_proact import Gate, open_model
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.compile.agreement import plain_cuts
-from dspy_proact.compile.judge import CutJudge, JudgeCompile
+from dspy_proact.compile.judge_compile import CutJudge, JudgeCompile
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.programs import Recipe
 from dspy_proact.runs import Settings

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.compile.assistant import AssistantCompile
+from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.programs import Recipe
 from dspy_proact.report import STAND_IN, percent, points_of
 

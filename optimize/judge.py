@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_ratings
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.programs import Recipe
 
 RATINGS = "sample"

@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
-from dspy_proact.compile.assistant import AssistantCompile
+from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.measured import Item, is_control
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Card, CardNumber, CardUsage, Recipe
@@ -212,7 +212,7 @@ def told(sent: Sent) -> tuple[str, list[tuple[str, str]]]:
 
 def models(sent: Sent) -> Answer:
     """The embedded model in every role."""
-    answer = {"assistant": assistant.answer, "proposer": proposer.answer}.get(sent.role, judge.answer)
+    answer = {"assistant": assistant, "proposer": proposer.answer}.get(sent.role, judge)
     return Answer(answer(*told(sent)))
 
 

@@ -15,6 +15,7 @@ from tuning import artefact
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl, sample_path
 from dspy_proact.benchmarks.registry import benchmarks
 from dspy_proact.programs.artefact import write_artefact
+from dspy_proact.report import leaderboard
 from dspy_proact.runs import RunFolder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -140,6 +141,13 @@ def test_the_table_of_benchmarks_is_the_list():
     assert README.count("\n| `--benchmark`") == 1
     table = README.partition("| `--benchmark`")[2].partition("\n\n")[0]
     assert len(table.splitlines()) == 2 + len(benchmarks())
+
+
+def test_the_published_result_is_the_leaderboards():
+    for entry in leaderboard().entries[:5]:
+        low, high = entry.rank_range
+        score, recovery = (f"{100 * entry.scores[name].value:.1f}" for name in ("score", "RECOVERY"))
+        assert f"| {entry.rank} | {low}–{high} | {entry.name} | {score} | {recovery} |\n" in README
 
 
 def test_links_lead_somewhere():

@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, Rating
 from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
 from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.models import Gate, ModelIdentity

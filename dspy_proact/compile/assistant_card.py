@@ -15,7 +15,7 @@ from dspy_proact.runs import Nouns
 from dspy_proact.stats import Estimate, ScoreChange, holm, length_change, score_change
 
 if TYPE_CHECKING:
-    from dspy_proact.compile.assistant import AssistantCompile, AssistantTask
+    from dspy_proact.compile.assistant_compile import AssistantCompile, AssistantTask
 
 SAME_JUDGE = (
     "one model tunes and reports: what was learned may be this judge's taste; have another report with --report-judge"

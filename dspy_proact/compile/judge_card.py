@@ -26,7 +26,7 @@ from dspy_proact.stats import (
 )
 
 if TYPE_CHECKING:
-    from dspy_proact.compile.judge import CutJudge, Graded, JudgeCompile
+    from dspy_proact.compile.judge_compile import CutJudge, Graded, JudgeCompile
 
 _ENOUGH = 200
 """Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""

@@ -127,7 +127,7 @@ class Artefact(Frozen):
             module.votes = self.votes
             module.cuts = {stratum: (cut.partial, cut.full) for stratum, cut in self.cuts.items()}
         if hasattr(program, "compiled_as"):
-            module.compiled_as(self.digest)
+            module.compiled_as(self.digest, self.card.learned_from)
         elif self.role == "judge" or not hasattr(program, "name"):
             module.name = f"compiled:{self.digest[:12]}"
         return program

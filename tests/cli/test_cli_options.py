@@ -3,12 +3,13 @@
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 import pytest
 from assistants import ASSISTANT_OPTIMIZERS
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.cli import proact
 from dspy_proact.cli.optimize import optimize
@@ -21,6 +22,7 @@ from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
 from dspy_proact.runs import Scope
 
+REPORT_JUDGE = replace(JUDGE, flag="--report-judge")
 CALLING = {"agree", "eval", "rejudge", "try", "optimize judge", "optimize assistant"}
 """Commands that call models."""
 ROLES = {

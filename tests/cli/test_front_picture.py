@@ -6,9 +6,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dspy_proact.benchmarks.proactbench.programs import CandidateCard
 from dspy_proact.cli.views.card import draw_front
 from dspy_proact.errors import UsageError
-from dspy_proact.programs import CandidateCard
 from dspy_proact.programs.artefact import read_artefact
 
 ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"

@@ -30,8 +30,8 @@ from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
-from dspy_proact.compile.assistant import AssistantCompile
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Gate, Limits, ModelSpec
 from dspy_proact.programs.artefact import read_artefact, write_artefact

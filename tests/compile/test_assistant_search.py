@@ -27,7 +27,7 @@ from server import Answer, Server, is_about_offers, verdict
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.assistant import AssistantTask, AssistantTraining, Examiner
+from dspy_proact.compile.assistant_compile import AssistantTask, AssistantTraining, Examiner
 from dspy_proact.compile.candidate import Candidate
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.compile.excerpts import SHOWN, Excerpts

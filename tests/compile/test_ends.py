@@ -19,10 +19,10 @@ from specs import spec
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
 from dspy_proact.calls import Price
-from dspy_proact.compile.assistant import AssistantCompile
+from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.journal import journal_at
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.progress import CompileObserver
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits

@@ -2,8 +2,17 @@
 
 import json
 
-from dspy_proact.benchmarks.probe.task import Document
+from pydantic import BaseModel
+
 from dspy_proact.compile.excerpts import CUT, Excerpts
+
+
+class Document(BaseModel):
+    """An input that is a model."""
+
+    id: str
+    title: str
+    content: str
 
 
 def test_what_is_short_enough_is_shown_as_it_is():

@@ -10,7 +10,7 @@ from server import GRADES, Answer, error, verdict
 from tuning import QUOTE, at, consensus, graded, lasting, models, recipe, study, taught
 
 from dspy_proact.benchmarks.proactbench.corpus import load_ratings
-from dspy_proact.compile.judge import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits
 from dspy_proact.programs import OPTIMIZERS

@@ -3,9 +3,8 @@
 import dspy
 import pytest
 from script import ROOT, ended, loaded
+from support.synthetic_study import synthetic_items, synthetic_ratings
 from tuning import graded as labelled
-
-from dspy_proact.benchmarks.proactbench.synthetic import synthetic_items, synthetic_ratings
 
 PROGRAM = ROOT / "eval" / "false_claims.py"
 

@@ -137,7 +137,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Rules that take up what was disclosed, and that look for it."""
         from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
 
-        return assistant.answer if role == "assistant" else judge.answer
+        return assistant if role == "assistant" else judge
 
     async def answer(self, case: Case, ask: "Ask") -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""

@@ -106,7 +106,7 @@ def assistant(
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.next import Typed
-    from dspy_proact.compile.assistant import AssistantCompile
+    from dspy_proact.compile.assistant_compile import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
     settings = chosen.settings_of_answers(declared)

@@ -71,7 +71,7 @@ def judge(
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
-    from dspy_proact.compile.judge import JudgeCompile
+    from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     compiling = JudgeCompile(

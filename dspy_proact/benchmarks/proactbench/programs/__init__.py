@@ -1,12 +1,21 @@
 """ProactBench's DSPy programs: the assistant under test, its judges, and the detector of offers."""
 
-from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, Reply, usable
-from dspy_proact.benchmarks.proactbench.programs.bare_chat import BareChat
+from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat
+from dspy_proact.benchmarks.proactbench.programs.assistant import (
+    ASSISTANT,
+    Assistant,
+    Reply,
+    usable,
+)
 from dspy_proact.benchmarks.proactbench.programs.judge import INSTRUCTION as JUDGE_INSTRUCTION
-from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs.judge import (
+    JUDGE,
+    GradeResponse,
+    Judge,
+    QuoteEvidence,
+)
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialJudge
-from dspy_proact.benchmarks.proactbench.programs.roles import ASSISTANT, JUDGE
 
 __all__ = [
     "ASSISTANT",

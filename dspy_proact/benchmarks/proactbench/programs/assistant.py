@@ -1,24 +1,29 @@
-"""The proactive assistant: a program that writes the response at a trigger.
+"""The assistant: a program that writes the response at a trigger; its role.
 
 The names of `Reply`'s fields are a file format: their order and types are part of a compiled program's hash.
 """
 
 import warnings
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any, Self, cast
 
 import dspy
 
+from dspy_proact.benchmarks.proactbench import embedded
 from dspy_proact.benchmarks.proactbench.conversation import History, history_of
-from dspy_proact.benchmarks.proactbench.programs.bare_chat import BareChat, instruction_of
-from dspy_proact.benchmarks.proactbench.programs.fingerprint import fingerprint
+from dspy_proact.benchmarks.proactbench.programs.adapters import BareChat, fingerprint, instruction_of
 from dspy_proact.benchmarks.proactbench.types import Response, Turn
 from dspy_proact.benchmarks.proactbench.views import AssistantView
 from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.models import Role
 from dspy_proact.programs.asking import Asking, ask, ask_now, rendered, run_now
+from dspy_proact.programs.card import Card as AssistantCard
 from dspy_proact.programs.program_table import program_html, program_line
 from dspy_proact.programs.streaming import Pieces, streamed
 
-LONGEST_RESPONSE = 1_000_000
+ASSISTANT = Role("assistant", "--model", "response", embedded.assistant)
+"""For whom its calls are counted, how a person names its model, and what stands in for one."""
+_MAX_RESPONSE = 1_000_000
 """Characters; no token limit in use allows so many, and to have them judged would cost a fortune."""
 
 
@@ -30,6 +35,7 @@ class Reply(dspy.Signature):
     response: str = dspy.OutputField()
 
 
+# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Assistant(dspy.Module):
     """Answers the user's last message. Uncompiled it sends the bare chat and is the model under test itself.
 
@@ -52,7 +58,7 @@ class Assistant(dspy.Module):
         self.reply = dspy.Predict(Reply if instruction is None else Reply.with_instructions(instruction))
         self.adapter = BareChat(hint)
         self.learned_from: frozenset[str] = frozenset()
-        self.card: Any = None
+        self.card: AssistantCard | None = None
         self._filed: tuple[str, str] | None = None
 
     def __repr__(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride] - as if DSPy's had said more
@@ -68,9 +74,10 @@ class Assistant(dspy.Module):
             return f"compiled:{self._filed[0][:12]}"
         return "prompt" if self.system_prompt else "bare"
 
-    def compiled_as(self, digest: str) -> None:
-        """Name it by the hash of its file for as long as it says what it says there."""
-        self._filed = digest, self.fingerprint()
+    def compiled_as(self, digest: str, learned_from: Iterable[str]) -> Self:
+        """The same, named by its file for as long as it is as it stands there, with marks of what it learned from."""
+        self._filed, self.learned_from = (digest, self.fingerprint()), frozenset(learned_from)
+        return self
 
     @property
     def demos(self) -> int:
@@ -143,6 +150,6 @@ def usable(text: str) -> str:
     """The text of a response that can be judged; raises `ContentError` when there is nothing in it, or far too much."""
     if not text.strip():
         raise ContentError("empty", "the model answered with blanks only")
-    if len(text) > LONGEST_RESPONSE:
+    if len(text) > _MAX_RESPONSE:
         raise ContentError("oversized", f"{len(text):,} characters, beyond any token limit")
     return text

@@ -1,4 +1,4 @@
-"""The judge: a program that grades one response by its rubric and quotes what shows it.
+"""The judge: a program that grades one response by its rubric and quotes evidence; its role.
 
 Names, order and types of the fields, and the descriptions of inputs, which are their headings, are prompt text and a
 file format: they are part of a compiled program's hash, and a test freezes them. The instruction stands in `judge.txt`.
@@ -12,15 +12,19 @@ from typing import Any, ClassVar, Literal, cast
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.programs.fingerprint import fingerprint
-from dspy_proact.benchmarks.proactbench.programs.indented_text import IndentedText
+from dspy_proact.benchmarks.proactbench import embedded
+from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn, Verdict
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import StageError
 from dspy_proact.evidence import locate_quotes
+from dspy_proact.models import Role
 from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.programs.program_table import program_html, program_line
+
+JUDGE = Role("judge", "--judge", "verdict", embedded.judge)
+"""For whom its calls are counted, how a person names its model, and what stands in for one."""
 
 
 def _text(name: str) -> str:
@@ -56,6 +60,7 @@ class QuoteEvidence(dspy.Signature):
     evidence: list[str] = dspy.OutputField()
 
 
+# MIPROv2 shows its proposer the source of this class: any change in it changes what a compile sends.
 class Judge(dspy.Module):
     """Grades a response, in our words.
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.proactbench.programs.fingerprint import fingerprint
-from dspy_proact.benchmarks.proactbench.programs.indented_text import IndentedText, indented
+from dspy_proact.benchmarks.proactbench.programs.adapters import IndentedText, fingerprint, indented
 from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
 from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.errors import StageError
@@ -25,9 +24,9 @@ _UNFOUND = (
     "Your indented quote does not stand in the response. Answer once more, each offer with words that stand there "
     "exactly so, and leave out what does not."
 )
-_LONGEST_SHOWN = 200
+_MAX_SHOWN = 200
 """Characters of a quote that the second question shows."""
-_MOST_PARTS = 10
+_MAX_PARTS = 10
 """Quotes in the string of one offer that are looked up; further ones are passed over."""
 
 
@@ -64,7 +63,7 @@ class OfferDetector(dspy.Module):
         return run_now(self._detected(ask_now, conversation, response))
 
     async def aforward(self, conversation: list[Turn], response: str) -> dspy.Prediction:
-        """The same, awaited."""
+        """Async version of `forward`."""
         return await self._detected(ask, conversation, response)
 
     async def look(self, view: ControlView, response: str, asking: Asking | None = None) -> Offers:
@@ -73,20 +72,20 @@ class OfferDetector(dspy.Module):
         return located(await (self._detected(asking, **inputs) if asking else self.acall(**inputs)), response)
 
     def look_now(self, view: ControlView, response: str) -> Offers:
-        """The same, not awaited."""
+        """Sync version of `look`."""
         return located(self(**_inputs(view, response)), response)
 
     def messages(self, view: ControlView, response: str) -> list[dict[str, Any]]:
         """What `look` sends first."""
-        return rendered(self.detect, _wording(), _inputs(view, response))
+        return rendered(self.detect, IndentedText(), _inputs(view, response))
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        return fingerprint((self.detect, _wording()), (self.detect, _again("{quote}")))
+        return fingerprint((self.detect, IndentedText()), (self.detect, _again("{quote}")))
 
     async def _detected(self, asking: Asking, conversation: list[Turn], response: str) -> dspy.Prediction:
         shown = {"conversation": conversation, "response": response}
-        said = await ask_for_fields(asking, self.detect, _wording, **shown)
+        said = await ask_for_fields(asking, self.detect, lambda note: IndentedText(note=note), **shown)
         unfound = next((offer.quote for offer in located(said, response).offers if offer.quote.start is None), None)
         if unfound is None:
             return said
@@ -109,7 +108,7 @@ def located(said: dspy.Prediction, response: str) -> Offers:
 
 
 def _located(offer: DetectedOffer, passage: Passage) -> Offer:
-    parts = list(islice(locate(offer.quote, passage), _MOST_PARTS))
+    parts = list(islice(locate(offer.quote, passage), _MAX_PARTS))
     starts, ends = [part.start for part in parts], [part.end for part in parts]
     quote = Quote(text=offer.quote)
     if parts and None not in starts:
@@ -122,10 +121,6 @@ def _inputs(view: ControlView, response: str) -> dict[str, Any]:
     return {"conversation": list(view.conversation), "response": response}
 
 
-def _wording(note: str = "") -> IndentedText:
-    return IndentedText(note=note)
-
-
 def _again(quote: str) -> IndentedText:
     """The adapter under the second question, which shows on one line a quote that does not stand in the response."""
-    return _wording(f"{_UNFOUND}\n{indented(' '.join(quote.split())[:_LONGEST_SHOWN])}")
+    return IndentedText(note=f"{_UNFOUND}\n{indented(' '.join(quote.split())[:_MAX_SHOWN])}")

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, published_ratings
-from dspy_proact.benchmarks.proactbench.report.parting import Parting, partings
-from dspy_proact.benchmarks.proactbench.report.study_part import UNJUDGED, Choices, Part, Rated
+from dspy_proact.benchmarks.proactbench.report.study_part import UNJUDGED, Choices, Part, Parting, Rated, partings
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import RunError, UsageError

@@ -1,18 +1,196 @@
-"""A study of raters and a judge as a person reads it on a terminal."""
+"""What a study shows of a judge beside people: one plain sentence that claims no more than the numbers carry."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.proactbench.report.findings import cautions, explanations
-from dspy_proact.benchmarks.proactbench.report.parting import parting_lines
+from dspy_proact.benchmarks.proactbench.corpus import SAMPLE
+from dspy_proact.benchmarks.proactbench.report.findings import cautions, explanations, findings
+from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
+from dspy_proact.benchmarks.proactbench.report.published_rule import PublishedRule
 from dspy_proact.benchmarks.proactbench.report.study import Study
-from dspy_proact.benchmarks.proactbench.report.study_headline import study_headline
-from dspy_proact.benchmarks.proactbench.report.study_part import LABELS
-from dspy_proact.report.numbers import coefficient, counted, plain, points_of, share
+from dspy_proact.benchmarks.proactbench.report.study_part import LABELS, Part, parting_document, parting_lines
+from dspy_proact.benchmarks.proactbench.types import Grade
+from dspy_proact.report.measured import worded
+from dspy_proact.report.numbers import MEASURES_NOTHING, bounds, coefficient, counted, plain, points_of, share
 from dspy_proact.report.terminal import Table, show, table
-from dspy_proact.stats import ENOUGH_RATERS
+from dspy_proact.stats import CLAIM_GROUPS, ENOUGH_RATERS, SHARE_ITEMS, Estimate, Standing
+
+
+def study_headline(study: Study) -> str:
+    """Whether the judge agrees with a person more or less than another person does, on the items of all phases.
+
+    It is said where the 98 % interval of the difference says so, of 30 items or more in ten scenarios or more, and of
+    other raters like these where there are four or more, else of these alone. Where there is no judge, how far people
+    agree with each other; where nobody rated an item twice, that nothing can be said.
+    """
+    begin = MEASURES_NOTHING if study.embedded else ""
+    return f"{begin}{'; '.join([_told(study), *_reserved(study)])}."
+
+
+def _told(study: Study) -> str:
+    found = study.pooled.reference
+    person, items = _person(study), f"the {counted(found.items, 'item')} with two ratings or more"
+    if not found.items:
+        return f"Nothing can be said of a judge beside a {person}, for no item has the ratings of two"
+    people = f"one {person} agrees with another at kappa {_kappa(found.one_human, _carried(study))}"
+    if not study.pooled.compared:
+        return f"On {items} {people}; no judge is compared, for {study.pooled.silence}"
+    judge, difference, few = study.judge or "the judge", found.difference, _too_few(study)
+    if difference.value is None or difference.low is None or difference.high is None:
+        why = f"their difference has no interval: {worded(difference, NOUNS).reason}"
+        return f"On {items} nothing can be said of {judge} beside a {person}, for {why}"
+    span = bounds(worded(difference, NOUNS), lambda value: f"{value:+.2f}")
+    kappas = (
+        f"kappa {plain(found.judge)} and {plain(found.one_human)}, difference {difference.value:+.2f}, "
+        f"{span}{_carried(study)}"
+    )
+    if few:
+        kappas = f"{kappas}; {few} would be too few for a claim"
+    elif (found.low98 or 0) > 0 or (found.high98 or 0) < 0:
+        side = "better" if (found.low98 or 0) > 0 else "less well"
+        return f"On {items} {judge} agrees with a {person} {side} than another {person} does ({kappas})"
+    elif found.low98 is not None and found.high98 is not None and (difference.low > 0 or difference.high < 0):
+        kappas = f"{kappas}; by the 98 % interval, {found.low98:+.2f} to {found.high98:+.2f}, which decides"
+    return (
+        f"On {items} it cannot be told whether {judge} agrees with a {person} better or less well than another "
+        f"{person} does ({kappas})"
+    )
+
+
+def _too_few(study: Study) -> str | None:
+    """What there is too little of for a claim; None where there is enough."""
+    found = study.pooled.reference
+    scenarios = len({each.item.scenario for each in study.pooled.compared if len(each.ratings) > 1})
+    if scenarios < CLAIM_GROUPS:
+        return counted(scenarios, "scenario")
+    return counted(found.items, "item") if found.items < SHARE_ITEMS else None
+
+
+def _carried(study: Study) -> str:
+    """Of whom the interval speaks; of too few raters the interval says it itself."""
+    raters = study.pooled.reference.raters or 0
+    return f", of other raters like these {raters}" if raters >= ENOUGH_RATERS else ""
+
+
+def _person(study: Study) -> str:
+    return "rater" if study.ratings.name == SAMPLE else "person"
+
+
+def _kappa(estimate: Estimate, carried: str) -> str:
+    if estimate.value is None:
+        return f"unknown ({estimate.reason})"
+    told = carried if estimate.low is not None else ""
+    return f"{plain(estimate)} ({bounds(worded(estimate, NOUNS), lambda value: f'{value:.2f}')}{told})"
+
+
+def _reserved(study: Study) -> Iterator[str]:
+    """Why it may be something else than it seems."""
+    if study.ratings.name == SAMPLE:
+        yield "these raters are language-model agents, not people"
+    if study.learned_on:
+        yield f"the judge was compiled on {study.learned_on} of the rated items, so that this is no test of it"
+    if study.excluded:
+        yield "raters who disagree with the judge were left out, which raises its agreement"
+
+
+_NO_INTERVAL = "the share of raters over whom the judge wins: it has no interval"
+
+
+def study_document(study: Study) -> dict[str, Any]:
+    """The document of `agree --json`. A value that cannot be given is null, and has a reason."""
+    parts = {str(phase): part for phase, part in study.phases.items()}
+    apart = {each.rater for each in study.apart}
+    return {
+        "headline": study_headline(study),
+        "ratings": {
+            "name": study.ratings.name,
+            "origin": study.ratings.source.origin,
+            "commit": study.ratings.source.commit,
+            "sha256": study.ratings.sha256,
+            "items": len(study.ratings.items),
+            "ratings": len(study.ratings.ratings),
+            "raters": len(study.ratings.annotators),
+            "excluded": list(study.excluded),
+        },
+        "embedded": study.embedded,
+        "judge": study.judge or None,
+        "consensus": study.choices.consensus,
+        "min_ratings": study.choices.min_ratings,
+        "phases": {name: _part(part) for name, part in parts.items()},
+        "pooled": _part(study.pooled),
+        "published": {name: _published(part.published, part) for name, part in parts.items()},
+        "raters": [_standing(each, study) | {"apart": each.rater in apart} for each in study.whole.standings],
+        "partings": [parting_document(each) for each in study.partings],
+        "notes": list(findings(study)),
+    }
+
+
+def _part(part: Part) -> dict[str, Any]:
+    reference, alternative = part.reference, part.alt_test
+    rate = alternative.winning_rate if alternative else None
+    missing = Estimate(None, reason=part.silence)
+    estimates = {
+        "alpha_nominal": part.alpha("nominal"),
+        "alpha_ordinal": part.alpha("ordinal"),
+        "alpha_interval": part.alpha("interval"),
+        "kappa": part.kappa("none"),
+        "kappa_linear": part.kappa("linear"),
+        "kappa_quadratic": part.kappa("quadratic"),
+        "ac1": part.ac("none"),
+        "ac2": part.ac("quadratic"),
+        "exact": part.exact,
+        "recall_fail": part.recall(Grade.FAIL),
+        "recall_partial": part.recall(Grade.PARTIAL),
+        "recall_pass": part.recall(Grade.PASS),
+        "human_reference": reference.one_human,
+        "judge_against_one_human": reference.judge,
+        "judge_minus_human": reference.difference,
+        "best_attainable": reference.best_attainable,
+        "bias": part.bias,
+        "alt_test": Estimate(rate.value, reason=rate.reason or _NO_INTERVAL) if rate else missing,
+        "alt_test_advantage": alternative.advantage if alternative else missing,
+    }
+    return {
+        "items": len(part.enough),
+        "judged": len(part.compared),
+        "ratings": part.ratings,
+        "paired_ratings": part.paired,
+        "raters": reference.raters,
+        "judge_minus_human_98": [reference.low98, reference.high98],
+        "confusion": part.counts,
+        **{name: _estimate(estimate) for name, estimate in estimates.items()},
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, Any]:
+    return asdict(worded(estimate, NOUNS))
+
+
+def _published(rule: PublishedRule, part: Part) -> dict[str, Any]:
+    missing = Estimate(None, reason=part.silence)
+    return {
+        "items": rule.items,
+        "ratings": rule.ratings,
+        "confusion": [list(row) for row in rule.confusion],
+        "exact": rule.exact,
+        "alpha_ordinal": _estimate(rule.alpha if rule.ratings else missing),
+        "kappa": _estimate(rule.kappa if rule.items else missing),
+    }
+
+
+def _standing(standing: Standing, study: Study) -> dict[str, Any]:
+    return {
+        "rater": str(standing.rater),
+        "ratings": standing.ratings,
+        "against_others": _estimate(standing.against_others),
+        "against_judge": _estimate(standing.against_judge),
+        "excluded_by_published_rule": standing.rater in study.whole.excluded,
+    }
+
 
 _WIDTHS = (5, 8, 5)
 """Of a count under FAIL, PARTIAL and PASS."""

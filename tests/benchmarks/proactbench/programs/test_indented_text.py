@@ -1,4 +1,4 @@
-"""Nothing that somebody else wrote can end its text or pass for a line of ours, whoever wrote it."""
+"""Indented text: nothing that somebody else wrote can end it or pass for a line of ours, whoever wrote it."""
 
 import json
 
@@ -8,9 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.tokens import o200k_tokens
 
-from dspy_proact.benchmarks.proactbench.embedded.read import read
+from dspy_proact.benchmarks.proactbench.embedded import _read as read
 from dspy_proact.benchmarks.proactbench.programs import DetectOffers, GradeResponse, Judge, QuoteEvidence
-from dspy_proact.benchmarks.proactbench.programs.indented_text import MARGIN, IndentedText, indented
+from dspy_proact.benchmarks.proactbench.programs.adapters import MARGIN, IndentedText, indented
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
@@ -25,7 +25,6 @@ TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"])),
     st.lists(st.sampled_from([*BREAKS, *OURS, "a", "| a | b |", "```"])).map("".join),
 )
-RUBRIC = Rubric(phase=Phase.CRITICAL, pass_criteria="p", partial_criteria="q", fail_criteria="f")
 PLACES = ["user", "assistant", "last user", "pass", "partial", "fail", "response"]
 
 
@@ -90,23 +89,19 @@ def test_each_text_is_found_under_its_own_heading_again(before, last, passing, f
     ]
 
 
-def test_the_messages_are_the_instruction_and_the_question_in_plain_text():
-    system, user = asked(inputs(assistant="One.\n\n| a | b |\n| - | - |"))
+@pytest.mark.parametrize("phase", Phase)
+def test_the_messages_are_the_instruction_and_the_question_in_plain_text_with_the_rule_of_its_phase(phase):
+    shown = inputs(assistant="One.\n\n| a | b |\n| - | - |")
+    shown["rubric"] = shown["rubric"].model_copy(update={"phase": phase})
+    system, user = asked(shown)
     assert system == {"role": "system", "content": GradeResponse.instructions}
     assert user["content"] == (
         "Conversation\nTurn 1, user:\n    plain\nTurn 1, assistant:\n    One.\n\n    | a | b |\n    | - | - |\n"
         "Turn 2, user:\n    plain\n\n"
-        f"Rubric, CRITICAL. {RULES[Phase.CRITICAL]}\nPASS:\n    plain\nPARTIAL:\n    plain\nFAIL:\n    plain\n\n"
+        f"Rubric, {phase}. {RULES[phase]}\nPASS:\n    plain\nPARTIAL:\n    plain\nFAIL:\n    plain\n\n"
         "Response to grade:\n    plain\n\n"
         'Answer with one JSON object: {"reasoning": string, "evidence": [string], "grade": "PASS" | "PARTIAL" | "FAIL"}'
     )
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_the_rule_of_one_phase_stands_there_and_no_other(phase):
-    shown = inputs() | {"rubric": RUBRIC.model_copy(update={"phase": phase})}
-    said = "\n".join(message["content"] for message in asked(shown))
-    assert [each for each in Phase if RULES[each] in said] == [phase]
 
 
 def test_what_the_triggers_of_a_dialogue_share_comes_first():
@@ -126,24 +121,15 @@ def test_a_lone_surrogate_is_replaced_and_a_pair_is_joined():
         assert "    a \ufffd b \U0001f600\n" in told
 
 
-def test_a_note_is_the_last_line():
-    assert asked(inputs(), "Once more.")[-1]["content"] == f"{asked(inputs())[-1]['content']}\n\nOnce more."
-
-
-def test_beside_a_schema_nothing_is_said_of_the_shape():
-    adapter = IndentedText(RULES)
-    plain = adapter.format(GradeResponse, [], inputs())[-1]["content"]
-    adapter.has_schema = True
-    assert plain.startswith(adapter.format(GradeResponse, [], inputs())[-1]["content"])
-    assert "JSON" not in adapter.format(GradeResponse, [], inputs())[-1]["content"]
-
-
-def test_who_paid_no_heed_to_a_schema_is_told_the_shape_when_asked_again():
-    adapter = IndentedText(note="Once more.")
-    adapter.has_schema = True
-    *_, shape, note = adapter.format(GradeResponse, [], inputs())[-1]["content"].split("\n\n")
-    assert shape.startswith("Answer with one JSON object: {")
-    assert note == "Once more."
+def test_the_shape_is_left_out_beside_a_schema_unless_it_is_asked_again():
+    adapter, again = IndentedText(RULES), IndentedText(RULES, "Once more.")
+    first, second = (each.format(GradeResponse, [], inputs())[-1]["content"] for each in (adapter, again))
+    assert second == f"{first}\n\nOnce more."
+    adapter.has_schema = again.has_schema = True
+    without = adapter.format(GradeResponse, [], inputs())[-1]["content"]
+    assert first.startswith(without)
+    assert "JSON" not in without
+    assert again.format(GradeResponse, [], inputs())[-1]["content"] == second
 
 
 def test_a_demo_is_an_exchange_without_rule_and_shape():

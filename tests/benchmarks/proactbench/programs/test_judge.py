@@ -1,4 +1,4 @@
-"""The judge over real HTTP."""
+"""The judge over real HTTP, and the indented text that it sends, in which nobody's text can pass for a line of ours."""
 
 import asyncio
 import json
@@ -14,7 +14,6 @@ from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Ju
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
-from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, ProviderError, SetupFault
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.programs import Direct
@@ -34,24 +33,19 @@ def quotes(*evidence):
 
 def said(model, way="async", judge=None):
     """The prediction, by `aforward` or `forward`."""
-    asked = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
-    with collect_calls():
-        return predicted(model, judge or Judge(), way, **asked)
+    inputs = {"conversation": list(VIEW.conversation), "rubric": VIEW.rubric, "response": RESPONSE}
+    return predicted(model, judge or Judge(), way, **inputs)
 
 
 def judged(server, judge=None):
     """The verdict as a value."""
-    with collect_calls():
-        return asyncio.run(awaited(opened(server), (judge or Judge()).judge(VIEW, RESPONSE)))
+    return asyncio.run(awaited(opened(server), (judge or Judge()).judge(VIEW, RESPONSE)))
 
 
 UNREADABLE = {
     "unknown grade": (verdict("MAYBE"), "unreadable"),
     "prose": ("I would say that it passes.", "unreadable"),
-    "two grades": ('{"reasoning": "x", "evidence": [], "grade": "PASS", "grade": "FAIL"}', "unreadable"),
-    "two verdicts": (verdict("PASS") + verdict("FAIL"), "unreadable"),
     "nothing": ("", "empty"),
-    "null": (None, "empty"),
     "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
     "cut": (Answer('{"reasoning": "It', finish_reason="length"), "unreadable"),
 }
@@ -67,57 +61,19 @@ def test_a_verdict_that_cannot_be_read_is_asked_for_once_more_and_then_given_up(
     assert len(server.sent) == 2
 
 
-@WAYS
-def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
-    answers_once(server, error(400, "no"))
-    with pytest.raises(ContentError, match="refused"):
-        said(opened(server), way)
-    assert len(server.sent) == 1
-
-
-@ROUTES
-@WAYS
-def test_on_every_route_two_answers_are_all_that_is_asked_for(server, name, backend, way):
-    answers_once(server, "prose", "prose")
-    with pytest.raises(ContentError):
-        said(opened(server, name, backend), way)
-    assert len(server.sent) == 2
-
-
-@pytest.mark.parametrize("backend", ["auto", "litellm"])
-@pytest.mark.parametrize("name", ["openai/gpt-4o", "openai/gpt-5.4"])
-def test_a_model_that_takes_a_schema_is_sent_one_and_asked_no_more_often(server, name, backend):
-    answers_once(server, "prose", "prose")
-    with pytest.raises(ContentError):
-        said(opened(server, name, backend))
-    assert len(server.sent) == 2
-    for sent in server.sent:
-        schema = sent.body["response_format"]["json_schema"]["schema"]
-        assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
-        assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
-
-
 @ROUTES
 @pytest.mark.parametrize(("answer", "reason"), [("prose", "unreadable"), ("", "empty")])
-def test_the_second_request_differs_by_its_note_only(server, name, backend, answer, reason):
-    answers_once(server, answer, verdict("FAIL"))
-    said(opened(server, name, backend))
+def test_the_second_request_differs_by_its_note_only_and_its_answer_counts(server, name, backend, answer, reason):
+    answers_once(server, answer, verdict("PARTIAL", ["Label the boxes"], "names them"))
+    assert dict(said(opened(server, name, backend))) == {
+        "reasoning": "names them",
+        "evidence": ["Label the boxes"],
+        "grade": "PARTIAL",
+    }
     first, second = (sent.body for sent in server.sent)
     note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
     first["messages"][-1]["content"] += note
     assert second == first
-
-
-@WAYS
-def test_a_repaired_verdict_counts(server, way):
-    answers_once(server, "prose", verdict("PARTIAL", ["Label the boxes"], "names them"))
-    prediction = said(opened(server), way)
-    assert (prediction.grade, prediction.evidence, prediction.reasoning) == (
-        "PARTIAL",
-        ["Label the boxes"],
-        "names them",
-    )
-    assert len(server.sent) == 2
 
 
 def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(server):
@@ -127,13 +83,15 @@ def test_a_repaired_verdict_with_an_invented_quote_is_asked_for_the_quote_too(se
 
 
 @WAYS
-@pytest.mark.parametrize("first", ["at once", "after an unreadable answer"])
-def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
-    given = [] if first == "at once" else ["prose"]
-    answers_once(server, *given, error(500))
-    with pytest.raises(ProviderError):
+@pytest.mark.parametrize(
+    ("answers", "kind"),
+    [([error(400, "no")], ContentError), ([error(500)], ProviderError), (["x", error(500)], ProviderError)],
+)
+def test_what_the_provider_refuses_or_fails_at_is_not_asked_for_again(server, way, answers, kind):
+    answers_once(server, *answers)
+    with pytest.raises(kind):
         said(opened(server), way)
-    assert len(server.sent) == len(given) + 1
+    assert len(server.sent) == len(answers)
 
 
 GRADES = pytest.mark.parametrize("grade", ["PASS", "PARTIAL"])
@@ -150,14 +108,11 @@ def test_a_quote_that_is_not_found_is_asked_for_once_more_and_the_grade_is_kept(
     assert len(server.sent) == 2
 
 
-@GRADES
-@NOT_FOUND
-def test_a_quote_that_is_found_the_second_time_verifies(server, grade, evidence):
-    answers_once(server, verdict(grade, evidence), quotes("zebra", "Then call **Ann**"))
-    found = judged(server)
-    assert found.verified is True
-    assert found.grade == Grade(grade)
-    assert found.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
+def test_a_quote_is_located_the_second_time_too(server):
+    answers_once(server, verdict("PASS", ["lion"]), quotes("zebra", "Then call **Ann**"))
+    verified = judged(server)
+    assert (verified.verified, verified.grade) == (True, Grade.PASS)
+    assert verified.evidence == (Quote(text="zebra"), Quote(text="Then call **Ann**", start=23, end=36))
 
 
 @GRADES
@@ -236,12 +191,11 @@ def test_the_second_question_shows_the_verdict_and_asks_for_quotes_only(server):
 def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(server, way):
     answers_once(server, verdict("PASS", ["Then call Ann"]))
     model, response = opened(server), "\ud800 Then call Ann."
-    with collect_calls():
-        if way == "async":
-            judged = asyncio.run(awaited(model, Judge().judge(VIEW, response)))
-        else:
-            with dspy.context(lm=model.lm):
-                judged = Judge().judge_now(VIEW, response)
+    if way == "async":
+        judged = asyncio.run(awaited(model, Judge().judge(VIEW, response)))
+    else:
+        with dspy.context(lm=model.lm):
+            judged = Judge().judge_now(VIEW, response)
     assert [(quote.start, quote.end) for quote in judged.evidence] == [(2, 15)]
     assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
 
@@ -275,22 +229,6 @@ def test_the_adapter_is_the_modules_own(server, way):
     assert server.sent[0].messages == Judge().messages(VIEW, RESPONSE)
 
 
-@WAYS
-def test_instruction_and_demos_are_sent(server, way):
-    judge = Judge()
-    judge.grade.signature = GradeResponse.with_instructions("Grade by the moon.")
-    judge.grade.demos = [
-        {"conversation": [], "rubric": VIEW.rubric, "response": "a\nb", "reasoning": "r", "evidence": []}
-        | {"grade": "FAIL"}
-    ]
-    answers_once(server, verdict("FAIL"))
-    said(opened(server), way, judge)
-    system, asked, answered, _ = server.sent[0].messages
-    assert system["content"] == "Grade by the moon."
-    assert asked["content"].endswith("Response to grade:\n    a\n    b")
-    assert json.loads(answered["content"]) == {"reasoning": "r", "evidence": [], "grade": "FAIL"}
-
-
 # Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
 # and makes scores incomparable.
 GRADE_RESPONSE = [
@@ -316,23 +254,17 @@ def test_the_signatures_are_frozen(signature, frozen):
         (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
         for name, field in signature.fields.items()
     ] == frozen
-
-
-def test_the_fields_of_nested_inputs_are_frozen():
     assert list(Turn.model_fields) == ["user", "assistant"]
     assert list(Rubric.model_fields) == ["phase", "pass_criteria", "partial_criteria", "fail_criteria"]
-
-
-def test_the_instruction_is_the_text_beside_the_code():
     text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("judge.txt").read_text("utf-8")
     assert GradeResponse.instructions == text.strip()
 
 
-def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question():
-    def fingerprint(*, instruction=None, quoting=None, demos=(), again=True):
+def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_rules(monkeypatch):
+    def fingerprint(*, declared=None, instruction=None, quoting=None, demos=(), again=True):
         judge = Judge(ask_quote_again=again)
-        if instruction:
-            judge.grade.signature = GradeResponse.with_instructions(instruction)
+        if declared or instruction:
+            judge.grade.signature = declared or GradeResponse.with_instructions(instruction)
         if quoting:
             judge.quote.signature = QuoteEvidence.with_instructions(quoting)
         judge.grade.demos = list(demos)
@@ -343,6 +275,7 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
         fingerprint(),
         fingerprint(instruction="Grade."),
         fingerprint(instruction="Grade!"),
+        fingerprint(declared=GradeResponse.with_updated_fields("response", desc="Answer")),
         fingerprint(quoting="Quote."),
         fingerprint(again=False),
         fingerprint(demos=[shown | {"grade": "PASS"}]),
@@ -352,6 +285,9 @@ def test_the_fingerprint_changes_with_instruction_demos_and_the_second_question(
     assert len(set(prints)) == len(prints)
     assert fingerprint() == prints[0]
     assert all(len(each) == 64 and int(each, 16) for each in prints)
+    for phase in Phase:
+        monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
+        assert fingerprint() not in prints
 
 
 def test_judging_changes_nothing_in_the_judge(server):
@@ -360,19 +296,6 @@ def test_judging_changes_nothing_in_the_judge(server):
     answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
     judged(server, judge)
     assert (judge.fingerprint(), judge.dump_state()) == before
-
-
-@pytest.mark.parametrize("phase", Phase)
-def test_the_rule_of_every_phase_is_part_of_the_fingerprint(phase, monkeypatch):
-    before = Judge().fingerprint()
-    monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
-    assert Judge().fingerprint() != before
-
-
-def test_a_description_is_part_of_the_fingerprint():
-    judge = Judge()
-    judge.grade.signature = GradeResponse.with_updated_fields("response", desc="Answer")
-    assert judge.fingerprint() != Judge().fingerprint()
 
 
 SCHEMAS = [
@@ -398,10 +321,13 @@ def test_the_shape_of_the_answer_is_said_once_by_a_schema_or_by_the_last_line(se
 
     direct = Direct(model.lm)
     answers_once(server, *[verdict("FAIL")] * 3)
-    with collect_calls():
-        asyncio.run(awaited(model, graded()))
+    asyncio.run(awaited(model, graded()))
     assert len(server.sent) == 3
     for sent in server.sent:
         form = (sent.body.get("response_format") or {}).get("type")
         assert (form == "json_schema") is takes
+        if takes:
+            schema = sent.body["response_format"]["json_schema"]["schema"]
+            assert list(schema["properties"]) == ["reasoning", "evidence", "grade"]
+            assert schema["properties"]["grade"]["enum"] == ["PASS", "PARTIAL", "FAIL"]
         assert ("Answer with one JSON object: " in sent.messages[-1]["content"]) is not takes

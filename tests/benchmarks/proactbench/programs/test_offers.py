@@ -9,21 +9,17 @@ from typing import Any
 import dspy
 import pytest
 from asking import WAYS, answers_once, awaited, heard, opened
-from hypothesis import given
-from hypothesis import strategies as st
 from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, error, offers
 
 from dspy_proact import evidence
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, DetectOffers, OfferDetector
+from dspy_proact.benchmarks.proactbench.programs import DetectOffers, OfferDetector
 from dspy_proact.benchmarks.proactbench.programs.offers import DetectedOffer, located
 from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
 from dspy_proact.benchmarks.proactbench.views import ControlView
-from dspy_proact.calls import collect_calls
-from dspy_proact.errors import ContentError, ProviderError, SetupFault
-from dspy_proact.models import Gate, open_model
+from dspy_proact.errors import ContentError, SetupFault
 from dspy_proact.types import Quote
 
 RESPONSE = "Label the boxes today.\nThen call Ann."
@@ -37,11 +33,10 @@ NO_OFFER = offers()
 def found(server, way="async", response=RESPONSE, model=None, view=VIEW, detector=None):
     """The offers, by `look` or `look_now`."""
     model, detector = model or opened(server), detector or OfferDetector()
-    with collect_calls():
-        if way == "async":
-            return asyncio.run(awaited(model, detector.look(view, response)))
-        with dspy.context(lm=model.lm):
-            return detector.look_now(view, response)
+    if way == "async":
+        return asyncio.run(awaited(model, detector.look(view, response)))
+    with dspy.context(lm=model.lm):
+        return detector.look_now(view, response)
 
 
 def quotes(result):
@@ -65,15 +60,12 @@ def test_one_call_is_made_where_all_quotes_stand(server, name, way):
 
 
 @WAYS
-def test_no_offer_is_one_call_and_nothing_to_verify(server, way):
+def test_no_offer_and_what_was_asked_for_are_not_unwanted(server, way):
     answers_once(server, NO_OFFER)
     result = found(server, way)
     assert (result.offers, result.unwanted, result.verified, len(server.sent)) == ((), (), None, 1)
-
-
-def test_what_was_asked_for_is_found_and_is_not_unwanted(server):
     answers_once(server, offers("call Ann", asked_for=True))
-    result = found(server)
+    result = found(server, way)
     assert (quotes(result), result.unwanted, result.verified) == ([("call Ann", 28)], (), True)
 
 
@@ -85,27 +77,16 @@ ONE = {"quote": "call Ann", "grounded": True, "asked_for": False}
 TWICE = '{"quote": "call Ann", "quote": "boxes", "grounded": true, "asked_for": false}'
 UNREADABLE = {
     "prose": ("There are two offers.", "unreadable"),
-    "two objects": (NO_OFFER + offers("call Ann"), "unreadable"),
     "offers null": ('{"reasoning": "x", "offers": null}', "unreadable"),
-    "offers a string": ('{"reasoning": "x", "offers": "none"}', "unreadable"),
-    "offers one object": (json.dumps({"reasoning": "x", "offers": ONE}), "unreadable"),
     "offers of strings": (of("call Ann"), "unreadable"),
-    "offers of lists": (of(["call Ann", True, False]), "unreadable"),
     "offers missing": ('{"reasoning": "x"}', "unreadable"),
-    "offers twice": ('{"reasoning": "x", "offers": [], "offers": []}', "unreadable"),
     "a key of an offer twice": (f'{{"reasoning": "x", "offers": [{TWICE}]}}', "unreadable"),
     "a key of an offer missing": (of({"quote": "call Ann", "grounded": True}), "unreadable"),
     "a key that is none of ours": (of(ONE | {"severity": 3}), "unreadable"),
     "a quote null": (of(ONE | {"quote": None}), "unreadable"),
-    "a quote of a list": (of(ONE | {"quote": ["call", "Ann"]}), "unreadable"),
     "asked_for a word": (of(ONE | {"asked_for": "perhaps"}), "unreadable"),
-    "asked_for a number": (of(ONE | {"asked_for": 2}), "unreadable"),
     "asked_for null": (of(ONE | {"asked_for": None}), "unreadable"),
-    "words after it": (f"{NO_OFFER} On reflection there is one.", "unreadable"),
-    "a thousand lists": ("[" * 1000, "unreadable"),
-    "deep offers": ('{"reasoning": "x", "offers": ' + "[" * 10_000 + "]" * 10_000 + "}", "unreadable"),
     "nothing": ("", "empty"),
-    "null": (None, "empty"),
     "filtered": (Answer(None, finish_reason="content_filter"), "filtered"),
     "cut": (Answer('{"reasoning": "x", "offers": [{"quo', finish_reason="length"), "unreadable"),
 }
@@ -128,23 +109,6 @@ def test_a_repaired_answer_counts_and_its_question_differs_by_the_note_only(serv
     note = f"\n\nYour answer before this one could not be used ({reason}). Answer with one JSON object only."
     first["messages"][-1]["content"] += note
     assert second == first
-
-
-@WAYS
-def test_what_the_provider_refuses_is_not_asked_for_again(server, way):
-    answers_once(server, error(400, "no"))
-    with pytest.raises(ContentError, match="refused"):
-        found(server, way)
-    assert len(server.sent) == 1
-
-
-@WAYS
-@pytest.mark.parametrize("first", [[], ["prose"]], ids=["at once", "after an unreadable answer"])
-def test_a_failure_of_the_provider_is_not_repaired(server, way, first):
-    answers_once(server, *first, error(500))
-    with pytest.raises(ProviderError):
-        found(server, way)
-    assert len(server.sent) == len(first) + 1
 
 
 NOT_THERE = pytest.mark.parametrize("quote", ["zebra", "", "!!!", "Ann call", "Label the boxes tomorrow"])
@@ -171,18 +135,13 @@ def test_a_quote_that_again_does_not_stand_does_not_count(server, quote):
     assert len(server.sent) == 2
 
 
-def test_beside_a_quote_that_does_not_stand_another_counts(server):
+def test_after_an_invented_quote_what_then_stands_counts(server):
     answers_once(server, offers("zebra"), offers("lion", "call Ann"))
     result = found(server)
     assert ([offer.quote.text for offer in result.unwanted], result.verified) == (["call Ann"], False)
-
-
-def test_a_second_answer_without_offers_leaves_none(server):
     answers_once(server, offers("zebra"), NO_OFFER)
     assert found(server).offers == ()
-
-
-def test_a_repaired_answer_with_an_invented_quote_is_asked_about_too(server):
+    server.sent.clear()
     answers_once(server, "prose", offers("zebra"), offers("call Ann"))
     assert quotes(found(server)) == [("call Ann", 28)]
     assert len(server.sent) == 3
@@ -253,11 +212,6 @@ def test_a_response_is_cut_into_words_once_for_all_its_offers(monkeypatch):
     assert cut == [RESPONSE]
 
 
-def test_half_a_surrogate_pair_in_a_quote_is_replaced_as_in_a_verdict(server):
-    answers_once(server, of(ONE | {"quote": "\ud800zebra"}), NO_OFFER)
-    assert found(server).offers == ()
-
-
 SCRIPTS = {
     "offers": [offers("call Ann")],
     "none": [NO_OFFER],
@@ -316,20 +270,6 @@ def test_a_response_changes_the_request_in_its_indented_lines_only(spoof):
     honest, spoofed = (without_response(detector.messages(VIEW, text)) for text in ("plain", spoof))
     assert spoofed[0] == honest[0]
     assert spoofed[1] == "\n".join(f"    {line}" if line else "" for line in spoof.splitlines())
-
-
-@given(text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60))
-def test_no_response_whatever_changes_more_than_its_indented_lines(text):
-    detector = OfferDetector()
-    plain, other = (without_response(detector.messages(VIEW, each))[0] for each in ("plain", text))
-    assert other == plain
-
-
-@pytest.mark.parametrize("spoof", SPOOFS)
-def test_a_response_that_imitates_fields_is_looked_at_like_another(server, spoof):
-    answers_once(server, offers("call Ann"))
-    assert len(found(server, response=f"{spoof}\nThen call Ann.").unwanted) == 1
-    assert len(server.sent) == 1
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u0085", "\x0b", ". "])
@@ -401,9 +341,6 @@ def test_the_signature_is_frozen():
         (name, field.json_schema_extra["__dspy_field_type"], field.annotation, field.json_schema_extra["desc"])
         for name, field in fields.items()
     ] == DETECT_OFFERS
-
-
-def test_the_schema_of_an_offer_is_frozen():
     schema = DetectedOffer.model_json_schema()
     assert schema == {
         "additionalProperties": False,
@@ -418,14 +355,11 @@ def test_the_schema_of_an_offer_is_frozen():
         "type": "object",
     }
     assert list(schema["properties"]) == ["quote", "grounded", "asked_for"]
-
-
-def test_the_instruction_is_the_text_beside_the_code():
     text = files("dspy_proact.benchmarks.proactbench.programs").joinpath("offers.txt").read_text("utf-8")
     assert DetectOffers.instructions == text.strip()
 
 
-def test_the_fingerprint_changes_with_the_wording():
+def test_the_fingerprint_changes_with_the_wording(monkeypatch):
     declared: Any = DetectOffers  # annotated in DSPy as if its instances had the methods
 
     def fingerprint(signature=declared, demos=()):
@@ -446,12 +380,8 @@ def test_the_fingerprint_changes_with_the_wording():
     assert len(set(prints)) == len(prints)
     assert fingerprint() == prints[0]
     assert all(re.fullmatch("[0-9a-f]{64}", each) for each in prints)
-
-
-def test_the_fingerprint_changes_with_the_wording_of_the_second_question(monkeypatch):
-    before = OfferDetector().fingerprint()
     monkeypatch.setattr("dspy_proact.benchmarks.proactbench.programs.offers._UNFOUND", "Once more, please.")
-    assert OfferDetector().fingerprint() != before
+    assert fingerprint() not in prints
 
 
 def test_looking_changes_nothing_in_the_detector(server):
@@ -470,20 +400,3 @@ def test_the_adapter_is_the_modules_own(server, way):
         found(server, way)
         assert dspy.settings.adapter is outside
     assert server.sent[0].messages == OfferDetector().messages(VIEW, RESPONSE)
-
-
-@pytest.mark.parametrize(
-    ("user", "response", "expected"),
-    [
-        ("How many boxes?", "Twelve boxes. I suggest a label on each.", [("I suggest a label on each.", False)]),
-        ("How many boxes?", "Twelve boxes.", []),
-        ("Any ideas?", "You could label each.", [("You could label each.", True)]),
-    ],
-)
-def test_the_embedded_judge_looks_for_offers_too(user, response, expected):
-    model = open_model("embedded", JUDGE, Gate())
-    view = ControlView(conversation=(Turn(user=user, assistant=None),), turn=1)
-    with dspy.context(lm=model.lm), collect_calls() as calls:
-        result = OfferDetector().look_now(view, response)
-    assert [(offer.quote.text, offer.asked_for) for offer in result.offers] == expected
-    assert len(calls) == 1

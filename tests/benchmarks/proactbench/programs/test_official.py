@@ -16,7 +16,6 @@ from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Ju
 from dspy_proact.benchmarks.proactbench.programs.official import OfficialPrompt
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
-from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.types import Quote
@@ -50,14 +49,12 @@ def evaluated(score="PASS", evidence="label the boxes", **changes):
 
 def said(model, way="async"):
     """The prediction, by `aforward` or `forward`."""
-    with collect_calls():
-        return predicted(model, OfficialJudge(), way, **ASKED)
+    return predicted(model, OfficialJudge(), way, **ASKED)
 
 
 def judged(server):
     """The verdict as a value."""
-    with collect_calls():
-        return asyncio.run(awaited(opened(server), OfficialJudge().judge(VIEW, RESPONSE)))
+    return asyncio.run(awaited(opened(server), OfficialJudge().judge(VIEW, RESPONSE)))
 
 
 def of_the_package():
@@ -76,9 +73,6 @@ def of_the_package():
     return [{"role": "system", "content": runtime.JUDGE_SYSTEM_TEMPLATE}, {"role": "user", "content": message}]
 
 
-# What is sent.
-
-
 @BACKENDS
 @WAYS
 @pytest.mark.parametrize("name", ["hosted_vllm/any", "openai/gpt-4o"])
@@ -86,10 +80,7 @@ def test_the_messages_are_those_of_the_package_to_the_character(server, package,
     answers_once(server, evaluated())
     said(opened(server, name, backend), way)
     assert [sent.messages for sent in server.sent] == [of_the_package()]
-
-
-def test_what_a_plan_counts_is_what_is_sent(server, package):
-    assert OfficialJudge().messages(VIEW, RESPONSE) == of_the_package()
+    assert OfficialJudge().messages(VIEW, RESPONSE) == of_the_package()  # what a plan counts is what is sent
 
 
 @BACKENDS
@@ -164,13 +155,9 @@ def test_an_answer_is_read_with_its_quote_located(server, package):
     assert verdict.evidence == (Quote(text="label the boxes", start=0, end=15),)  # "Label the boxes"
 
 
-@pytest.mark.parametrize("score", ["PASS", "Pass", "pass", " Pass\n"])
-def test_a_score_in_another_case_is_read(server, package, score):
-    answers_once(server, evaluated(score))
-    assert judged(server).grade is Grade.PASS
-
-
 ACCEPTED = {
+    "as it is": evaluated(),
+    "a score in another case": evaluated(" Pass\n"),
     "a fence": f"```json\n{evaluated()}\n```",
     "words before": f"Here it is: {evaluated()}",
     "thoughts before": f"<think>maybe {{}}</think>{evaluated()}",
@@ -191,24 +178,17 @@ def test_harmless_liberties_are_taken_at_the_first_time(server, package, answer)
 
 UNREADABLE = {
     "skipped": evaluated(status="SKIPPED"),
-    "status in another case": evaluated(status="Evaluated"),
     "no status": evaluated(status=...),
-    "null status": evaluated(status=None),
     "no score": evaluated(score=...),
-    "null score": evaluated(score=None),
     "unknown score": evaluated(score="MAYBE"),
     "no rationale": evaluated(rationale=...),
-    "no evidence field": evaluated(evidence=...),
     "evidence that is no text": evaluated(evidence={"quote": "x"}),
     "a null result": '{"evaluation_result": null}',
-    "a list for a result": '{"evaluation_result": ["PASS"]}',
     "a broken result in a string": '{"evaluation_result": "{PASS"}',
     "no result around it": json.dumps(json.loads(evaluated())["evaluation_result"]),
     "our own form": '{"reasoning": "x", "evidence": [], "grade": "PASS"}',
-    "two verdicts": evaluated("PASS") + evaluated("FAIL"),
     "a score twice": '{"evaluation_result": {"status": "EVALUATED", "score": "PASS", "score": "FAIL", '
     '"rationale": "r", "evidence": ""}}',
-    "a verdict taken back": f"{evaluated('PASS')} On second thought: FAIL.",
     "prose": "I would say that it passes.",
     "a list nested without end": '{"evaluation_result": ' + "[" * 100_000,
 }
@@ -274,9 +254,6 @@ RUNTIMES = {
     "no system message": RUNTIME.replace("JUDGE_SYSTEM_TEMPLATE", "JUDGE_SYSTEM_PROMPT"),
     "no builder": RUNTIME.replace("build_judge_eval_message", "build_message"),
     "a builder that takes one argument": builder(WORDED, "trigger_point"),
-    "a builder that takes a third argument": builder(WORDED, "trigger_point, history, style"),
-    "a builder with other names": builder("return history[0]['text']"),
-    "a builder of another trigger point": builder("return trigger_point.style"),
     "a builder that refuses its input": builder("raise ValueError('no such phase')"),
     "a message that is no text": builder("return [{'role': 'user', 'content': 'x'}]"),
     "no message": builder("return None"),
@@ -314,10 +291,6 @@ def fingerprint(folder, runtime=RUNTIME, types=TYPES):
         return OfficialJudge().fingerprint()
 
 
-def test_the_fingerprint_is_of_the_text_and_not_of_where_it_is_installed(tmp_path):
-    assert fingerprint(tmp_path / "a") == fingerprint(tmp_path / "b") != Judge().fingerprint()
-
-
 @pytest.mark.parametrize(
     "changed",
     [
@@ -332,14 +305,12 @@ def test_the_fingerprint_is_of_the_text_and_not_of_where_it_is_installed(tmp_pat
 )
 def test_the_fingerprint_changes_with_what_the_package_says_to_the_model(tmp_path, changed):
     assert fingerprint(tmp_path / "a") != fingerprint(tmp_path / "b", **changed)
+    assert fingerprint(tmp_path / "c") == fingerprint(tmp_path / "d") != Judge().fingerprint()
 
 
-def test_the_embedded_stand_in_is_refused_with_what_to_do(package):
+def test_the_embedded_stand_in_is_refused_with_what_to_do(server, package):
     with pytest.raises(UsageError, match="name a --judge"):
         Evaluation("sample", judge="embedded", judge_prompt="official")
-
-
-def test_one_embedded_judge_of_several_is_refused_too(server, package):
     judges = [ModelSpec(name="hosted_vllm/any", api_base=server.judge), "embedded"]
     with pytest.raises(UsageError, match="embedded"):
         Evaluation("sample", judge=judges, judge_prompt="official")

@@ -1,11 +1,14 @@
 """The page of PROBE's runs: its own leaderboard, its measures side by side, and its answers as they are read."""
 
 import pytest
-from browser import visit
+from browser import chromium, visit
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.report import summarize
+from dspy_proact.report.page import page
+from dspy_proact.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
@@ -18,13 +21,25 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def one(paged, runs):
-    return paged(runs[0])
+def browser(runs):
+    with chromium() as running:
+        yield running
+
+
+def paged(folder, *runs):
+    path = folder / "page.html"
+    path.write_text(page([summarize(RunFolder(run)) for run in runs]), encoding="utf-8")
+    return path
 
 
 @pytest.fixture(scope="module")
-def two(paged, runs):
-    return paged(*runs)
+def one(tmp_path_factory, runs):
+    return paged(tmp_path_factory.mktemp("one"), runs[0])
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory, runs):
+    return paged(tmp_path_factory.mktemp("two"), *runs)
 
 
 def test_published_rows_stand_above_runs_with_what_was_done_otherwise(browser, two):

@@ -5,10 +5,7 @@ from collections import Counter
 
 import dspy
 import pytest
-from tuning import graded
-
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
-from dspy_proact.benchmarks.proactbench.synthetic import (
+from support.synthetic_study import (
     LADDER,
     LEVELS,
     permuted_within_phase,
@@ -16,6 +13,9 @@ from dspy_proact.benchmarks.proactbench.synthetic import (
     synthetic_items,
     synthetic_ratings,
 )
+from tuning import graded
+
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.models import Gate, open_model
 from dspy_proact.stats import Panel, improvement

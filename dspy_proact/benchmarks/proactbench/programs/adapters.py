@@ -1,0 +1,194 @@
+"""The adapters under ProactBench's programs, and the hash of what they send.
+
+`BareChat`, under the assistant, sends the chat messages as they are, and nothing of DSPy's own formatting.
+
+`IndentedText`, under the judge and the detector of offers, sends plain text, in which what others wrote is indented:
+
+    Conversation
+    Turn 1, user:
+        I move on Friday.
+    Turn 1, assistant:
+        Good luck.
+
+Each line of a text stands behind four blanks, empty ones apart, and no line of ours does. So nothing that a text holds
+can end it or pass for a line of ours, whatever it is; a table or a list keeps its form. A field's description is its
+heading. The system message is the instruction alone, and the shape of the answer is said once: by a schema where the
+model takes one, by a last line where it does not, or where its answer could not be used.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Literal, cast, get_args, get_origin
+
+import dspy
+from pydantic import BaseModel, TypeAdapter
+from pydantic.fields import FieldInfo
+from pydantic_core import to_jsonable_python
+
+from dspy_proact.benchmarks.proactbench.conversation import history_of
+from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.plain_text import encodable
+from dspy_proact.programs.asking import rendered
+from dspy_proact.programs.fenced_json import FencedJSON
+
+MARGIN = "    "
+_CONVERSATION = TypeAdapter(list[Turn])
+_SHAPES = {str: "string", bool: "true | false"}
+_STAND_INS: dict[str, Any] = {
+    "conversation": [Turn(user="{user}", assistant="{assistant}"), Turn(user="{user}", assistant=None)],
+    "evidence": ["{evidence}"],
+    "grade": "PASS",
+    "history": [Turn(user="{user}", assistant="{assistant}")],
+    "reasoning": "{reasoning}",
+    "response": "{response}",
+    "rubric": Rubric(
+        phase=Phase.EMERGENT, pass_criteria="{pass}", partial_criteria="{partial}", fail_criteria="{fail}"
+    ),
+    "user_message": "{user}",
+}
+"""Inputs that a fingerprint is taken with."""
+
+
+def fingerprint(*calls: tuple[dspy.Predict, dspy.Adapter], beside: Iterable[str] = ()) -> str:
+    """Hash what a program says to its model: any change of wording, fields, demos or adapter changes it.
+
+    Args:
+        calls: Predictors, each with its adapter.
+        beside: What they send only with other inputs.
+
+    Returns:
+        sha256, in hexadecimal, of the messages that the predictors send for stand-in inputs.
+    """
+    messages = [*(rendered(predictor, adapter, _STAND_INS) for predictor, adapter in calls), *beside]
+    return hashlib.sha256(json.dumps(messages, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+
+
+class BareChat(dspy.Adapter):
+    """Sends the conversation turn by turn and takes the whole answer as the response.
+
+    A system message goes out only where there is something to say in it: a hint, an instruction that is not the one
+    DSPy makes up for a signature without any, or demos, which are worked examples inside it and never fake turns.
+
+    Args:
+        hint: What a teacher is told beside its instruction; its students are not.
+    """
+
+    def __init__(self, hint: str = ""):
+        super().__init__()
+        self.hint = hint
+
+    def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
+        """The chat messages of one call."""
+        system = self.system(signature, demos)
+        messages = [{"role": "system", "content": system}] if system else []
+        for turn in history_of(inputs["history"]).turns:
+            messages += [{"role": "user", "content": turn.user}, {"role": "assistant", "content": turn.assistant}]
+        return [*messages, {"role": "user", "content": inputs["user_message"]}]
+
+    def system(self, signature: type[dspy.Signature], demos: list[dict[str, Any]]) -> str:
+        """The system message; empty where none is sent."""
+        parts = [self.hint, instruction_of(signature)]
+        for demo in demos:
+            if demo.get("response"):
+                conversation = [turn.model_dump() for turn in history_of(demo["history"]).turns]
+                example = {"conversation": conversation, **{name: demo[name] for name in ("user_message", "response")}}
+                parts.append(f"A worked example:\n{json.dumps(example, ensure_ascii=False, indent=1)}")
+        return "\n\n".join(filter(None, parts))
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The answer, as it came, as the signature's only output."""
+        return {next(iter(signature.output_fields)): encodable(completion)}
+
+
+def instruction_of(signature: type[dspy.Signature]) -> str:
+    """What a signature tells a model to do; empty where that is DSPy's filler for a signature without any."""
+    inputs = ", ".join(f"`{name}`" for name in signature.input_fields)
+    outputs = ", ".join(f"`{name}`" for name in signature.output_fields)
+    text = (signature.__doc__ or "").strip()  # `instructions` takes indentation away and turns tabs into blanks
+    # DSPy falls back to this sentence whenever it rebuilds a signature whose instruction is empty.
+    return "" if text == f"Given the fields {inputs}, produce the fields {outputs}." else text
+
+
+class IndentedText(FencedJSON):
+    """Renders a question as indented text, and reads one JSON object as `FencedJSON` does.
+
+    Args:
+        rules: By phase, what is said with a rubric of it; with none of another. Demos are shown without.
+        note: The end of the request, such as what was wrong with the answer before; texts of others are indented in it.
+
+    Where a schema of the answer is sent beside the messages, they say nothing of its shape unless there is a note.
+    """
+
+    def __init__(self, rules: Mapping[Phase, str] | None = None, note: str = ""):
+        super().__init__(note=note)
+        self._rules = rules or {}
+
+    def format(self, signature: type[dspy.Signature], demos: list[dict[str, Any]], inputs: dict[str, Any]) -> list[Any]:
+        """The messages of one call; a lone surrogate, which no provider takes, is replaced."""
+        messages = [{"role": "system", "content": signature.instructions}]
+        for demo in demos:
+            answer = {name: to_jsonable_python(demo[name]) for name in signature.output_fields}
+            messages += [
+                {"role": "user", "content": "\n\n".join(_sections(signature, demo, {}))},
+                {"role": "assistant", "content": json.dumps(answer, ensure_ascii=False)},
+            ]
+        parts = [*_sections(signature, inputs, self._rules)]
+        if not self.has_schema or self.note:  # a provider may take a schema and pay no heed to it
+            parts.append(_shape_line(cast("Any", signature)))
+        messages.append({"role": "user", "content": "\n\n".join([*parts, *([self.note] if self.note else [])])})
+        return [{**message, "content": encodable(message["content"])} for message in messages]
+
+    def _prepare_response_format(self, lm: Any, lm_kwargs: dict[str, Any], signature: Any) -> None:
+        super()._prepare_response_format(lm, lm_kwargs, signature)
+        self.has_schema = isinstance(lm_kwargs.get("response_format"), type)
+
+
+def indented(text: str) -> str:
+    """The text with a margin before each line that is not empty."""
+    return "\n".join(MARGIN + line if line else "" for line in text.splitlines() or [""])
+
+
+@lru_cache(maxsize=64)
+def _shape_line(signature: type[dspy.Signature]) -> str:
+    """The line that says how to answer."""
+    fields = cast("Mapping[str, FieldInfo]", signature.output_fields)
+    return f"Answer with one JSON object: {_object(fields)}"
+
+
+def _object(fields: Mapping[str, FieldInfo]) -> str:
+    return "{" + ", ".join(f'"{name}": {_shape(field.annotation)}' for name, field in fields.items()) + "}"
+
+
+def _shape(annotation: Any) -> str:
+    """A type as the line writes it."""
+    if get_origin(annotation) is Literal:
+        return " | ".join(json.dumps(value) for value in get_args(annotation))
+    if get_origin(annotation) is list:
+        return f"[{_shape(get_args(annotation)[0])}]"
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return _object(annotation.model_fields)
+    return _SHAPES[annotation]
+
+
+def _sections(signature: type[dspy.Signature], inputs: Mapping[str, Any], rules: Mapping[Phase, str]) -> Iterator[str]:
+    """The inputs, each under its heading."""
+    fields = cast("Mapping[str, Any]", signature.input_fields)
+    for name, field in fields.items():
+        heading = field.json_schema_extra["desc"]
+        if field.annotation is Rubric:
+            rubric = Rubric.model_validate(inputs[name])
+            rule = f" {rules[rubric.phase]}" if rubric.phase in rules else ""
+            criteria = {"PASS": rubric.pass_criteria, "PARTIAL": rubric.partial_criteria, "FAIL": rubric.fail_criteria}
+            texts = [f"{grade}:\n{indented(text)}" for grade, text in criteria.items()]
+            yield "\n".join([f"{heading}, {rubric.phase}.{rule}", *texts])
+        elif field.annotation == list[Turn]:
+            texts = [heading]
+            for number, turn in enumerate(_CONVERSATION.validate_python(inputs[name]), start=1):
+                texts.append(f"Turn {number}, user:\n{indented(turn.user)}")
+                if turn.assistant is not None:
+                    texts.append(f"Turn {number}, assistant:\n{indented(turn.assistant)}")
+            yield "\n".join(texts)
+        else:
+            yield f"{heading}:\n{indented(inputs[name])}"
