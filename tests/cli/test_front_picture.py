@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dspy_proact.benchmarks.proactbench.programs import CandidateCard
 from dspy_proact.cli.views.card import draw_front
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import read_artefact
+from dspy_proact.programs.card import CandidateCard
 
 ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"
 SVG = "{http://www.w3.org/2000/svg}"

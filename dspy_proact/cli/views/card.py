@@ -6,11 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.programs import CandidateCard
 from dspy_proact.kept import write_whole
 from dspy_proact.programs import Card, CardUsage, Recipe, tokens_ratio
 from dspy_proact.programs.artefact import Artefact
-from dspy_proact.programs.card import Row
+from dspy_proact.programs.card import CandidateCard, Row
 from dspy_proact.report import (
     STAND_IN,
     ScatterPoint,
