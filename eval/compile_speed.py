@@ -36,7 +36,9 @@ ROLES = {"assistant": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
 def answer(received: Received, latency: float) -> Scripted:
     said = [(str(each["role"]), str(each["content"])) for each in received.body["messages"]]
     system = "\n".join(text for role, text in said if role == "system")
-    text = ROLES[received.role].stand_in(system, [each for each in said if each[0] != "system"])
+    stand_in = ROLES[received.role].stand_in
+    assert stand_in, "roles of the package have stand-ins"
+    text = stand_in(system, [each for each in said if each[0] != "system"])
     return Scripted(text, delay=latency)
 
 

@@ -62,15 +62,13 @@ NAME_ONE = {
     "cli/options/benchmark.py": "the default",
     **dict.fromkeys(
         (
-            *("cli/try_.py", "cli/options/prompt.py", "cli/options/triggers.py", "cli/options/corpus.py"),
-            *("cli/views/trial_document.py", "cli/views/trial_text.py", "cli/views/triggers_text.py"),
-            *("cli/views/examination.py", "cli/views/examination_text.py"),
+            *("cli/try_.py", "cli/options/models.py", "cli/options/cases.py"),
+            *("cli/views/trial.py", "cli/views/examination.py"),
         ),
         "`try`",
     ),
     **dict.fromkeys(("cli/report.py", "cli/views/summary.py", "cli/export.py"), "results files, a format of one"),
-    **dict.fromkeys(("cli/compare.py", "cli/eval.py", "cli/leaderboard.py"), "examples in help"),
-    **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/views/labelling.py"), "ratings: to be of any"),
+    **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/label.py"), "ratings: to be of any"),
     **dict.fromkeys(
         (
             *("programs/artefact.py", "cli/optimize/assistant.py", "cli/optimize/judge.py"),

@@ -196,7 +196,9 @@ class Benchmark(Generic[Answer, Detail]):
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
     """Settings that decide grades and no answer, so that a rejudging may change them."""
-    options: frozenset[str] = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--guard"})
+    options: frozenset[str] = frozenset(
+        {"--corpus", "--program", "--judge-program", "--max-demos", "--guard", "--ratings", "--run"}
+    )
     """Options of the command line that not every benchmark has, and this one has; see `cli/options/benchmark.py`."""
     judge_name: str | None = None
     """Judge of a real model where none is named; None for none."""
@@ -389,9 +391,10 @@ class Benchmark(Generic[Answer, Detail]):
             UsageError: There is no run, or a corpus is named and the run knows its own.
         """
         from dspy_proact.benchmarks.responses import Responses
+        from dspy_proact.kept import Kind, place_of
         from dspy_proact.runs import RunFolder
 
-        if path.is_file():
+        if place_of(path).kind is Kind.FILE:
             raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
@@ -402,6 +405,11 @@ class Benchmark(Generic[Answer, Detail]):
     def agreement_room(self) -> Any | None:
         """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
         return None
+
+    @property
+    def graded_answers_by_run(self) -> bool:
+        """Whether raters fill in the sheet of any benchmark for the answers of a run."""
+        return type(self).graded_answers is Benchmark.graded_answers
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""

@@ -239,13 +239,16 @@ class Execution:
     def _selected(self, scope: Scope) -> list[Case]:
         """The cases that are asked for, control cases last; raises `UsageError` where there is nothing to do."""
         benchmark, asked = self._benchmark, self._asked(scope)
-        wrong = [stratum for stratum in scope.strata if stratum not in benchmark.strata]
+        known = {stratum.casefold(): stratum for stratum in benchmark.strata}
+        for stratum in scope.strata:
+            if stratum.casefold() not in known:
+                raise UsageError(f"--stratum {stratum}: is none of {', '.join(benchmark.strata)}")
         times = {asked.epochs, asked.judge_epochs} <= set(range(1, MOST_EPOCHS + 1))
-        if wrong or not times or (scope.limit is not None and scope.limit < 1):
-            known = f"{benchmark.declared.nouns.strata} among {', '.join(benchmark.strata)}"
-            raise UsageError(f"nothing to do: limit must be 1 or more, epochs 1 to {MOST_EPOCHS}, and {known}")
+        if not times or (scope.limit is not None and scope.limit < 1):
+            raise UsageError(f"limit must be 1 or more, epochs and votes 1 to {MOST_EPOCHS}")
+        strata = [known[stratum.casefold()] for stratum in scope.strata]
         cases = benchmark.case_set.cases
-        chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, scope.strata)
+        chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, strata)
         return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
 
     def _controls(self, limit: int | None) -> list[Case]:

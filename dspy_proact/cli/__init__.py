@@ -13,6 +13,7 @@ from dspy_proact.cli.benchmarks import benchmarks
 from dspy_proact.cli.compare import compare
 from dspy_proact.cli.eval import evaluate
 from dspy_proact.cli.export import export
+from dspy_proact.cli.label import label
 from dspy_proact.cli.leaderboard import leaderboard
 from dspy_proact.cli.optimize import optimize
 from dspy_proact.cli.rejudge import rejudge
@@ -29,16 +30,16 @@ from dspy_proact.plain_text import spelled
 def proact() -> None:
     """Measure how proactive an assistant is, and how far its judge can be trusted.
 
-    With no key and no network, `dspy-proact eval` runs the bundled sample through an embedded stand-in.
+    Without a key or a network, `dspy-proact eval` runs the bundled sample through an embedded stand-in.
     """
 
 
-for verb in (evaluate, rejudge, report, show, compare, agree, leaderboard, benchmarks, export, optimize, try_):
+for verb in (evaluate, rejudge, report, show, compare, agree, label, leaderboard, benchmarks, export, optimize, try_):
     proact.add_command(verb)
 
 
 def main() -> None:
-    """Entry point: every failure is a sentence and an exit status; a traceback is shown of faults in this code only."""
+    """Entry point: a failure ends with a message and an exit status; only a fault in this code shows a traceback."""
     logging.setLogRecordFactory(SafeRecord)
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         codecs.register_error("spelled", spelled)

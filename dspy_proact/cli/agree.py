@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
-from dspy_proact.cli.options.gate import GATE, GATE_IF_ASKED
-from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.kinds import choice_option, number_option
-from dspy_proact.cli.options.labelling import LABELLING, Labelling
+from dspy_proact.cli.options.cases import VERDICTS
+from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
-from dspy_proact.cli.options.output import Output, explain_option, output_options
-from dspy_proact.cli.options.scope import VERDICTS
+from dspy_proact.cli.options.models import (
+    EMBEDDED,
+    GATE_IF_ASKED,
+    JUDGING,
+    Judging,
+    NamedModel,
+    model_options,
+)
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
@@ -48,7 +51,7 @@ _COMPARED = Section(
         choice_option(
             "--consensus",
             ("published", "soft"),
-            "What people say of an item: its commonest grade, or the share of each.",
+            "What people say of an item: its commonest grade, or the share of each grade.",
         ),
         number_option(
             "--min-ratings",
@@ -59,12 +62,10 @@ _COMPARED = Section(
         click.Option(
             ["--exclude"],
             type=click.Choice(["published"]),
-            help="Leave out raters who agree too little with the judge, as was published; that flatters it.",
+            help="Exclude raters who agree too little with the judge, as was published; this flatters the judge.",
         ),
     ),
 )
-
-
 _OF_JUDGE = (
     "--judge",
     "--judge-api-base",
@@ -72,13 +73,13 @@ _OF_JUDGE = (
     "--judge-price",
     "--judge-program",
     "--judge-prompt",
-    "--judge-epochs",
+    "--votes",
     "--retry-unscored",
     "--out",
     "--dry-run",
-    *(option.opts[0] for section in GATE.sections for option in section.options),
+    *(option.opts[0] for option in GATE_IF_ASKED.options),
 )
-"""Options that say something of a judge who is asked."""
+"""Options that have an effect only where a judge is asked."""
 
 
 @verb(
@@ -86,7 +87,7 @@ _OF_JUDGE = (
     BENCHMARK,
     model_options(
         "--judge",
-        "Judge that grades the rated items now, a litellm name; several are a jury. Default: the known grades.",
+        "Judge that grades the rated items now, a litellm name; repeat it for a jury. Default: the known grades.",
         Heading.JUDGE,
     ),
     JUDGING,
@@ -94,16 +95,27 @@ _OF_JUDGE = (
     label_options(
         "published",
         "published|sample|proactbench|PATH",
-        "Bundled ratings, the bundled sample's, the published study in full (fetched), or your own.",
+        "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
     ),
     Bundle("compared", (_COMPARED,), _Compared),
     GATE_IF_ASKED,
     Section(Heading.OUTPUT, (explain_option(),)),
-    LABELLING,
     output_options("the judge's grades. Default: runs/MODEL--JUDGE--ID", "the numbers"),
+    first=(
+        "--ratings",
+        "--run",
+        "--items",
+        "--judge",
+        "--judge-program",
+        "--benchmark",
+        "--dry-run",
+        "--out",
+        "--explain",
+        "--json",
+    ),
     example="dspy-proact agree --ratings ratings.csv --items items.jsonl \\\n    --judge openai/gpt-5.4 --dry-run",
     files=FILES,
-    brief="Say how far a judge agrees with people.",
+    brief="Measure agreement between a judge and people.",
 )
 def agree(
     chosen: Chosen,
@@ -114,33 +126,34 @@ def agree(
     compared: _Compared,
     gate: Callable[[], "Gate"],
     explain: bool,
-    labelling: Labelling,
     output: Output,
 ) -> int:
-    """Say how far the judge agrees with people, and people with each other, by phase and with intervals.
+    """Measure agreement between a judge and people, and among people, by stratum and with intervals.
 
-    By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Ratings of your own are
-    of the cases of --run or of the items of --items; the judge's grades are those that stand there, or with --judge
-    those that it gives now: every verdict is kept as it comes, and the same command again goes on where it stopped.
-
-    Before there are ratings: --plan says how many it takes, and --draw or --template prints the sheet to fill in.
-
-    Of PROBE the judge, by default the stand-in, grades the 48 answers of the sample that its authors graded.
+    By default on the published study: 275 ratings of 59 items by 18 people, judged by GPT-5.4. Your own ratings are of
+    the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
+    now: every verdict is kept, and the same command again goes on where it stopped.
     """
-    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.report import study
-    from dspy_proact.cli.views.labelling import print_labelling
-    from dspy_proact.cli.views.probe_agreement import show_agreement
-    from dspy_proact.cli.views.rejudged_run import rejudged
+    from dspy_proact.report.rating_sheet import rated_benchmark
+    from dspy_proact.runs import RunFolder
 
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
+    if labels.run and declared.graded_answers_by_run:
+        if labels.ratings == "published":
+            raise UsageError("--run: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
+        declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
     if (responses := declared.graded_answers()) is not None:
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
                 "judges alike, whatever is set. Leave it out"
             )
+        from dspy_proact.benchmarks.evaluation import Rejudging
+        from dspy_proact.cli.views.probe_agreement import show_agreement
+        from dspy_proact.cli.views.runs import rejudged
+
         judges = judges_of(declared, judge, embedded=not judge.name)
         rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judging.file, gate=gate())
         ending = rejudged(rejudging, scope, output)
@@ -149,18 +162,13 @@ def agree(
         for path in ending.begun:
             show_agreement(declared, path, output.as_json, explain, rejudging.learned_by_judge())
         return ending.close()
-    if labelling.draw_seed is not None and labelling.draw is None:
-        raise UsageError("--draw-seed: is said of --draw; name it too, or leave it out")
-    if labelling.flag:
-        print_labelling(labelling, labels, output.as_json)
-        return 0
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
-        raise UsageError(f"{flag}: name the ratings of it with --ratings FILE, or print a sheet for them: --template")
+        raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     if judge.name:
         return _graded_now(labels.load(), judge, judging, gate(), scope, compared.choices, output, explain)
     if flag := first_typed(_OF_JUDGE):
-        raise UsageError(f"{flag}: without --judge no model is asked; leave it out, or name a --judge")
+        raise UsageError(f"{flag}: has no effect without --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
     _show(found, output.as_json, explain)
     _say_next(found, labels, output)
@@ -181,8 +189,7 @@ def _graded_now(
     from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
     from dspy_proact.benchmarks.proactbench.report import study
-    from dspy_proact.cli.views.program_notes import say_of_programs
-    from dspy_proact.cli.views.rejudged_run import rejudged
+    from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
 
     rejudging = Rejudging(
@@ -207,26 +214,25 @@ def _show(found: "Study", as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.benchmarks.proactbench.report import print_study, study_document
-    from dspy_proact.cli.views.explain import print_more
+    from dspy_proact.cli.views.message import print_more
 
     if as_json:
         click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))
         return
     print_study(found, Console(soft_wrap=False), explain)
     if not explain:
-        print_more(besides=", and where judge and people part" if found.partings else "")
+        print_more(besides=", and where judge and people differ most" if found.partings else "")
 
 
 def _say_next(found: "Study", labels: Labels, output: Output) -> None:
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import Typed, say_next
+    from dspy_proact.cli.views.message import Typed, say, say_next
 
     if output.as_json:
         return
     if labels.run is None and labels.items is None and labels.ratings == "published":
-        say("A sheet for raters of your own: --template with --run RUN.")
+        say("To rate responses of your own: dspy-proact label sheet RUN")
     if found.pooled.compared:
         say_next("agree", *Typed().options(), "--json")
     else:
-        told = "A judge grades the items, and says first what that takes."
+        told = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
         say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)

@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
-from dspy_proact.cli.options.corpus import CORPUS
-from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.kinds import number_option
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
-from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.prompt import ASSISTANT, NamedAssistant
-from dspy_proact.cli.options.scope import SCOPE
+from dspy_proact.cli.options.cases import CORPUS, SCOPE
+from dspy_proact.cli.options.kinds import Output, number_option, output_options
+from dspy_proact.cli.options.models import (
+    ASSISTANT,
+    EMBEDDED,
+    GATE,
+    JUDGING,
+    Judging,
+    NamedAssistant,
+    NamedModel,
+    model_options,
+    text_of,
+)
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
@@ -25,18 +30,21 @@ if TYPE_CHECKING:
     from dspy_proact.runs import Manifest, Scope
 
 _MIN_KAPPA = number_option(
-    "--min-kappa", click.FloatRange(-1, 1), "Refuse a --judge-program whose card promises less in any phase.", "X"
+    "--min-kappa",
+    click.FloatRange(-1, 1),
+    "Refuse a --judge-program whose card promises a lower kappa, from -1 to 1, in any stratum.",
+    "X",
 )
 
 
 @verb(
     "eval",
     BENCHMARK,
-    model_options("--model", "Model under test, a litellm name; several make a run each. Default: embedded."),
+    model_options("--model", "Model under test, a litellm name; repeat it for a run each. Default: embedded."),
     ASSISTANT,
     model_options(
         "--judge",
-        "Judge, a litellm name; several are a jury. Default: the benchmark's; embedded for the embedded model.",
+        "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for an embedded model.",
         Heading.JUDGE,
     ),
     JUDGING,
@@ -45,6 +53,19 @@ _MIN_KAPPA = number_option(
     SCOPE,
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
+    first=(
+        "--model",
+        "--system-prompt",
+        "--judge",
+        "--benchmark",
+        "--corpus",
+        "--limit",
+        "--stratum",
+        "--max-usd",
+        "--out",
+        "--dry-run",
+        "--json",
+    ),
     example="dspy-proact eval --model openai/gpt-4o --limit 50 --dry-run",
     brief="Score a model on a benchmark.",
 )
@@ -60,18 +81,13 @@ def evaluate(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Score a model on a benchmark: of ProactBench it answers at every trigger, and the judge grades by its rubric.
+    """Score a model on a benchmark: it answers every case, and the judge grades each answer.
 
-    Every answer and verdict is kept as it comes; the same command again goes on where it stopped and pays for nothing
-    twice. With no --model, an embedded stand-in is run on the bundled sample. With no --judge, a real model is judged
-    by the benchmark's, of ProactBench openai/gpt-5.4, the paper's. Several --model make a run each, in folders under
-    --out.
+    Each answer and verdict is kept: repeat the command to resume, and nothing is paid for twice. Without --model, an
+    embedded stand-in runs the bundled sample. Several --model make a run each, in folders under --out.
     """
     from dspy_proact.benchmarks.evaluation import Evaluation
-    from dspy_proact.cli.options.prompt import text_of
-    from dspy_proact.cli.views.program_notes import say_of_corpus, say_of_programs
-    from dspy_proact.cli.views.run_forecast import print_forecasts
-    from dspy_proact.cli.views.runs import run_all
+    from dspy_proact.cli.views.runs import print_forecasts, run_all, say_of_corpus, say_of_programs
     from dspy_proact.cli.views.summary import print_summaries, summary_of
 
     declared = chosen.declared()
@@ -81,7 +97,7 @@ def evaluate(
     models = model.specs(EMBEDDED)
     embedded, alone = {spec.name for spec in models} == {EMBEDDED}, len(models) == 1
     if len({spec.name for spec in models}) < len(models):
-        raise UsageError("name each --model once; --epochs N has it answer every trigger N times")
+        raise UsageError("--model: each model is named once; --epochs N has it answer every case N times")
     judges, named = judges_of(declared, judge, embedded), corpus_of(declared, corpus, embedded)
     published = named == declared.published_corpus
     revision = _recorded_revision(named, models, judges, output.out) if published else None
@@ -116,7 +132,7 @@ def evaluate(
 def _require_kappa(judging: Judging, least: float) -> None:
     """Raise a `UsageError` where a compiled judge's card does not promise a kappa."""
     if judging.program is None:
-        raise UsageError("--min-kappa is read from the card of a compiled judge: name one with --judge-program")
+        raise UsageError("--min-kappa: has no effect without --judge-program, whose card it reads")
     card = judging.program.card
     for row in card.rows:
         low = row.after.low if row.unit == "kappa" else None

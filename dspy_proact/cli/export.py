@@ -7,26 +7,78 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
+from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.errors import UsageError
 
 _ENDINGS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
-
-
 _STANDARD_OUTPUT = Path("-")
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
 
 
+@verb(
+    "export",
+    Section(
+        Heading.OUTPUT,
+        (
+            click.Option(
+                ["--format", "form"],
+                type=click.Choice(list(_ENDINGS)),
+                required=True,
+                help="proactbench: a results file in the official format; csv and parquet: a row per verdict.",
+            ),
+            click.Option(
+                ["--out"],
+                type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+                metavar="FILE|-",
+                help="The file; - for standard output. Default: exports/RUN with an ending.",
+            ),
+        ),
+    ),
+    READ_BENCHMARK,
+    first=("--format", "--out", "--benchmark"),
+    example="dspy-proact export runs/mine --format csv",
+    brief="Write a run as a file for other tools.",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
+    """Write RUN, the folder of a run, as a file. An existing file of that name is replaced."""
+    from dspy_proact.cli.views.message import say, say_next
+    from dspy_proact.report import export_csv, export_parquet, summarize
+    from dspy_proact.runs import RunFolder
+
+    chosen.require(run)
+    folder = RunFolder(run)
+    summary = summarize(folder)
+    with _file(out, run, _ENDINGS[form]) as path:
+        if form == "csv":
+            export_csv(summary, path)
+        elif form == "parquet":
+            export_parquet(summary, path)
+        else:
+            from dspy_proact.benchmarks.proactbench.report import export_results
+
+            for lost in export_results(folder, summary, path):
+                say(f"Not in the file: {lost}")
+    if out == _STANDARD_OUTPUT:
+        return
+    click.echo(str(path))
+    if form == "proactbench":
+        say_next("report", path)
+    else:
+        say(f"The table is in {path}.")
+
+
 @contextmanager
 def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
-    """The file that is named, else one called like the run's folder, however that was named.
+    """The file to write: the one that is named, else one called like the run's folder, however that was named.
 
-    What is for standard output is written there at the end.
+    What is for standard output is printed at the end.
 
     Raises:
         UsageError: Its folder cannot be made.
     """
-    from dspy_proact.errors import UsageError
     from dspy_proact.kept import refuse_overwrite
 
     if out == _STANDARD_OUTPUT:
@@ -48,47 +100,3 @@ def _file(out: Path | None, run: Path, ending: str) -> Generator[Path]:
     finally:
         with suppress(OSError):  # it stays where anything is in it
             _FOLDER.rmdir()
-
-
-@click.command(short_help="Write a run as a file for other tools.")
-@click.argument("run", type=click.Path(path_type=Path))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(_ENDINGS)),
-    required=True,
-    help="proactbench: a results file in the official format; csv and parquet: a row a verdict.",
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="The file, or - for standard output. Default: called like the run, in the folder exports.",
-)
-@benchmark_option
-def export(run: Path, form: str, out: Path | None, benchmark: str | None) -> None:
-    """Write RUN, the folder of a run, as a file; a file of that name is replaced."""
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import say_next
-    from dspy_proact.report import export_csv, export_parquet, summarize
-    from dspy_proact.runs import RunFolder
-
-    Chosen(benchmark).require(run)
-    folder = RunFolder(run)
-    summary = summarize(folder)
-    with _file(out, run, _ENDINGS[form]) as path:
-        if form == "csv":
-            export_csv(summary, path)
-        elif form == "parquet":
-            export_parquet(summary, path)
-        else:
-            from dspy_proact.benchmarks.proactbench.report import export_results
-
-            for lost in export_results(folder, summary, path):
-                say(f"not in it: {lost}")
-    if out == _STANDARD_OUTPUT:
-        return
-    click.echo(str(path))
-    if form == "proactbench":
-        say_next("report", path)
-    else:
-        say(f"The table is in {path}.")

@@ -1,36 +1,37 @@
-"""`dspy-proact leaderboard`: the published models, and one's own runs."""
+"""`dspy-proact leaderboard`: published scores, and one's own runs."""
 
 import json
 from pathlib import Path
 
 import click
 
-from dspy_proact.cli.options.benchmark import Chosen, benchmark_option
-from dspy_proact.cli.options.output import explained
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
+from dspy_proact.cli.options.kinds import explain_option, json_option
+from dspy_proact.cli.options.verb import Heading, Section, verb
 
 
-@click.command(short_help="Put runs beside what was published.")
+@verb(
+    "leaderboard",
+    READ_BENCHMARK,
+    Section(Heading.OUTPUT, (explain_option(), json_option("the leaderboard"))),
+    first=("--benchmark", "--explain", "--json"),
+    example="dspy-proact leaderboard runs/mine",
+    brief="Rank runs among published scores.",
+)
 @click.argument("runs", nargs=-1, metavar="[RUN]...", type=click.Path(path_type=Path))
-@benchmark_option
-@explained
-@click.option("--json", "as_json", is_flag=True, help="Print the leaderboard as JSON.")
-def leaderboard(runs: tuple[Path, ...], benchmark: str | None, explain: bool, as_json: bool) -> None:
-    """Print what was published of a benchmark in its order, and each RUN with what was done otherwise.
+def leaderboard(runs: tuple[Path, ...], chosen: Chosen, explain: bool, as_json: bool) -> None:
+    """Print the published scores of a benchmark in order, and each RUN with how its conditions differ.
 
-    Of ProactBench these are 16 models, with the dropped triggers left out and counted. A run of the full corpus is
-    ranked among them if it was made as they were: judge gpt-5.4 at its provider's own endpoint with --judge-prompt
-    official, the preset decoding, one answer and one verdict a trigger. Any other run, and a results file, stands below
-    the line. Of PROBE they are models, agents and people, and runs stand beside them.
+    A run is ranked among them if it was made under their conditions; any other run, and a results file, stands below
+    the line. Published scores count dropped cases as the paper did; the strict score counts them as failed.
     """
     from rich.console import Console
 
-    from dspy_proact.cli.views.explain import print_more
-    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.cli.views.message import print_more, say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.report import leaderboard as put_in_order
     from dspy_proact.report import leaderboard_document, print_leaderboard
 
-    chosen = Chosen(benchmark)
     declared = chosen.known(*runs)
     board = put_in_order([summary_of(run) for run in runs], declared)
     if as_json:

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
-from dspy_proact.cli.options.corpus import ANSWERED_CORPUS
-from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.judging import JUDGING, Judging
-from dspy_proact.cli.options.model import NamedModel, model_options
-from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.scope import GRADING_SCOPE
+from dspy_proact.cli.options.cases import ANSWERED_CORPUS, GRADING_SCOPE
+from dspy_proact.cli.options.kinds import Output, output_options
+from dspy_proact.cli.options.models import GATE, JUDGING, Judging, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.errors import UsageError
 
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from dspy_proact.report import Agreement, Summary
     from dspy_proact.runs import Scope
 
-_UNJUDGED = "None of these responses was graded before, so that there are no two judges to compare."
+_UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
 
 
 @verb(
@@ -29,7 +26,7 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
     BENCHMARK,
     model_options(
         "--judge",
-        "Judge, a litellm name; several are a jury. Default: the benchmark's; embedded for embedded responses.",
+        "Judge, a litellm name; repeat it for a jury. Default: the benchmark's; embedded for embedded responses.",
         Heading.JUDGE,
     ),
     JUDGING,
@@ -37,6 +34,18 @@ _UNJUDGED = "None of these responses was graded before, so that there are no two
     GRADING_SCOPE,
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
+    first=(
+        "--judge",
+        "--judge-program",
+        "--corpus",
+        "--limit",
+        "--stratum",
+        "--votes",
+        "--max-usd",
+        "--out",
+        "--dry-run",
+        "--json",
+    ),
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
     brief="Have other judges grade the responses of a run.",
 )
@@ -51,14 +60,13 @@ def rejudge(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Have other judges grade the responses of RUN, the folder of a run or a results file; no response is paid again.
+    """Have other judges grade the responses of RUN, the folder of a run or a results file; no model answers again.
 
-    The responses are copied into a new run, which names its parent; then the two gradings are compared. A results file
-    holds no conversations, so that it needs the --corpus that it answers.
+    The responses are copied into a new run, and the two gradings are compared. A results file holds no conversations:
+    name the --corpus that it answers.
     """
     from dspy_proact.benchmarks.evaluation import Rejudging
-    from dspy_proact.cli.views.program_notes import say_of_programs
-    from dspy_proact.cli.views.rejudged_run import rejudged
+    from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
 
     declared = chosen.declared(run)

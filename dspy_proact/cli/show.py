@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import Chosen, named_benchmark
-from dspy_proact.cli.options.kinds import number_option, path_option
-from dspy_proact.cli.options.output import json_option
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen, require_phases
+from dspy_proact.cli.options.cases import known_names, strata_options
+from dspy_proact.cli.options.kinds import json_option, number_option, path_option
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _FEW = 30
 """Cases that are listed by default."""
-_OF_LISTS = ("--grade", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
+_OF_LISTS = ("--grade", "--stratum", "--phase", "--unverified", "--unscored", "--disagree", "--search", "--limit")
 """Options that choose among cases."""
 _COUNT = click.IntRange(1, 10**9)
 
@@ -32,7 +32,8 @@ class _Choice:
 
     trigger: str | None
     grade: tuple[str, ...]
-    phase: tuple[str, ...]
+    strata: tuple[str, ...]
+    phases: tuple[str, ...]
     unverified: bool
     unscored: bool
     disagree: bool
@@ -52,7 +53,10 @@ class _Choice:
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
         if any(name.casefold() == "unscored" for name in self.grade):
             raise UsageError("--grade unscored: is no grade; --unscored lists what has none")
-        labels, strata = _known("--grade", self.grade, run.labels), _known("--phase", self.phase, run.strata)
+        if self.phases:
+            require_phases(run.nouns, run.path)
+        labels = known_names("--grade", self.grade, run.labels)
+        strata = known_names("--stratum", (*self.strata, *self.phases), run.strata)
 
         def differs(outcome: "Outcome") -> bool:
             if other is None:
@@ -85,27 +89,22 @@ _CHOICE = Bundle(
                     help="Show one case in full: its key, a unique beginning of it, or the key as listed.",
                 ),
                 click.Option(["--grade"], multiple=True, metavar="GRADE", help="Only this grade; repeatable."),
-                click.Option(
-                    ["--phase", "--stratum", "phase"],
-                    multiple=True,
-                    metavar="NAME",
-                    help="Only this phase, or stratum of another benchmark; CONTROL for control cases; repeatable.",
-                ),
+                *strata_options("Only this stratum, such as a phase; CONTROL for control cases; repeatable."),
                 click.Option(
                     ["--unverified"],
                     is_flag=True,
-                    help="Only cases with a verdict that quotes nothing, or too little, of the response.",
+                    help="Only cases with a verdict whose quotes are not in the response.",
                 ),
                 click.Option(["--unscored"], is_flag=True, help="Only cases that were tried and have no grade."),
                 click.Option(
                     ["--disagree"],
                     is_flag=True,
-                    help="Only cases on which judges or epochs differ; with --beside, on which the two runs differ.",
+                    help="Only cases on which judges or epochs differ; with --beside, on which the runs differ.",
                 ),
                 click.Option(
                     ["--search"],
                     metavar="TEXT",
-                    help="Only cases with this text in key, group, question, response or reasons (case-insensitive).",
+                    help="Only cases with this text in key, group, question, response or reasons.",
                 ),
                 number_option("--epoch", _COUNT, "Only this epoch. Default with --trigger: 1."),
                 path_option("--beside", "Show another run or results file next to this one."),
@@ -120,13 +119,25 @@ _CHOICE = Bundle(
 @verb(
     "show",
     _CHOICE,
-    Section(Heading.ASKED, (named_benchmark(),)),
+    READ_BENCHMARK,
     Section(Heading.OUTPUT, (json_option("what is shown"),)),
-    example="dspy-proact show runs/mine --grade fail --phase recovery",
+    first=(
+        "--trigger",
+        "--grade",
+        "--stratum",
+        "--unverified",
+        "--unscored",
+        "--disagree",
+        "--search",
+        "--beside",
+        "--limit",
+        "--json",
+    ),
+    example="dspy-proact show runs/mine --grade fail",
     brief="Read a run case by case.",
 )
 @click.argument("run", type=click.Path(path_type=Path))
-def show(run: Path, choice: _Choice, benchmark: str | None, as_json: bool) -> None:
+def show(run: Path, choice: _Choice, chosen: Chosen, as_json: bool) -> None:
     """Read a run case by case; RUN is its folder, or a results file.
 
     Lists the cases. --trigger shows one in full: what was asked, the response with quoted words marked, and what each
@@ -135,7 +146,7 @@ def show(run: Path, choice: _Choice, benchmark: str | None, as_json: bool) -> No
     from dspy_proact.cli.views.case_list import ShownRun
 
     choice.require_one_kind()
-    Chosen(benchmark).require(*filter(None, (run, choice.beside)))
+    chosen.require(*filter(None, (run, choice.beside)))
     check = as_json or bool(choice.trigger or choice.beside)
     shown, other = ShownRun(run, check), ShownRun(choice.beside, check) if choice.beside else None
     if choice.trigger is None:
@@ -146,8 +157,7 @@ def show(run: Path, choice: _Choice, benchmark: str | None, as_json: bool) -> No
 
 def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from dspy_proact.cli.views.case_list import print_cases
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.cli.views.message import say, say_next
 
     found = choice.among(run, other)
     _say_stand_in(run, other, as_json)
@@ -187,8 +197,7 @@ def _print_list(run: "ShownRun", other: "ShownRun | None", shown: "Sequence[Outc
 def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: bool) -> None:
     from rich.console import Console
 
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import say_next
+    from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.report import print_reading, reading_document
 
     key, epoch = run.key(choice.trigger or ""), choice.epoch or 1
@@ -224,12 +233,3 @@ def _say_stand_in(run: "ShownRun", other: "ShownRun | None", as_json: bool) -> N
         from dspy_proact.report import STAND_IN
 
         click.echo(STAND_IN, err=as_json)
-
-
-def _known(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:
-    """The names as they are known, in any case of letters; raises a `UsageError` for one that is none of them."""
-    spelled = {name.casefold(): str(name) for name in known}
-    for name in named:
-        if name.casefold() not in spelled:
-            raise UsageError(f"{flag} {name}: is none of {', '.join(spelled.values())}")
-    return [spelled[name.casefold()] for name in named]

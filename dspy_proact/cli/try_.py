@@ -1,6 +1,5 @@
 """`dspy-proact try`: a prompt on a handful of triggers or on one's own conversation, beside the bare model."""
 
-import json
 import logging
 import sys
 from dataclasses import dataclass
@@ -10,32 +9,38 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.corpus import TRIED_CORPUS, default_corpus
-from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.judging import JUDGE_PROGRAM, Judging
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, default_judge, model_options
-from dspy_proact.cli.options.output import json_option
-from dspy_proact.cli.options.prompt import PROGRAM, assistant_of, text_of
-from dspy_proact.cli.options.scope import phase_option
+from dspy_proact.cli.options.cases import corpus_option, default_corpus, known_names, meant_key, strata_options
+from dspy_proact.cli.options.kinds import flag_option, json_option
+from dspy_proact.cli.options.models import (
+    EMBEDDED,
+    GATE,
+    JUDGE_PROGRAM,
+    PROGRAM,
+    Judging,
+    NamedModel,
+    assistant_of,
+    default_judge,
+    model_options,
+    text_of,
+)
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
-from dspy_proact.plain_text import printable
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.conversation import Conversation
-    from dspy_proact.benchmarks.proactbench.jury import Jury
     from dspy_proact.benchmarks.proactbench.programs import Assistant
-    from dspy_proact.benchmarks.proactbench.trial import Tried
-    from dspy_proact.models import Gate, Model
+    from dspy_proact.models import Gate
     from dspy_proact.runs import Case
 
-_DEFAULT_PHASES = ("RECOVERY",)
+_DEFAULT_PHASE = "RECOVERY"
 _FEW = 3
 """Triggers that are tried where none is named."""
-_OF_TRIGGERS = ("--trigger", "--phase", "--corpus", "--list")
+_OF_TRIGGERS = ("--trigger", "--stratum", "--phase", "--corpus", "--list")
 """Options about the triggers of a corpus."""
-_OF_LISTS = ("--list", "--trigger", "--phase", "--corpus", "--model", "--json")
+_OF_LISTS = (*_OF_TRIGGERS, "--model", "--json")
 """Options that a list reads; of the model whether it is the stand-in."""
+_OF_JUDGES = ("--judge", "--judge-api-base", "--judge-param", "--judge-price", "--judge-program", "--judge-cases")
+"""Options that --judge-cases reads, besides those of calls, limits and output."""
 _LONGEST_REPEATED = 80
 """Characters of a prompt that the command to type next repeats."""
 
@@ -46,21 +51,15 @@ class _Place:
 
     corpus: str | None
     triggers: tuple[str, ...]
+    strata: tuple[str, ...]
     phases: tuple[str, ...]
     conversation: str | None
     listed: bool
     examined: bool
 
-    def require_one_kind(self) -> None:
-        """Raise a `UsageError` where two conversations are asked for."""
-        if self.triggers and self.phases:
-            raise UsageError("--trigger names the triggers; leave --phase out")
-        if self.conversation is not None and (flag := first_typed(_OF_TRIGGERS)):
-            raise UsageError(f"{flag} is about the triggers of a corpus; leave it out, or leave --conversation out")
-
     @cached_property
     def said(self) -> "Conversation | None":
-        """The person's own conversation, if it is about one."""
+        """The person's own conversation, if there is one."""
         from dspy_proact.benchmarks.proactbench.conversation import parse_transcript, read_transcript
         from dspy_proact.cli.views.message import say
 
@@ -73,52 +72,70 @@ class _Place:
         return parse_transcript(sys.stdin.buffer.read(), "standard input")
 
     def cases(self, embedded: bool) -> "list[Case]":
-        """What is asked: the conversation, the triggers that are named, or a few; all of them for a list."""
-        from dspy_proact.benchmarks.proactbench.cases import conversation_case
-        from dspy_proact.cli.options.triggers import named_triggers, triggers_of
+        """The conversation, the triggers that are named, or a few; for a list all of them.
+
+        Raises:
+            CorpusError: There is no such corpus, or it is not valid.
+            UsageError: It has no such trigger or phase.
+        """
+        from dspy_proact.benchmarks.proactbench.cases import cases_of, conversation_case
+        from dspy_proact.benchmarks.proactbench.types import Phase
+        from dspy_proact.cli.options.cases import read_corpus
+        from dspy_proact.runs import select_cases
 
         if self.said:
             return [conversation_case(self.said.turns)]
+        phases = known_names("--stratum", (*self.strata, *self.phases), tuple(Phase))
         corpus = self.corpus or default_corpus(embedded)
+        known = {case.key: case for case in cases_of(read_corpus(corpus))}
         if self.triggers:
-            return named_triggers(corpus, self.triggers)
-        if self.listed:
-            return triggers_of(corpus, self.phases, None)
-        return triggers_of(corpus, self.phases or _DEFAULT_PHASES, _FEW)
+            more = "`dspy-proact try --list` prints them all, with the same --corpus"
+            meant = [meant_key(key, list(known), "trigger", corpus, more) for key in self.triggers]
+            return [known[key] for key in dict.fromkeys(meant)]
+        chosen = phases or ([] if self.listed else [_DEFAULT_PHASE])
+        cases = select_cases(list(known.values()), None if self.listed else _FEW, chosen)
+        if not cases:
+            raise UsageError(f"{corpus}: has no trigger in {' or '.join(chosen)}; name another --stratum")
+        return cases
 
 
-_PLACE = Section(
-    Heading.ASKED,
+_PLACE = Bundle(
+    "place",
     (
-        click.Option(
-            ["--trigger", "triggers"],
-            multiple=True,
-            metavar="KEY",
-            help="Try this trigger, named by its key or the beginning of it; repeatable.",
-        ),
-        phase_option("Three triggers of this phase; may be repeated. Default: RECOVERY."),
-        click.Option(
-            ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
-        ),
-        click.Option(["--list", "listed"], is_flag=True, help="Print the keys of triggers, and make no call."),
-        click.Option(
-            ["--judge-cases", "examined"],
-            is_flag=True,
-            help="Try the judge alone, on 40 worked cases of its rules.",
+        corpus_option("Corpus of the triggers. Default: proactbench; the sample if embedded."),
+        Section(
+            Heading.CASES,
+            (
+                click.Option(
+                    ["--trigger", "triggers"],
+                    multiple=True,
+                    metavar="KEY",
+                    help="Try this trigger, by its key or a unique beginning of it; repeatable.",
+                ),
+                *strata_options("Three triggers of this phase; repeatable. Default: RECOVERY."),
+                click.Option(
+                    ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
+                ),
+                click.Option(["--list", "listed"], is_flag=True, help="Print the keys of triggers, and make no call."),
+                click.Option(
+                    ["--judge-cases", "examined"], is_flag=True, help="Try the judge alone, on 40 worked cases."
+                ),
+            ),
         ),
     ),
+    _Place,
 )
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """Who is tried, by which models."""
+    """The prompt or program on trial, and the models."""
 
     text: str | None
     program: Path | None
     model: NamedModel
     judge: NamedModel
-    said: "Conversation | None" = None
+    said: "Conversation | None"
     """The person's own conversation, whose system message is the prompt where there is no other."""
 
     @property
@@ -128,7 +145,7 @@ class _Trial:
 
     @cached_property
     def prompt(self) -> str | None:
-        """What the assistant is told: TEXT, or the system message of the conversation."""
+        """The system prompt: TEXT, or the system message of the conversation."""
         if self.text is None:
             return self.said.system if self.said and not self.program else None
         prompt = text_of(self.text) or ""
@@ -142,19 +159,10 @@ class _Trial:
         from dspy_proact.benchmarks.proactbench.programs import Assistant
 
         if self.text is not None and self.program:
-            raise UsageError("--program has a prompt of its own; leave TEXT out")
+            raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
         if self.program:
             return assistant_of(None, self.program)
         return None if self.prompt is None else Assistant(self.prompt)
-
-    @property
-    def system_message(self) -> str | None:
-        """What becomes of the system message of the conversation, for the person; None where there is none."""
-        if self.said is None or self.said.system is None:
-            return None
-        if self.text is None and self.program is None:
-            return "The system message of the conversation is the prompt."
-        return f"The system message of the conversation is left out: {'--program' if self.program else 'TEXT'} is used."
 
 
 @verb(
@@ -163,24 +171,33 @@ class _Trial:
     Section(Heading.MODELS, (PROGRAM,)),
     model_options(
         "--judge",
-        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for the embedded model and for --judge-cases.",
+        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for an embedded model and for --judge-cases.",
         Heading.JUDGE,
     ),
     JUDGE_PROGRAM,
-    Bundle("place", (TRIED_CORPUS, _PLACE), _Place),
+    _PLACE,
     GATE,
     Section(
         Heading.OUTPUT,
         (
-            click.Option(
-                ["--whole"],
-                is_flag=True,
-                help="Show the earlier turns and the rubric too; of --judge-cases those of the cases that it misses.",
-            ),
+            flag_option("--whole", "Show earlier turns and rubric too; with --judge-cases, those of missed cases."),
             json_option("the responses and verdicts"),
         ),
     ),
-    example='dspy-proact try "Offer one next step when the user is done." --phase recovery',
+    first=(
+        "--model",
+        "--program",
+        "--judge",
+        "--corpus",
+        "--trigger",
+        "--stratum",
+        "--conversation",
+        "--list",
+        "--judge-cases",
+        "--whole",
+        "--json",
+    ),
+    example='dspy-proact try "Offer one next step when the user is done."',
     brief="Try a system prompt, or a judge on worked cases.",
 )
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
@@ -195,31 +212,33 @@ def try_(
     whole: bool,
     as_json: bool,
 ) -> int:
-    """Try a system prompt: responses with TEXT beside those without it, and what the judge thinks of both.
+    """Try a system prompt: responses with TEXT beside those without it, each with the judge's verdict.
 
-    By default at three RECOVERY triggers of the sample with an embedded stand-in; without TEXT the bare model alone.
-    A --conversation is JSON or JSON lines (chat messages, turns with user and assistant, or a log with `messages`) or a
-    text in which `User:` and `Assistant:` begin a message; it ends with the user, and nobody grades it. Its system
-    message is the prompt where TEXT is not given. Nothing is written to disk.
-
-    With --judge-cases a judge is tried instead, ours or a compiled one: which cases it gets right, and of the others
-    what the rule says and what the judge said.
+    Without TEXT the bare model answers alone. A --conversation is JSON, JSON lines, or text in which `User:` and
+    `Assistant:` begin a message; it ends with the user and is not graded. Nothing is written to disk.
     """
-    from dspy_proact.cli.views.next import say_next
-    from dspy_proact.cli.views.triggers_text import print_triggers
+    from dspy_proact.cli.views.message import say_next
 
-    place.require_one_kind()
+    if place.triggers and (place.strata or place.phases):
+        raise UsageError(f"--trigger and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
+    if place.conversation is not None and (flag := first_typed(_OF_TRIGGERS)):
+        raise UsageError(f"--conversation and {flag} are mutually exclusive")
     if place.examined:
         from dspy_proact.cli.views.examination import examine
 
+        read = (*_OF_JUDGES, *(option.opts[0] for option in GATE.options), "--whole", "--json")
+        if flag := "TEXT" if text is not None else first_typed(but=read):
+            raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
         return examine(judge.spec(EMBEDDED), judging, gate, whole=whole, as_json=as_json)
     if judging.file:
-        raise UsageError("--judge-program: is tried on cases of its rules; name --judge-cases too, or leave it out")
+        raise UsageError("--judge-program: has no effect without --judge-cases")
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:
         return _try(trial, place, gate, whole, as_json)
+    from dspy_proact.cli.views.trial import print_triggers
+
     if flag := "TEXT" if text is not None else first_typed(but=_OF_LISTS):
-        raise UsageError(f"--list prints triggers and makes no call; leave {flag} out")
+        raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
     listed = place.cases(trial.embedded)
     print_triggers(listed, as_json)
     say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
@@ -227,11 +246,13 @@ def try_(
 
 
 def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:
+    """Ask, and show what came; the exit status."""
     from dspy_proact.benchmarks.proactbench.jury import open_jury
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT
     from dspy_proact.benchmarks.proactbench.trial import Trial
     from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.program_notes import say_of_card
+    from dspy_proact.cli.views.runs import say_of_card
+    from dspy_proact.cli.views.trial import print_tried
     from dspy_proact.models import open_model
     from dspy_proact.report import counted
 
@@ -239,9 +260,11 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool)
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
     assistant, graded = trial.assistant, not place.said
     if trial.judge.name and not graded:
-        say("A conversation of your own has no rubric, so that --judge is not asked.")
-    if told := trial.system_message:
-        say(told)
+        say("A conversation of your own has no rubric; --judge is not asked.")
+    if place.said and place.said.system is not None:
+        other = "TEXT" if trial.text is not None else "--program" if trial.program else None
+        used = f"is left out: {other} is used" if other else "is the prompt"
+        say(f"The system message of the conversation {used}.")
     if assistant:
         say_of_card("--program", assistant.card, "assistant", [trial.model.spec(EMBEDDED).name])
     model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
@@ -251,7 +274,8 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool)
     say(f"Asking for {count}{' with a verdict on each' if graded else ''}.")
     tried = Trial(assistant, model, jury, gate).run(cases)
     if tried.begun:
-        _show(tried, model, jury, "the program" if trial.program else "the prompt", whole, as_json)
+        prompted = "the program" if trial.program else "the prompt"
+        print_tried(tried.pairs, model, jury.models[0] if jury else None, prompted, whole=whole, as_json=as_json)
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
@@ -259,37 +283,9 @@ def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool)
     return tried.exit_status
 
 
-def _show(tried: "Tried", model: "Model", jury: "Jury | None", prompted: str, whole: bool, as_json: bool) -> None:
-    from rich.console import Console
-
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.trial_document import Spending, pair_document
-    from dspy_proact.cli.views.trial_text import SideBySide
-    from dspy_proact.report import STAND_IN
-
-    judge = jury.models[0] if jury else None
-    spending, embedded = Spending(model, judge), model.embedded or (judge is not None and judge.embedded)
-    if as_json:
-        if embedded:
-            say(STAND_IN)
-        click.echo(
-            json.dumps([pair_document(pair, spending, whole) for pair in tried.pairs], indent=2, allow_nan=False)
-        )
-        return
-    click.echo(printable(f"{model.name} judged by {judge.name}" if judge else model.name))
-    if embedded:
-        click.echo(STAND_IN)
-    click.echo()
-    view = SideBySide(Console(), prompted, whole)
-    for pair in tried.pairs:
-        view.show(pair)
-    for line in spending.lines(call for pair in tried.pairs for call in pair.calls):
-        click.echo(printable(line))
-
-
 def _say_next(trial: _Trial, place: _Place, graded: bool) -> None:
     """What to type next: with an assistant a whole evaluation, which is what shows anything; without one a prompt."""
-    from dspy_proact.cli.views.next import Typed, say_next
+    from dspy_proact.cli.views.message import Typed, say_next
 
     typed = Typed()
     again = [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
@@ -297,7 +293,7 @@ def _say_next(trial: _Trial, place: _Place, graded: bool) -> None:
     if trial.assistant is None:
         say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
         return
-    shown = "" if place.conversation else "A few triggers show how it reads and no more."
+    shown = "" if place.conversation else "A few triggers are an impression, not a score."
     prompt, text = ["--program", str(trial.program)], trial.text or trial.prompt or ""
     if trial.program is None:
         named = bool(trial.text) and text.startswith("@")

@@ -22,6 +22,9 @@ from dspy_proact.types import Frozen
 if TYPE_CHECKING:
     import httpx
 
+API, RAW = "https://api.github.com", "https://raw.githubusercontent.com"
+_TIMEOUT = 30.0
+"""Seconds to wait for a connection, and for each part of an answer."""
 _RECORD = "source.json"
 _COMMITS = 5
 """Commits to look into: the newest that touched the folder may be the one that took it away."""
@@ -62,19 +65,6 @@ class _Tree(BaseModel):
 
 
 @dataclass(frozen=True)
-class GitHub:
-    """Where GitHub is."""
-
-    api: str = "https://api.github.com"
-    raw: str = "https://raw.githubusercontent.com"
-    timeout: float = 30.0
-    """Seconds to wait for a connection, and for each part of an answer."""
-
-
-GITHUB = GitHub()
-
-
-@dataclass(frozen=True)
 class RepositoryFolder:
     """Files in a folder of a repository."""
 
@@ -87,33 +77,32 @@ class RepositoryFolder:
     commit: str | None = None
     """40 hex digits; None for the newest that holds what is wanted."""
 
-    def fetched(self, cache: Path, github: GitHub = GITHUB) -> tuple[FetchRecord, dict[str, bytes]]:
+    def fetched(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """The record and the contents of the files, by path in the folder and in its order.
 
         Args:
             cache: The folder where they are kept, and fetched to if it is not there.
-            github: Where they are fetched from.
 
         Raises:
             CorpusError: The files cannot be fetched or kept, or what was kept has changed.
         """
         if not cache.exists():
-            self._fetch(cache, github)
+            self._fetch(cache)
         return self._kept(cache)
 
-    def _fetch(self, cache: Path, github: GitHub) -> None:
+    def _fetch(self, cache: Path) -> None:
         import httpx
 
         try:
-            with httpx.Client(timeout=github.timeout, follow_redirects=True) as client:
-                commit, hashes = self._resolved(client, f"{github.api}/repos/{self.repository}")
-                url = f"{github.raw}/{self.repository}/{commit}/{self.path}"
+            with httpx.Client(timeout=_TIMEOUT, follow_redirects=True) as client:
+                commit, hashes = self._resolved(client, f"{API}/repos/{self.repository}")
+                url = f"{RAW}/{self.repository}/{commit}/{self.path}"
                 contents = {name: self._content(client, f"{url}/{name}", of) for name, of in hashes.items()}
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             message = " ".join(str(error).split())[:_MAX_MESSAGE]
             raise self._unfetched(f"{type(error).__name__}: {message!r}") from error
         record = FetchRecord(
-            repository=self._address,
+            repository=f"github.com/{self.repository}",
             commit=commit,
             url=url,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -129,16 +118,14 @@ class RepositoryFolder:
             commits = self._answer(client, f"{address}/commits?path={self.path}&per_page={_COMMITS}", list[_Commit])
         for commit in commits:
             tree = self._answer(client, f"{address}/git/trees/{commit.sha}?recursive=1", _Tree)
-            under = {e.path.removeprefix(f"{self.path}/"): e.sha for e in tree.tree if self._holds(e)}
+            inside = [entry for entry in tree.tree if entry.type == "blob" and entry.path.startswith(f"{self.path}/")]
+            under = {entry.path.removeprefix(f"{self.path}/"): entry.sha for entry in inside}
             hashes = {name: under[name] for name in self._matching(under)}
             if all(any(_matches(name, pattern) for name in hashes) for pattern in self.wanted):
                 return commit.sha, hashes
             if tree.truncated:
                 raise self._unfetched("the list of its files is cut short")
         raise self._unfetched(f"no commit of it holds {self.path}/{' with '.join(self.wanted)}")
-
-    def _holds(self, entry: _Entry) -> bool:
-        return entry.type == "blob" and entry.path.startswith(f"{self.path}/")
 
     def _matching(self, names: Iterable[str]) -> list[str]:
         return sorted(name for name in names if any(_matches(name, pattern) for pattern in self.wanted))
@@ -162,16 +149,10 @@ class RepositoryFolder:
             raise self._unfetched(f"{url} answered {response.status_code}")
         return response.content
 
-    @property
-    def _address(self) -> str:
-        return f"github.com/{self.repository}"
-
     def _unfetched(self, problem: str) -> CorpusError:
-        mend = (
-            f"try again, or download its folder {self.path}, from any commit that has it, and give the path of that "
-            "folder"
-        )
-        return CorpusError(f"cannot be fetched ({problem}); {mend}", source=self._address)
+        mend = f"download its folder {self.path}, from any commit that has it, and give the path of that folder"
+        source = f"github.com/{self.repository}"
+        return CorpusError(f"cannot be fetched ({problem}); try again, or {mend}", source=source)
 
     def _kept(self, cache: Path) -> tuple[FetchRecord, dict[str, bytes]]:
         """What is in the cache, if it is as the record beside it says."""

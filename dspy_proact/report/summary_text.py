@@ -272,7 +272,7 @@ def _several(summary: Summary) -> Iterator[str]:
         return
     yield f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous."
     if summary.awaited:
-        yield f"{counted(summary.awaited, 'further verdict')} that --judge-epochs asked for are still to come."
+        yield f"{counted(summary.awaited, 'further verdict')} that --votes asked for are still to come."
     if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):
         yield from (_grader(grader, summary.judge_names[grader.name]) for grader in summary.graders)
         for first, second in combinations(summary.judges, 2):

@@ -87,7 +87,7 @@ def signals_handled(
 
     try:
         if not _users[loop]:
-            before = {number: signal.getsignal(number) for number in _SIGNALS}
+            before: dict[int, Any] = {number: signal.getsignal(number) for number in _SIGNALS}
             for number in _SIGNALS:
                 if loop is None:
                     signal.signal(number, notify)

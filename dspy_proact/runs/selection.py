@@ -16,7 +16,7 @@ class Scope(Frozen):
     limit: int | None = None
     """The most cases, spread over groups and strata, 1 or more; None for all. As many control cases are added."""
     strata: tuple[str, ...] = ()
-    """Only these; empty for all."""
+    """Only these, in any case of letters; empty for all."""
     epochs: int | None = None
     """How often each case is answered, 1 or more; None for once, or as often as copied responses are."""
     judge_epochs: int | None = None

@@ -114,11 +114,11 @@ def test_a_run_is_widened_by_strata_and_epochs(guesser: Server, tmp_path: Path):
 def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path):
     for scope, mend in [
         (Scope(controls=True), "contest has no control cases"),
-        (Scope(strata=("PROSE",)), "limit must be 1 or more, epochs 1 to 1000, and strata among RHYME, NUMBER"),
+        (Scope(strata=("PROSE",)), "--stratum PROSE: is none of RHYME, NUMBER"),
         (Scope(judge_epochs=2), "contest is graded without a judge, and once"),
         (Scope(limit=0), "limit must be 1 or more"),
-        (Scope(epochs=0), "epochs 1 to 1000"),
-        (Scope(epochs=1001), "epochs 1 to 1000"),
+        (Scope(epochs=0), "epochs and votes 1 to 1000"),
+        (Scope(epochs=1001), "epochs and votes 1 to 1000"),
     ]:
         with pytest.raises(UsageError, match=mend):
             contest(guesser.assistant).run(tmp_path / "run", scope)

@@ -183,7 +183,7 @@ def test_an_unknown_benchmark_is_told_with_the_nearest(proact):
 @pytest.mark.parametrize(
     ("more", "told"),
     [
-        (["--phase", "RECOVERY"], "--phase: contest has no phases; leave it out"),
+        (["--phase", "RECOVERY"], "--phase: contest has no phases; use --stratum"),
         (["--judge-prompt", "official"], "--judge-prompt: contest has no judge with other words"),
         (["--system-prompt", "x"], "--system-prompt: contest has no assistant that takes a prompt"),
         (["--program", "nowhere.json"], "--program: contest has no compiled assistant"),
@@ -211,7 +211,7 @@ def test_a_run_says_its_benchmark_and_another_is_not_read_as_it(proact, guessed,
 
 def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
     run_of(tmp_path / "ours", [(trigger(), "PASS")])
-    for command in (["report", "ours"], ["leaderboard", "ours"], ["agree", "--run", "ours", "--template"]):
+    for command in (["report", "ours"], ["leaderboard", "ours"], ["compare", "ours", "ours"]):
         status, _, err = proact(*command, "--benchmark", "contest")
         assert (status, "--benchmark contest: ours is of proactbench" in err) == (2, True)
         assert proact(*command, "--benchmark", "proactbench")[0] == 0

@@ -253,10 +253,10 @@ def test_what_a_pattern_took_for_runs_is_named(proact, two, tmp_path):
     (tmp_path / "b.csv").write_text("key\n")
     status, out, err = proact("compare", "a", "b", "b.csv", "missing")
     assert (status, out) == (2, "")
-    assert "Error: compare takes two, RUN_A and RUN_B, and 4 are given; no folders of runs are b.csv, missing" in err
+    assert "Error: compare takes RUN_A and RUN_B, and 4 are given; these are no runs: b.csv, missing" in err
     status, _, err = proact("compare", "a")
     assert status == 2
-    assert "compare takes two, RUN_A and RUN_B, and 1 are given" in err
+    assert "compare takes RUN_A and RUN_B, and 1 are given" in err
     status, _, err = proact("compare", "a", "b", "a")
     assert status == 2
     assert "and 3 are given\n" in err

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rows import jsonl, record, row, trigger_point
 from server import Answer, healthy, is_about_offers, offers, verdict
+from typed import last
 
 from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
 from dspy_proact.benchmarks.proactbench.programs import Assistant, OfferDetector
@@ -37,7 +38,7 @@ def corpus(*each):
 def against(server, *more, out="run"):
     bases = ["--model-api-base", server.assistant, "--judge-api-base", server.judge]
     named = ["--model", "hosted_vllm/any", "--judge", "openai/any", "--corpus", corpus(), "--out", out]
-    return ["eval", *named, *bases, "--retries", 0, *more]
+    return last("eval", *named, *bases, "--retries", 0, *more)
 
 
 def passing(sent):
@@ -96,7 +97,7 @@ def test_a_run_is_widened_by_them_and_the_same_command_again_makes_no_call(proac
     status, _, _ = proact(*against(server, "--controls"))
     assert (status, calls(server)) == (0, (6, 6))
     status, _, err = proact(*against(server, "--controls"))
-    assert (status, calls(server), "no call was made" in err) == (0, (6, 6), True)
+    assert (status, calls(server), "no calls were made" in err) == (0, (6, 6), True)
     assert RunFolder("run").manifest().controls == OfferDetector().fingerprint()
 
 
@@ -229,7 +230,7 @@ def test_text_and_file_with_the_same_words_are_the_same_run(proact, server):
     Path("prompt.txt").write_text(f"{PROMPT}\n", encoding="utf-8")
     proact(*against(server, "--system-prompt", PROMPT))
     status, _, err = proact(*against(server, "--system-prompt", "@prompt.txt"))
-    assert (status, calls(server), "no call was made" in err) == (0, (3, 3), True)
+    assert (status, calls(server), "no calls were made" in err) == (0, (3, 3), True)
 
 
 def test_program_and_prompt_are_recorded(proact, server):
@@ -259,7 +260,7 @@ def test_another_prompt_in_the_same_folder_is_another_run(proact, server, first,
 
 BAD = {
     "missing": (None, "prompt.txt: cannot be read: No such file or directory"),
-    "not UTF-8": (b"be \xff brief", "prompt.txt: cannot be read: it is not UTF-8 text"),
+    "not UTF-8": (b"be \xff brief", "prompt.txt: cannot be read: not UTF-8 text"),
     "empty": (b"", "the system prompt is empty; leave it out for the bare model"),
     "blank": (b" \n\t\n", "the system prompt is empty; leave it out for the bare model"),
 }
@@ -285,7 +286,7 @@ def test_a_blank_text_a_folder_and_a_name_that_cannot_be_are_refused(proact, ser
 def test_a_prompt_beside_a_program_is_refused(proact, server):
     status, _, err = proact(*against(server, "--system-prompt", PROMPT, "--program", "assistant.json"))
     assert (status, server.sent) == (2, [])
-    assert "--program has a prompt of its own; leave --system-prompt out" in said(err)
+    assert "--system-prompt and --program are mutually exclusive" in said(err)
 
 
 @pytest.mark.parametrize("text", ["Rules:\n    - one\n    - two", "one\ttwo", "Say\n\n  verse\n    and indented verse"])
@@ -310,8 +311,8 @@ def test_a_text_that_is_not_utf_8_is_refused_with_a_sentence(tmp_path):
 def test_a_leaderboard_does_not_rank_a_prompted_run_among_bare_models(proact, server):
     proact(*against(server, "--system-prompt", PROMPT))
     _, out, _ = proact("leaderboard", "run", "--json")
-    (entry,) = [entry for entry in json.loads(out)["models"] if not entry["published"]]
-    assert (entry["rank_lenient"], entry["rank_strict"]) == (None, None)
+    (entry,) = [entry for entry in json.loads(out)["rows"] if not entry["published"]]
+    assert (entry["rank"], entry["strict_rank"]) == (None, None)
     assert "the responses are of the program 'prompt', not of the bare model" in entry["differences"]
 
 

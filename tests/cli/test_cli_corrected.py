@@ -1,15 +1,15 @@
-"""What people would have given: sheets that are drawn, `report --ratings`, `compare --ratings` and every refusal."""
+"""What people would have given: `report --ratings`, `compare --ratings` and every refusal."""
 
 import csv
 import json
-from collections import Counter
 from dataclasses import replace
 from io import StringIO
 
 import pytest
-from proact_run import JUDGE, PHASES, answered, graded, manifest, run_of, trigger, written
+from proact_run import PHASES, answered, graded, manifest, run_of, trigger, written
 from results_rows import result_row
 from rows import jsonl
+from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
@@ -22,7 +22,6 @@ from dspy_proact.files.rows import Line
 from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
 from dspy_proact.runs import RunFolder
 
-GRADES = ("PASS", "PARTIAL", "FAIL", "FAIL")
 CASES = [
     trigger(f"d{number}", phase, turn=turn, scenario=f"S{number % 10}")
     for turn, phase in enumerate(PHASES, start=1)
@@ -47,22 +46,12 @@ def run(tmp_path):
 @pytest.fixture
 def sheet(proact, run):
     """48 of the 60, as rows: sixteen a phase."""
-    status, out, err = proact("agree", "--run", run, "--draw", 48)
-    assert status == 0
-    assert f"Next: dspy-proact report {run} --ratings FILE" in err
-    return list(csv.DictReader(StringIO(out)))
+    return rows_of(proact, run, "--draw", 48)
 
 
-def filled(path, rows, raters=8, times=2, grade=lambda number: GRADES[number % 3]):
-    """A file of ratings: the raters take turns, each row is rated so often."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        for number, row in enumerate(rows):
-            for time in range(times):
-                rater = f"r{(times * number + time) % raters}"
-                writer.writerow({**row, "annotator": rater, "grade": grade(number + time)})
-    return path
+def rows_of(proact, run, *more):
+    """The rows of a sheet."""
+    return list(csv.DictReader(StringIO(proact("label", "sheet", run, *more, "--out", "-")[1])))
 
 
 @pytest.fixture
@@ -77,39 +66,11 @@ def corrected(proact, run):
     return told
 
 
-def said(text):
-    return " ".join(text.split())
-
-
 def reasons(document):
     """By phase and over all, why there is no corrected score."""
     rows = {**document["phases"], **document["overall"]}
     assert all(row["corrected"]["value"] is None for row in rows.values())
     return [row["corrected"]["reason"] for row in rows.values()]
-
-
-def test_a_sheet_is_drawn_in_equal_numbers_by_phase_and_grade(run, sheet):
-    kind = {each.key: (each.stratum, each.label) for each in summarize(RunFolder(run)).outcomes}
-    drawn = Counter(kind[row["item"]] for row in sheet)
-    # Five PASS, five PARTIAL and ten FAIL a phase; 48 of nine kinds: all of the six small ones, and six FAIL each.
-    assert drawn == {(phase, grade): 6 if grade == "FAIL" else 5 for phase in PHASES for grade in GRADES}
-    assert {row["draw"] for row in sheet} == {sheet[0]["draw"]}
-    assert sheet[0]["draw"].startswith("48-0-")
-    assert not set(sheet[0]) & {"judge", "phase", "model"}
-
-
-def test_a_shorter_draw_is_the_beginning_of_a_longer_one_and_another_seed_is_another(proact, run, sheet):
-    def items(*arguments):
-        return [row["item"] for row in csv.DictReader(StringIO(proact("agree", "--run", run, *arguments)[1]))]
-
-    assert items("--draw", 20) == [row["item"] for row in sheet[:20]]
-    assert items("--draw", 20, "--draw-seed", 1) != [row["item"] for row in sheet[:20]]
-
-
-@pytest.mark.parametrize(("count", "told"), [(36, False), (35, True)])
-def test_a_sheet_with_too_few_of_a_phase_for_a_corrected_score_says_so(proact, run, count, told):
-    _, _, err = proact("agree", "--run", run, "--draw", count)
-    assert ("A corrected score takes 12 rated triggers a phase; in this sheet: " in err) is told
 
 
 def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_the_rated(
@@ -177,7 +138,7 @@ def test_the_corrected_score_is_that_of_the_formulas(run, sheet, corrected, tmp_
 
 
 def test_ratings_of_all_need_no_draw(proact, run, corrected, tmp_path):
-    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    rows = rows_of(proact, run)
     whole = corrected(filled(tmp_path / "ratings.csv", rows))["overall"]["micro"]
     assert (whole["rated"], whole["corrected"]["low"] is not None) == (60, True)
 
@@ -208,7 +169,7 @@ def test_ratings_of_a_part_that_nobody_knows_how_it_was_chosen_are_refused(sheet
 
 def test_a_draw_by_the_grades_of_another_judge_is_refused(proact, run, sheet, corrected, tmp_path):
     other = judged(tmp_path / "other", shift=1)
-    rows = list(csv.DictReader(StringIO(proact("agree", "--run", other, "--draw", 48)[1])))
+    rows = rows_of(proact, other, "--draw", 48)
     found = reasons(corrected(filled(tmp_path / "ratings.csv", rows)))
     assert found == ["the rated triggers were drawn by other grades than this run has"] * 4
 
@@ -220,13 +181,13 @@ def test_draws_with_several_seeds_are_refused(sheet, corrected, tmp_path):
 
 
 def test_a_draw_that_was_widened_is_one_draw(proact, run, sheet, corrected, tmp_path):
-    longer = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", 54)[1])))
+    longer = rows_of(proact, run, "--draw", 54)
     whole = corrected(filled(tmp_path / "ratings.csv", [*sheet, *longer[48:]]))["overall"]["micro"]
     assert (whole["rated"], whole["corrected"]["low"] is not None) == (54, True)
 
 
 def test_what_was_rated_besides_the_draw_is_refused(proact, run, sheet, corrected, tmp_path):
-    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    rows = rows_of(proact, run)
     drawn = {row["item"] for row in sheet}
     besides = [{**row, "draw": ""} for row in rows if row["item"] not in drawn]
     found = corrected(filled(tmp_path / "ratings.csv", [*sheet, *besides[:1]]))
@@ -268,7 +229,7 @@ def test_one_rater_has_no_interval(sheet, corrected, tmp_path):
 def test_few_scenarios_and_grades_without_ratings_are_refused(tmp_path, proact):
     cases = [(trigger(f"d{n}", "EMERGENT", scenario=f"S{n % 4}"), GRADES[n % 4]) for n in range(20)]
     few = run_of(tmp_path / "few", cases).path
-    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", few)[1])))
+    rows = rows_of(proact, few)
     file = filled(tmp_path / "ratings.csv", rows)
     told = json.loads(proact("report", few, "--ratings", file, "--json")[1])["corrected"]
     assert told["phases"]["EMERGENT"]["corrected"]["reason"] == "rated triggers of 4 scenarios (at least 5 needed)"
@@ -332,7 +293,7 @@ def test_what_has_no_grade_is_left_out_and_counted(proact, tmp_path):
     grades = [(case, GRADES[number % 4]) for number, case in enumerate(CASES)]
     events = [event for case, grade in grades for event in (answered(case), graded(case, grade))]
     run = written(tmp_path / "run", manifest(), CASES, events[:-1]).path
-    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    rows = rows_of(proact, run)
     file = filled(tmp_path / "ratings.csv", rows)
     told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
     assert told["ratings"]["notes"] == ["rated triggers without a grade of the judge, left out: 1"]
@@ -354,18 +315,11 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (["report", "RUN", "--html", "page.html", "--ratings", "sample"], "which has no --ratings"),
+        (
+            ["report", "RUN", "--html", "page.html", "--ratings", "sample"],
+            "--html and --ratings are mutually",
+        ),
         (["report", "RUN", "--ratings", "nowhere.csv"], "nowhere.csv"),
-        (["agree", "--draw", "5"], "--draw: name the run whose responses are to be rated"),
-        (["agree", "--run", "RUN", "--draw", "61"], "61 cannot be drawn of 60 scored triggers"),
-        (["agree", "--run", "RUN", "--draw", "5", "--json"], "--json: --draw prints a sheet"),
-        (["agree", "--run", "RUN", "--draw", "5", "--template"], "--draw and --template are two things"),
-        (["agree", "--run", "RUN", "--draw", "5", "--judge", "embedded"], "a sheet and nothing else"),
-        (["agree", "--run", "RUN", "--draw", "5", "--ratings", "sample"], "--ratings: --draw prints a sheet"),
-        (["agree", "--run", "RUN", "--draw", "5", "--items", "x"], "--items: --draw prints a sheet"),
-        (["agree", "--run", "RUN", "--draw", "5", "--explain"], "--explain: --draw prints a sheet"),
-        (["agree", "--benchmark", "probe", "--draw", "5"], "--draw: probe has no sheet for raters"),
-        (["agree", "--benchmark", "probe", "--plan", "5"], "--plan: probe has no ratings to plan"),
         (["compare", "RUN", "RUN", "--ratings", "a.csv"], "given once: the same ratings cannot"),
         (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
     ],
@@ -399,7 +353,7 @@ def test_a_case_that_cannot_be_read_is_named_and_its_run_not_taken_for_one_of_an
 def two(proact, run, sheet, tmp_path):
     """Two runs with different responses, and a file of ratings of each: people give more to b."""
     other = judged(tmp_path / "other", shift=2, text="Call Ann.")
-    rows = list(csv.DictReader(StringIO(proact("agree", "--run", other, "--draw", 48)[1])))
+    rows = rows_of(proact, other, "--draw", 48)
     a = filled(tmp_path / "a.csv", sheet, grade=lambda number: ("FAIL", "FAIL", "FAIL", "PARTIAL")[number % 4])
     b = filled(tmp_path / "b.csv", rows, grade=lambda number: ("PASS", "PASS", "FAIL", "PASS")[number % 4])
     return run, other, a, b
@@ -490,7 +444,7 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
         for epoch in (1, 2):
             events += [answered(case, epoch=epoch), graded(case, GRADES[(number + epoch) % 4], epoch=epoch)]
     run = written(tmp_path / "run", manifest(epochs=2), CASES, events).path
-    rows = list(csv.DictReader(StringIO(proact("agree", "--template", "--run", run)[1])))
+    rows = rows_of(proact, run)
     file = filled(tmp_path / "ratings.csv", rows)
     told = json.loads(proact("report", run, "--ratings", file, "--json")[1])["corrected"]
     assert told["overall"]["micro"]["scored"] == 60
@@ -501,12 +455,8 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
 
 def test_a_run_of_the_sample_is_drawn_rated_and_corrected(tmp_path, proact):
     run = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(tmp_path / "run").path
-    rows = list(csv.DictReader(StringIO(proact("agree", "--run", run, "--draw", 45)[1])))
+    rows = rows_of(proact, run, "--draw", 45)
     status, out, _ = proact("report", run, "--ratings", filled(tmp_path / "ratings.csv", rows))
     assert status == 0
     assert "people would have given" in said(out)
     assert out.startswith("The embedded stand-in measures nothing about any model")
-
-
-def test_the_judge_is_named_by_no_column(sheet):
-    assert JUDGE not in str(sheet)

@@ -13,7 +13,7 @@ READERS = {
     "rejudge": ("rejudge", "run", "--judge", "embedded"),
     "export": ("export", "run", "--format", "csv"),
     "export official": ("export", "run", "--format", "proactbench"),
-    "agree": ("agree", "--template", "--run", "run"),
+    "label": ("label", "sheet", "run"),
     "leaderboard": ("leaderboard", "run"),
 }
 EACH = pytest.mark.parametrize("command", READERS.values(), ids=READERS)

@@ -40,7 +40,7 @@ def test_the_same_command_again_makes_no_call_and_says_so(proact, tmp_path, serv
     calls = len(server.sent)
     second = proact(*command)
     assert (first[0], second[0], len(server.sent)) == (0, 0, calls)
-    assert "no call was made" in second[2]
+    assert "no calls were made" in second[2]
     assert second[1] == first[1]
 
 
@@ -102,7 +102,7 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     assert len([sent for sent in server.sent if sent.role == role]) <= 4
     assert f"{flag} openai/any" in err
     assert "OPENAI_API_KEY" in err
-    said = "no folder is left" if role == "assistant" else "The same command goes on"
+    said = "no folder was left" if role == "assistant" else "Repeat the command to go on"
     assert said in err
     assert any(Path("runs").iterdir()) == (role == "judge")
 
@@ -215,13 +215,13 @@ def test_a_corpus_that_is_no_file_is_refused(proact, name, said):
         ["--limit", "99999999999999"],
         ["--epochs", "0"],
         ["--epochs", "1000000"],
-        ["--judge-epochs", "0"],
-        ["--judge-epochs", "1000000"],
+        ["--votes", "0"],
+        ["--votes", "1000000"],
         ["--concurrency", "0"],
         ["--timeout", "0"],
         ["--timeout", "nan"],
         ["--retries", "-1"],
-        ["--phase", "LATE"],
+        ["--stratum", "LATE"],
         ["--backend", "magic"],
         ["--model-param", "temperature"],
         ["--model-param", "=1"],
@@ -296,7 +296,7 @@ def test_an_interrupted_run_keeps_what_is_in_flight_and_says_how_to_go_on(tmp_pa
     holding.process = child(server, tmp_path, "--concurrency", "4")
     done = holding.process.ended()
     assert done.returncode == 130
-    assert "The same command goes on" in done.stderr
+    assert "Repeat the command to go on" in done.stderr
     assert "Traceback" not in done.stderr
     events = list(RunFolder(tmp_path / "run").events())
     assert len(events) == len(server.sent)  # nothing that was paid for is lost

@@ -73,8 +73,8 @@ def test_it_can_be_written_to_standard_output(run, monkeypatch, tmp_path, form, 
 
 def test_what_the_official_format_cannot_hold_is_said_line_by_line(proact, run):
     _, _, err = proact("export", run, "--format", "proactbench")
-    assert "not in it: 1 reasons of unscored triggers: response: empty 1\n" in err
-    assert "not in it: judge, prompts" in err
+    assert "Not in the file: 1 reasons of unscored triggers: response: empty 1\n" in err
+    assert "Not in the file: judge, prompts" in err
     assert "Next: dspy-proact report exports/run.jsonl" in err
 
 

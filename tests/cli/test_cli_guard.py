@@ -21,6 +21,7 @@ from child import Child, command_line_within
 from rows import jsonl, row
 from script import ended
 from support.provider import Scripted, SimulatedProvider, healthy, refusal, slow
+from typed import last
 
 from dspy_proact import cli
 from dspy_proact.report import summarize
@@ -42,7 +43,7 @@ def command(folder, bases, *more, dialogues=10):
     models = ["--model", "openai/any", "--judge", "openai/any", "--retries", "0"]
     endpoints = ["--model-api-base", bases[0], "--judge-api-base", bases[1]]
     size = ["--corpus", folder / "corpus.jsonl", "--out", folder / "run", "--concurrency", "4"]
-    return ["eval", *map(str, [*models, *endpoints, *size, *more])]
+    return ["eval", *map(str, last(*models, *endpoints, *size, *more))]
 
 
 def bases(provider):
@@ -135,7 +136,7 @@ def test_a_limit_ends_with_status_four_and_the_command_goes_on(provider, tmp_pat
     stopped = run(command(tmp_path, bases(provider), "--max-calls", "20"))
     assert (stopped.returncode, provider.received.total()) == (4, 20)
     assert "--max-calls 20" in stopped.stderr
-    assert "The same command goes on" in stopped.stderr
+    assert "Repeat the command to go on" in stopped.stderr
     assert run(command(tmp_path, bases(provider))).returncode == 0
     assert provider.received.total() == 60
 
@@ -208,7 +209,7 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
     done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
     assert done.returncode == 5
     assert "--model openai/any: cannot be reached, network: " in done.stderr
-    assert "Nothing was answered, and no folder is left." in done.stderr
+    assert "No answer came, and no folder was left." in done.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -321,7 +322,7 @@ def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
         return refusal(429, "slow down", Retry_After="0") if again else healthy(received)
 
     provider.script = script
-    done = run([*command(tmp_path, bases(provider)), "--retries", "2"])
+    done = run(command(tmp_path, bases(provider), "--retries", "2"))
     assert done.returncode == 0
     assert provider.received["assistant"] == 30 + 3 * 2
     assert [line for line in done.stderr.splitlines() if "slow down" in line] == [
@@ -345,7 +346,7 @@ def test_a_limit_shows_how_far_it_got_and_what_was_measured(provider, tmp_path, 
     assert done.returncode == 4
     assert "the run is not complete" in done.stdout
     assert re.search(r"EMERGENT +\d+/10 ", done.stdout)
-    assert "Its limits count anew" in done.stderr
+    assert "Limits count from zero again" in done.stderr
 
 
 def test_the_last_answers_come_in_after_ctrl_c_and_the_scores_are_shown(provider, tmp_path, run):

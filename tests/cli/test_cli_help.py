@@ -1,34 +1,204 @@
-"""What `--help` says, as a person reads it in a terminal of 80 columns."""
+"""Help of every verb as a person reads it in a terminal of 80 columns, and the options that several verbs share."""
 
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+
+import click
 import pytest
-from click import Group
+from assistants import ASSISTANT_OPTIMIZERS
 
-from dspy_proact import cli
-from dspy_proact.cli.options.labels import FILES
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
+from dspy_proact.cli import proact as command_line
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel, default_judge
+from dspy_proact.cli.options.verb import Bundle, Heading, Verb
+from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.errors import UsageError
+from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
+from dspy_proact.models import Gate, ModelSpec
+from dspy_proact.programs import OPTIMIZERS, Recipe
+from dspy_proact.runs import Scope
+
+ROLES = {
+    "agree": {JUDGE},
+    "eval": {ASSISTANT, JUDGE},
+    "rejudge": {JUDGE},
+    "try": {ASSISTANT, JUDGE},
+    "optimize judge": {JUDGE, PROPOSER},
+    "optimize assistant": {ASSISTANT, JUDGE, REPORT_JUDGE, PROPOSER},
+}
+"""Verbs that call models, and in which roles."""
+OF_ONE_BENCHMARK = ("PROBE", "ProactBench", "--phase", "--judge-prompt")
+"""Of which help for a first day does not speak."""
 
 
-def commands(group=cli.proact, words=()):
-    """The words of every command that does something."""
+def walked(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
     for name, command in group.commands.items():
-        if isinstance(command, Group):
-            yield from commands(command, (*words, name))
+        if isinstance(command, click.Group):
+            yield from walked(command, f"{before}{name} ")
         else:
-            yield (*words, name)
+            yield f"{before}{name}", command
 
 
-@pytest.mark.parametrize("words", [[], ["optimize"]])
+VERBS = dict(walked(command_line))
+EACH = pytest.mark.parametrize("name", VERBS)
+
+
+def options(name: str) -> dict[str, click.Option]:
+    return {param.opts[0]: param for param in VERBS[name].params if isinstance(param, click.Option)}
+
+
+def bundle(name: str, of: str) -> Bundle:
+    (found,) = [part for part in VERBS[name].parts if isinstance(part, Bundle) and part.name == of]
+    return found
+
+
+# Help
+
+
+@pytest.mark.parametrize("words", [[], ["label"], ["optimize"]])
 def test_a_list_of_commands_has_whole_sentences(proact, words):
     listed = proact(*words, "--help")[1].partition("Commands:\n")[2].splitlines()
     assert listed
     assert all(line.endswith(".") and not line.endswith("...") for line in listed), listed
 
 
-@pytest.mark.parametrize("words", list(commands()), ids=" ".join)
-def test_help_fits_into_a_terminal(proact, words):
-    pasted = {line for form in FILES for line in form.example.splitlines()}  # as they are in a file, and so not broken
-    told = [line for line in proact(*words, "--help")[1].splitlines() if line.strip() not in pasted]
-    assert max(map(len, told)) <= 80
+@EACH
+def test_help_fits_a_screen_and_speaks_of_no_single_benchmark(proact, name):
+    lines = proact(*name.split(), "--help")[1].splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    assert "--help-all" in " ".join(lines)
+    assert not [word for word in OF_ONE_BENCHMARK if word in " ".join(lines)]
 
 
-def test_a_trial_names_the_corpora_that_it_takes(proact):
-    assert "--corpus sample|proactbench[@REV]|FILE" in proact("try", "--help")[1]
+@EACH
+def test_everything_is_in_help_all_under_headings_with_an_example_that_parses(proact, name):
+    verb = VERBS[name]
+    assert isinstance(verb, Verb)
+    said = proact(*name.split(), "--help-all")[1]
+    words = set(said.split())
+    for flag, option in options(name).items():
+        assert flag in words
+        assert option.help
+    headings = [line.removesuffix(":") for line in said.splitlines() if line.endswith(":") and line[0] != " "]
+    known = [str(heading) for heading in Heading]
+    assert headings[: -2 - len(verb.files)] == [heading for heading in known if heading in headings]
+    assert headings[-2 - len(verb.files) :] == ["Help", *(form.name for form in verb.files), "Example"]
+    pasted = {line for form in verb.files for line in form.example.splitlines()}  # as in a file, and so not broken
+    assert max(len(line) for line in said.splitlines() if line.strip() not in pasted) <= 80
+    assert said.rstrip().endswith(verb.example.splitlines()[-1])
+    example = shlex.split(verb.example.replace("\\\n", " "))
+    begin = ["dspy-proact", *name.split()]
+    assert example[: len(begin)] == begin
+    assert verb.make_context(name, example[len(begin) :])
+    assert set(verb.first) <= set(options(name))
+
+
+# What is typed
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["eval", "--out", "a", "--out", "b"],
+        ["eval", "--limit", "1", "--limit=2", "--help"],
+        ["report", "a", "--html", "a", "--html", "b"],
+        ["label", "sheet", "a", "--draw", "1", "--draw", "2"],
+        ["optimize", "judge", "--seed", "1", "--seed", "1"],
+        ["benchmarks", "--help-all"],
+    ],
+)
+def test_an_option_of_one_value_is_given_once(proact, words):
+    status, _, err = proact(*words)
+    if words[-1] == "--help-all":
+        assert (status, err) == (0, "")
+        return
+    flag = next(word for word in words if word.startswith("--"))
+    assert (status, f"Error: {flag}: given 2 times; it takes one value" in err) == (2, True)
+
+
+def test_options_that_take_several_values_are_merged_and_flags_may_be_repeated(proact):
+    words = ["--stratum", "recovery", "--phase", "Critical", "--stratum", "RECOVERY", "--limit", "2", "--controls"]
+    status, out, _ = proact("eval", *words, "--controls", "--dry-run", "--json", "--json")
+    assert (status, '"calls": 8' in out) == (0, True)  # two triggers and two control turns, each answered and graded
+
+
+# What several verbs share
+
+
+def test_the_four_options_of_every_role_come_from_one_place():
+    assert {name for name in VERBS if "--judge" in options(name)} == set(ROLES)
+    seen = defaultdict(set)
+    for name, roles in ROLES.items():
+        declared = options(name)
+        assert {role.flag for role in roles} == {
+            flag.removesuffix("-api-base") for flag in declared if flag.endswith("-api-base")
+        }
+        for role in roles:
+            four = {end: declared[f"{role.flag}{end}"] for end in ("", "-api-base", "-param", "-price")}
+            for end, option in four.items():
+                seen[end].add((type(option.type), option.metavar, option.multiple, option.help if end else None))
+            of = bundle(name, role.flag.removeprefix("--").replace("-", "_"))
+            assert list(of.options) == list(four.values())
+            assert isinstance(of.value(name=("m",), api_base=None, param=(), price=None), NamedModel)
+    assert [len(each) for each in seen.values()] == [1, 1, 1, 1]
+
+
+def test_how_calls_are_made_is_the_same_object_in_every_command_and_comes_as_a_gate():
+    # `agree` may ask nobody: it gets what makes the same gate.
+    (gate,) = {id(bundle(name, "gate")): bundle(name, "gate") for name in ROLES if name != "agree"}.values()
+    assert bundle("agree", "gate").options == gate.options
+    flags = [option.opts[0] for option in gate.options]
+    assert flags == ["--concurrency", "--timeout", "--retries", "--backend", "--max-calls", "--max-tokens", "--max-usd"]
+    calls = {"concurrency": 3, "timeout": 2.0, "retries": 1, "backend": "litellm"}
+    made = gate.value(**calls, max_calls=7, max_tokens=None, max_usd=None)
+    assert {name: getattr(made, name) for name in calls} == calls
+    assert made.limits.calls == 7
+    for option in gate.options:  # and nobody declares one beside it
+        assert {id(options(name).get(option.opts[0], option)) for name in VERBS} == {id(option)}
+
+
+def test_defaults_and_choices_are_those_of_the_library():
+    usual, gate = Gate(), bundle("eval", "gate")
+    said = {option.name: option.default for option in gate.options if option.name in vars(usual)}
+    assert said == {name: getattr(usual, name) for name in ("concurrency", "timeout", "retries", "backend")}
+    recipe = {option.name: option.default for option in bundle("optimize judge", "recipe").options}
+    assert Recipe(**recipe) == Recipe()
+    assert EMBEDDED == NAME_OF_THE_STAND_IN == ModelSpec().name
+    for name, known in (("optimize judge", OPTIMIZERS), ("optimize assistant", ASSISTANT_OPTIMIZERS)):
+        assert tuple(options(name)["--optimizer"].type.choices) == known
+
+
+def test_how_much_is_asked_comes_as_a_scope():
+    for name, epochs in (("eval", {"epochs": 2}), ("rejudge", {})):
+        given = {"limit": 3, "strata": ("hard",), "phases": ("easy",), "votes": 2, "controls": True}
+        made = bundle(name, "scope").value(**given, retry_unscored=False, **epochs)
+        assert made == Scope(limit=3, strata=("hard", "easy"), judge_epochs=2, controls=True, **epochs)
+
+
+def test_several_names_share_what_is_said_of_them():
+    named = NamedModel("--judge", ("openai/a", "openai/b"), "http://here/v1", (("seed", 7), ("top_p", None)))
+    said = {"api_base": "http://here/v1", "params": {"seed": 7, "top_p": None}}
+    assert named.specs("openai/c") == (ModelSpec(name="openai/a", **said), ModelSpec(name="openai/b", **said))
+    with pytest.raises(UsageError, match="--judge: takes one model here, and 2 are given"):
+        named.spec("openai/c")
+
+
+def test_without_a_name_the_default_has_what_is_said_here():
+    at = "http://here/v1"
+    assert NamedModel("--judge", api_base=at).specs(default_judge(False)) == (
+        ModelSpec(name="openai/gpt-5.4", api_base=at),
+    )
+    assert NamedModel("--judge").spec(EMBEDDED) == ModelSpec()
+
+
+def test_another_roles_model_is_taken_whole_where_nothing_is_said():
+    tuning = ModelSpec(name="openai/a", api_base="http://here/v1", params={"seed": 7})
+    assert NamedModel("--proposer").spec(tuning) == tuning
+    assert NamedModel("--proposer", param=(("seed", 8),)).spec(tuning) == ModelSpec(
+        name="openai/a", api_base="http://here/v1", params={"seed": 8}
+    )
+    assert NamedModel("--proposer", ("openai/b",)).spec(tuning) == ModelSpec(name="openai/b")
+    with pytest.raises(UsageError, match="--proposer-api-base: name the model of this endpoint with --proposer"):
+        NamedModel("--proposer", api_base="http://there/v1").spec(tuning)

@@ -142,7 +142,7 @@ def test_a_provider_that_is_down_ends_it_with_5(proact, server):
 def test_nothing_else_is_tried_beside_the_judge(proact, server, more):
     status, _, err = proact(*examined(server, *more))
     assert status == 2
-    assert f"leave {more[0] if more[0].startswith('--') else 'TEXT'} out" in err
+    assert f"--judge-cases and {more[0] if more[0].startswith('--') else 'TEXT'} are mutually exclusive" in err
     assert not server.sent
 
 
@@ -237,15 +237,13 @@ def test_a_limit_among_the_votes_of_a_case_leaves_it_without_a_grade(proact, ser
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
     server.script = knowing
     seen = {"cases before": (20, 40), "cases after": (25, 40)}
-    assert "by these cases, so that this is no test of it." in " ".join(
-        proact(*examined(server, *program(seen)))[2].split()
-    )
+    assert "on these cases, so this is no test of it." in " ".join(proact(*examined(server, *program(seen)))[2].split())
 
 
 def test_a_program_is_tried_on_the_cases_alone(proact, server, program):
     status, _, err = proact("try", "--judge", "openai/any", "--judge-api-base", server.judge, *program())
     assert (status, server.sent) == (2, [])
-    assert "--judge-program: is tried on cases of its rules; name --judge-cases too, or leave it out" in err
+    assert "--judge-program: has no effect without --judge-cases" in err
 
 
 def test_a_program_that_is_no_judge_is_refused(proact, server):

@@ -18,6 +18,7 @@ from proact_run import run_of, trigger
 from results_rows import result_point, result_record, result_row
 from rows import jsonl, row
 from server import Answer, verdict
+from typed import last
 
 from dspy_proact import cli
 from dspy_proact.programs.artefact import write_artefact
@@ -111,7 +112,7 @@ def test_a_run_that_was_stopped_is_gone_on_with_and_nothing_else_is_next(proact,
     models = [*answered_by(server, "ann"), *judged_by(server)]
     status, _, err = proact("eval", *models, *corpus(), "--max-calls", 1, "--out", at("run"))
     assert (status, "Next:" in err) == (4, False)
-    assert "The same command goes on." in err
+    assert "Repeat the command to go on." in err
 
 
 def test_after_a_rejudging_the_two_gradings_are_compared(proact, server):
@@ -161,19 +162,25 @@ def test_agreement_is_next_said_as_json_of_the_same(proact):
     assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--json"]
 
 
-def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
-    run_of(Path(at("run")), [(trigger(), "PASS")])
-    sheet = proact("agree", "--template", "--run", at("run"))
-    rows = list(csv.DictReader(StringIO(sheet[1])))
-    rated = [{**each, "annotator": "ann", "grade": "PASS"} for each in rows]
-    with Path("FILE").open("w", encoding="utf-8", newline="") as file:
+def fill_in(sheet, *grades):
+    """Have one rater fill in a sheet, the grades in turn."""
+    rows = list(csv.DictReader(StringIO(Path(sheet).read_text(encoding="utf-8"))))
+    with Path(sheet).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
-        writer.writerows(rated)
-    assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "FILE"]
+        writer.writerows(
+            {**each, "annotator": "ann", "grade": grades[number % len(grades)]} for number, each in enumerate(rows)
+        )
+
+
+def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
+    run_of(Path(at("run")), [(trigger(), "PASS")])
+    sheet = proact("label", "sheet", at("run"))
+    assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "labels/run.csv"]
+    fill_in("labels/run.csv", "PASS")
     told = proact(*next_of(sheet))
     assert told[0] == 0, told[2]
-    assert pasted(proact, told) == ["agree", "--ratings", "FILE", "--run", at("run"), "--json"]
+    assert pasted(proact, told) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--json"]
 
 
 # Prompts
@@ -245,12 +252,8 @@ def test_a_judge_tuned_to_ratings_of_a_run_judges_that_run(proact, server):
     cases = [trigger(f"d{n}", scenario=f"S{n}") for n in range(4)]
     people = [replace(case, meta={**case.meta, "persona": f"p{n}"}) for n, case in enumerate(cases)]
     run_of(Path(at("run")), [(case, "PASS") for case in people])
-    sheet = csv.DictReader(StringIO(proact("agree", "--template", "--run", at("run"))[1]))
-    rated = [{**each, "annotator": "ann", "grade": ("PASS", "FAIL")[n % 2]} for n, each in enumerate(sheet)]
-    with Path(at("mine.csv")).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rated[0]))
-        writer.writeheader()
-        writer.writerows(rated)
+    proact("label", "sheet", at("run"), "--out", at("mine.csv"))
+    fill_in(at("mine.csv"), "PASS", "FAIL")
     server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
     labels = ["--ratings", at("mine.csv"), "--run", at("run")]
     how = ["--optimizer", "labeled", *FEW, *judged_by(server), *CALLS, "--out", at("out")]
@@ -292,7 +295,7 @@ def tuned(proact, server, *more):
     server.script = assistants
     corpus_on_disk(Path(FOLDER))
     named = ["--corpus", at("corpus.jsonl"), *more, *FEW, "--optimizer", "search", "--out", at("out")]
-    return proact("optimize", "assistant", *named)
+    return proact(*last("optimize", "assistant", *named))
 
 
 def test_an_assistant_is_evaluated_on_its_corpus_by_the_judge_that_reported(proact, server):
@@ -339,4 +342,4 @@ def test_where_one_judge_tunes_and_reports_it_is_named_as_it_was(proact, server)
 
 def test_nobody_words_beside_it_what_is_next():
     house = Path(cli.__file__).parent
-    assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == ["next.py"]
+    assert [path.name for path in house.rglob("*.py") if "Next:" in path.read_text(encoding="utf-8")] == ["message.py"]

@@ -10,6 +10,7 @@ import pytest
 from proact_run import run_of, trigger
 from server import Answer, verdict
 from tuning import QUOTE, artefact, lasting, models, on_disk, proposer_base, study
+from typed import last
 
 from dspy_proact.programs.artefact import write_artefact
 from dspy_proact.report import summarize
@@ -28,7 +29,7 @@ def optimize(proact, labels):
 
     def call(*more, optimizer="labeled", out="out"):
         few = ["--optimizer", optimizer, "--trials", 2, "--max-demos", 2, "--folds", 2]
-        return proact("optimize", "judge", *labels, *few, "--out", out, *more)
+        return proact(*last("optimize", "judge", *labels, *few, "--out", out, *more))
 
     return call
 
@@ -87,7 +88,7 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize, optimi
     told = err.splitlines()
     assert told[0].startswith("At most ")
     assert told[1].startswith("Time: ")
-    assert told[2] == "12 items in 4 scenarios are too few for any claim: 60 in 10 are the least."
+    assert told[2] == "12 items in 4 scenarios are too few for any claim, which takes 60 in 10."
     assert told[3].startswith("The program is in out/judge.json.")
     assert len(told) == 4
 
@@ -97,7 +98,7 @@ def test_the_same_command_again_makes_no_call_and_says_so(optimize):
     kept = lasting(Path("out", "judge.json"))
     second = optimize()
     assert (first[0], second[0]) == (0, 0)
-    assert "no call was made" not in first[2]
+    assert "no calls were made" not in first[2]
     assert "Nothing was left to do: every answer stood in the record, and no call was made." in second[2]
     assert lasting(Path("out", "judge.json")) == kept
 
@@ -106,8 +107,8 @@ def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
     server.script = models
     status, out, err = optimize(*at(server), "--max-calls", 15)
     assert (status, out, len(server.sent)) == (4, "", 15)
-    assert re.search(r"^It came to call 15 of at most \d", err, re.MULTILINE)
-    assert "What is done is kept in out. The same command goes on." in err
+    assert re.search(r"^Stopped at call 15 of at most \d", err, re.MULTILINE)
+    assert "Results so far are kept in out. Repeat the command to go on." in err
     assert not Path("out", "judge.json").exists()
     assert optimize(*at(server))[0] == 0
     calls = len(server.sent)
@@ -135,8 +136,8 @@ def test_a_dry_run_says_what_it_takes_and_does_nothing(optimize, server):
     status, out, _ = optimize(*at(server), "--dry-run", "--concurrency", 5)
     assert out.startswith("At most ")
     assert "5 calls in flight" in out
-    assert "12 items in 4 scenarios are too few for any claim: 60 in 10 are the least." in out
-    assert out.endswith("Dry run: no calls were made.\n")
+    assert "12 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
+    assert out.endswith("\n")
     assert server.sent == []
     assert not Path("out").exists()
 
@@ -325,7 +326,7 @@ def test_a_grade_that_only_the_cuts_make_is_exported(proact, program, tmp_path, 
     ("more", "said"),
     [
         (["--judge-prompt", "official"], "--judge-program has a prompt of its own; leave --judge-prompt out"),
-        (["--judge-epochs", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
+        (["--votes", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
     ],
 )
 def test_a_compiled_judge_is_asked_in_its_own_words_and_as_often_as_it_says(
@@ -366,4 +367,4 @@ def test_a_judge_whose_card_has_no_lower_bound_promises_nothing(proact, program)
 def test_a_promise_is_read_from_a_card_only(proact):
     status, _, err = proact("eval", "--min-kappa", 0.2, "--out", "run")
     assert status == 2
-    assert "--min-kappa is read from the card of a compiled judge: name one with --judge-program" in err
+    assert "--min-kappa: has no effect without --judge-program" in err

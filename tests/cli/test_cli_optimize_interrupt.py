@@ -8,6 +8,7 @@ import pytest
 import tuning
 from assistants import command_at, models, on_disk
 from child import Child, command_line
+from typed import last
 
 
 def interrupted_at(place, of):
@@ -34,7 +35,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
             *("--judge", "openai/any", "--proposer", "openai/writer", *bases),
         ]
         answers = tuning.models
-    command = [program, *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out"]
+    command = last(program, *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
     of = {"asked": 0, "models": answers}
     server.script = interrupted_at(20, of)
     of["child"] = Child(command_line, "optimize", *command, folder=tmp_path)
@@ -43,7 +44,7 @@ def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp
     assert "Traceback" not in done.stderr
     assert done.stderr.splitlines()[-2:] == [
         "interrupted",
-        "What is done is kept in out. The same command goes on.",
+        "Results so far are kept in out. Repeat the command to go on.",
     ]
     assert len(server.sent) in {20, 21}, "the answer may come before the signal"
     assert not (tmp_path / "out" / f"{program}.json").exists()

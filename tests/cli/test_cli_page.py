@@ -8,7 +8,7 @@ import zlib
 import pytest
 from proact_run import run_of, trigger
 
-from dspy_proact.report.page import shelf
+from dspy_proact.report.page import cases
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def pair(tmp_path):
 def test_a_page_is_written_and_said_where(proact, pair, tmp_path, runs, following):
     status, out, err = proact("report", *runs, "--html", "page.html")
     assert (status, out) == (0, "")
-    assert "The page is in page.html; a browser opens it." in err
+    assert "The page is in page.html; open it in a browser." in err
     assert following in err
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert text.startswith("<!DOCTYPE html>")
@@ -54,16 +54,16 @@ def test_further_breakdowns_stand_on_the_page_and_a_key_that_groups_nothing_is_r
     ("words", "told"),
     [
         (["a", "b"], "2 RUNs are given; several are reported on a page: --html FILE"),
-        (["a", "--html", "page.html", "--json"], "--html writes a page, which has no --json; leave one out"),
-        (["a", "--html", "page.html", "--explain"], "which has no --explain; leave one out"),
-        (["a", "--html", "page.html", "--corpus", "sample"], "which has no --corpus; leave one out"),
+        (["a", "--html", "page.html", "--json"], "--html and --json are mutually exclusive"),
+        (["a", "--html", "page.html", "--explain"], "--html and --explain are mutually exclusive"),
+        (["a", "--html", "page.html", "--corpus", "sample"], "--html and --corpus are mutually exclusive"),
         (["a", "a", "--html", "page.html"], "a: given twice; name each run once"),
         (["a", "--html", "gone/page.html"], "there is no folder 'gone'; create it first"),
         (["a", "--html", "b"], "b: cannot be written"),
         (["c", "--html", "page.html"], "c: no run here"),
         (["a", "--html", "a/events.jsonl"], "a/events.jsonl: lies in the folder of a run or a compile"),
         (["a", "--html", "b/page.html"], "b/page.html: lies in the folder of a run or a compile"),
-        (["a", "--html", "notes.txt"], "notes.txt: is there already and no page; name another file"),
+        (["a", "--html", "notes.txt"], "notes.txt: exists and is not a page; name another file"),
         (["results.jsonl", "--html", "./results.jsonl"], "results.jsonl: is the input; name another file"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_page_holds_whole_what_it_has_room_for(asked):
 
 
 def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_says_so(asked, monkeypatch):
-    monkeypatch.setattr(shelf, "ROOM", 400)
+    monkeypatch.setattr(cases, "ROOM", 400)
     page, texts = asked()
     (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
     assert 100 < length < 400

@@ -19,7 +19,7 @@ TAKES_A_RUN = {
     "compare": ["compare", "runs/a"],
     "leaderboard": ["leaderboard"],
     "export": ["export", "--format", "csv"],
-    "agree": ["agree", "--template", "--run"],
+    "label": ["label", "sheet"],
     "optimize judge": ["optimize", "judge", "--ratings", "ratings.csv", "--run"],
 }
 TAKES_A_PROGRAM = {

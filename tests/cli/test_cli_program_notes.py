@@ -11,7 +11,7 @@ from server import Answer, verdict
 
 from dspy_proact.programs.artefact import write_artefact
 
-NOTHING = "its card shows no improvement over the program that it was made from."
+NOTHING = "its card shows no improvement over the program that the compile began with."
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, 
     status, _, err = proact(*run(judge), *judge_program(tmp_path, shown))
     assert status == 0
     assert (f"--judge-program: {NOTHING}" in err) is not shown
-    other = "--judge-program: it was made for openai/any; what its card shows is not known of openai/another."
+    other = "--judge-program: was compiled for openai/any; its card says nothing about openai/another."
     assert (other in err) is (judge == "openai/another")
 
 
@@ -47,8 +47,8 @@ def test_eval_says_the_same_of_both_programs_before_any_call(proact, tmp_path):
     assert status == 0
     assert f"--program: {NOTHING}" in err
     assert f"--judge-program: {NOTHING}" in err
-    assert "--program: it was made for openai/student; what its card shows is not known of embedded." in err
-    assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
+    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
+    assert "--judge-program: was compiled for openai/any; its card says nothing about embedded." in err
 
 
 def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
@@ -56,7 +56,7 @@ def test_agree_says_the_same_of_the_judge_that_grades(proact, tmp_path):
     status, _, err = proact("agree", "--ratings", "sample", "--judge", "embedded", *program, "--dry-run")
     assert status == 0
     assert f"--judge-program: {NOTHING}" in err
-    assert "--judge-program: it was made for openai/any; what its card shows is not known of embedded." in err
+    assert "--judge-program: was compiled for openai/any; its card says nothing about embedded." in err
 
 
 def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path):
@@ -80,7 +80,7 @@ def test_try_says_the_same_of_the_program_on_trial(proact, tmp_path):
     status, _, err = proact("try", "--program", "assistant.json")
     assert status == 0
     assert f"--program: {NOTHING}" in err
-    assert "--program: it was made for openai/student; what its card shows is not known of embedded." in err
+    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
 
 
 def test_of_a_plain_prompt_nothing_is_said(proact, tmp_path):

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.cli.views import progress
-from dspy_proact.cli.views.run_progress import RunProgress
+from dspy_proact.cli.views.progress import RunProgress
 from dspy_proact.runs import CONTROL, Event, GradeRecord, Scope, StageKey
 
 CASES = [trigger(f"d{number}") for number in range(3)]

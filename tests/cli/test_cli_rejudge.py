@@ -87,7 +87,7 @@ def test_the_same_command_again_makes_no_call_and_says_so(proact, run, tmp_path,
     calls = len(server.sent)
     second = proact("rejudge", "parent", *by(server))
     assert (second[0], second[1], len(server.sent)) == (0, first[1], calls)
-    assert "no call was made" in second[2]
+    assert "no calls were made" in second[2]
 
 
 def test_a_limit_on_calls_stops_it_and_the_same_command_goes_on(proact, run, tmp_path, server):
@@ -95,7 +95,7 @@ def test_a_limit_on_calls_stops_it_and_the_same_command_goes_on(proact, run, tmp
     server.script = lenient
     status, _, err = proact("rejudge", "parent", *by(server, "--max-calls", 2, "--concurrency", 1))
     assert (status, len(server.sent)) == (4, 2)
-    assert "The same command goes on" in err
+    assert "Repeat the command to go on" in err
     assert proact("rejudge", "parent", *by(server))[0] == 0
     assert len(server.sent) == 3
 
@@ -130,9 +130,7 @@ def test_what_the_parent_still_owes_is_pending_and_no_failure(proact, tmp_path, 
 def test_a_jury_grades_as_often_as_asked(proact, run, tmp_path, server):
     run(tmp_path)
     server.script = lenient
-    status, out, _ = proact(
-        "rejudge", "parent", *by(server, "--judge", "hosted_vllm/third", "--judge-epochs", 2, "--json")
-    )
+    status, out, _ = proact("rejudge", "parent", *by(server, "--judge", "hosted_vllm/third", "--votes", 2, "--json"))
     document = json.loads(out)
     assert (status, len(server.sent)) == (0, 12)  # 3 responses x 2 judges x 2
     assert document["run"]["judges"] == ["hosted_vllm/second", "hosted_vllm/third"]
@@ -153,7 +151,7 @@ def test_a_dry_run_counts_the_verdicts_and_does_nothing(proact, run, tmp_path, s
     run(tmp_path)
     status, out, _ = proact("rejudge", "parent", *by(server, "--dry-run"))
     assert status == 0
-    assert out.startswith("3 calls, without repairs and retries. None is made now.")
+    assert out.startswith("3 calls, without repairs and retries.\n")
     assert "assistant: 0 calls" in out
     assert server.sent == []
     assert not (tmp_path / "child").exists()

@@ -32,7 +32,7 @@ def test_an_unfinished_run_is_reported_with_what_is_pending(report, run):
     (run / "events.jsonl").write_text("".join(events[:3]) + events[3][:40], encoding="utf-8")
     status, out, err = report(run)
     assert (status, "pending " in out) == (0, True)
-    assert "the command that began it goes on" in err
+    assert "repeat the command that began it to go on" in err
 
 
 @pytest.mark.parametrize("kind", ["missing", "empty"])

@@ -75,7 +75,7 @@ def test_without_out_each_run_is_where_it_would_be_alone(proact, server):
     calls = len(server.sent)
     for name in (ANN, BEN):
         status, _, err = proact(*against(server, (name,)))
-        assert (status, "no call was made" in err) == (0, True)
+        assert (status, "no calls were made" in err) == (0, True)
     assert len(server.sent) == calls
 
 
@@ -97,7 +97,7 @@ def test_the_same_command_again_calls_nobody(proact, server):
     calls = len(server.sent)
     status, out, err = proact(*two(server, "--json"))
     assert (status, out, len(server.sent)) == (0, first[1], calls)
-    assert err.count("Nothing was left to do: every result was on disk, and no call was made.") == 1
+    assert err.count("Nothing was left to do: all results were on disk, and no calls were made.") == 1
 
 
 def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server):
@@ -109,7 +109,9 @@ def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server)
     assert (told[BEN]["complete"], told[BEN]["triggers"]["pending"] > 0) == (False, True)
     assert "--max-calls 8 is reached" in err
     assert f"The run is in {run_of(ANN)}." in err
-    assert f"What is done is kept in {run_of(BEN)}. The same command goes on. Its limits count anew." in err
+    assert (
+        f"Results so far are kept in {run_of(BEN)}. Repeat the command to go on. Limits count from zero again." in err
+    )
     status, out, _ = proact(*two(server, "--json"))
     assert (status, len(server.sent)) == (0, 12)
     assert [report["triggers"]["scored"] for report in json.loads(out)] == [3, 3]
@@ -118,7 +120,7 @@ def test_a_limit_is_shared_by_all_models_and_the_command_goes_on(proact, server)
 def test_a_limit_that_the_first_model_uses_up_lets_the_second_make_no_call(proact, server):
     status, _, err = proact(*two(server, "--max-calls", 6))
     assert (status, asked(server)) == (4, {"ann": 3})
-    assert "Nothing was answered, and no folder is left." in err
+    assert "No answer came, and no folder was left." in err
     assert [path.name for path in Path("both").iterdir()] == [run_of(ANN).name]
 
 
@@ -141,7 +143,7 @@ def test_a_limit_in_the_first_keeps_it_and_does_not_begin_the_second(proact, ser
     status, out, err = proact(*two(server, "--max-calls", 3, "--json"))
     (told,) = json.loads(out)
     assert (status, told["run"]["model"], told["complete"], len(server.sent)) == (4, ANN, False, 3)
-    assert f"What is done is kept in {run_of(ANN)}. The same command goes on." in err
+    assert f"Results so far are kept in {run_of(ANN)}. Repeat the command to go on." in err
     assert [path.name for path in Path("both").iterdir()] == [run_of(ANN).name]
     assert proact(*two(server))[0] == 0
     assert (asked(server), len(server.sent)) == ({"ann": 3, "ben": 3}, 12)
@@ -160,7 +162,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
     (told,) = json.loads(out)
     assert (status, told["complete"], "ben" in asked(server)) == (130, False, False)
     assert "Stopping: what is in flight is awaited and kept" in err
-    assert f"What is done is kept in {run_of(ANN)}. The same command goes on." in err
+    assert f"Results so far are kept in {run_of(ANN)}. Repeat the command to go on." in err
     assert len(list(RunFolder(run_of(ANN)).events())) == len(server.sent) < 24
     server.script = healthy
     status, out, _ = proact(*two(server, "--json", dialogues=4))
@@ -171,7 +173,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
 FAULTS = {
     "no such provider": (("nonsense/ben",), [], "'nonsense/ben'"),
     "no price": ((BEN,), ["--max-usd", 1, "--judge-price", "1,1"], "--max-usd needs a price for --model"),
-    "named twice": ((BEN, ANN), [], "name each --model once; --epochs N has it answer every trigger N times"),
+    "named twice": ((BEN, ANN), [], "--model: each model is named once; --epochs N has it answer every case N times"),
 }
 
 
@@ -200,7 +202,7 @@ def test_a_key_that_is_refused_for_the_second_model_leaves_the_first_ones_result
     assert status == 2
     assert [report["run"]["model"] for report in json.loads(out)] == [ANN]
     assert f"--model {BEN}: the key was refused" in err
-    assert "Nothing was answered, and no folder is left." in err
+    assert "No answer came, and no folder was left." in err
     server.script = healthy
     server.sent.clear()
     assert proact(*two(server))[0] == 0
@@ -229,10 +231,10 @@ def test_a_model_that_is_down_ends_the_command_and_the_next_is_not_begun(proact,
 def test_each_model_has_a_run_that_can_be_widened(proact, server):
     proact(*two(server, "--limit", 1))
     assert len(server.sent) == 4
-    proact(*two(server, "--limit", 2, "--judge-epochs", 2))
+    proact(*two(server, "--limit", 2, "--votes", 2))
     # Of each model: another response, its two verdicts, and the second verdict on the first.
     assert len(server.sent) == 4 + 2 * 4
-    _, out, _ = proact(*two(server, "--limit", 2, "--judge-epochs", 2, "--json"))
+    _, out, _ = proact(*two(server, "--limit", 2, "--votes", 2, "--json"))
     assert [report["triggers"]["scored"] for report in json.loads(out)] == [2, 2]
 
 
@@ -241,9 +243,9 @@ def test_a_dry_run_of_several_models_says_what_each_takes_and_what_the_limit_sto
     assert (status, err, server.sent, Path("both").exists()) == (0, "", [], False)
     lines = out.splitlines()
     assert lines.index(f"{ANN}:") < lines.index(f"{BEN}:")
-    assert out.count("6 calls, without repairs and retries. None is made now.") == 2
+    assert out.count("6 calls, without repairs and retries.") == 2
     # 12 calls of both together: neither alone would exceed 11.
-    assert lines[-1] == "--max-calls 11 may stop it before the end: it could take 12"
+    assert lines[-2] == "--max-calls 11 may stop it before the end: it could take 12"
     assert "may stop" not in proact(*two(server, "--dry-run", "--max-calls", 12))[1]
 
 
@@ -260,7 +262,7 @@ def test_a_dry_run_in_json_is_a_list_for_several_models_and_an_object_for_one(pr
 
 
 def test_a_jury_over_epochs_and_judge_epochs_is_reported_on_80_columns(proact, server):
-    times = ["--epochs", 2, "--judge-epochs", 3, "--out", "jury"]
+    times = ["--epochs", 2, "--votes", 3, "--out", "jury"]
     status, out, _ = proact(*against(server, (ANN,), (KIND, STRICT), *times, dialogues=2))
     assert status == 0
     # 6 triggers x 2 responses, on each 2 judges x 3 verdicts
@@ -280,7 +282,7 @@ def test_a_jury_over_epochs_and_judge_epochs_is_reported_on_80_columns(proact, s
 def test_a_jury_in_json_has_its_judges_their_agreement_and_the_repeats(proact, server):
     grades = {"kind": "PASS", "strict": "PARTIAL"}
     server.script_roles(judge=lambda sent: Answer(verdict(grades[sent.body["model"]], [QUOTE])))
-    times = ["--epochs", 2, "--judge-epochs", 3, "--json"]
+    times = ["--epochs", 2, "--votes", 3, "--json"]
     status, out, _ = proact(*against(server, (ANN,), (KIND, STRICT), *times))
     found = json.loads(out)
     assert status == 0
@@ -312,7 +314,7 @@ def test_a_jurys_folder_names_all_its_judges(proact, server):
 def test_a_judge_named_twice_is_refused_with_the_flag_that_was_meant(proact, server):
     status, out, err = proact(*against(server, (ANN,), (KIND, STRICT, KIND)))
     assert (status, out, server.sent) == (2, "", [])
-    assert "name each judge once; --judge-epochs N has each of them grade a response N times" in err
+    assert "name each judge once; --votes N has each of them grade a response N times" in err
 
 
 def test_a_jury_in_the_folder_of_another_is_refused_by_what_differs(proact, server):
@@ -334,7 +336,7 @@ def test_a_jury_of_which_one_fails_is_scored_and_one_of_which_all_fail_is_not(pr
 
 def test_a_jury_of_several_models_counts_every_call_against_one_limit(proact, server):
     # A model takes 3 responses and 3 x 2 x 2 verdicts: 15 calls.
-    command = against(server, (ANN, BEN), (KIND, STRICT), "--judge-epochs", 2, "--out", "both")
+    command = against(server, (ANN, BEN), (KIND, STRICT), "--votes", 2, "--out", "both")
     status, _, _ = proact(*command, "--max-calls", 20)
     assert (status, len(server.sent)) == (4, 20)
     status, out, _ = proact(*command, "--json")

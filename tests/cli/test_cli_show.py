@@ -118,12 +118,12 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
     [
         (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
         (["--grade", "UNSCORED"], "--grade unscored: is no grade; --unscored lists what has none"),
-        (["--phase", "x"], "--phase x: is none of EMERGENT, CRITICAL, RECOVERY"),
+        (["--phase", "x"], "--stratum x: is none of EMERGENT, CRITICAL, RECOVERY"),
         (["--search", " "], "--search: the text is empty"),
         (["--trigger", "d1", "--grade", "pass"], "--trigger and --grade are mutually exclusive"),
         (["--trigger", "d1__t9"], "has no such trigger; did you mean d1__t2?"),
         (["--trigger", "zork"], "--trigger zork: run has no such trigger"),
-        (["--trigger", "d"], "--trigger d: may be d1__t2, d2__t2, d3__t2 and 1 more; say more of it"),
+        (["--trigger", "d"], "--trigger d: is ambiguous: d1__t2, d2__t2, d3__t2 and 1 more; give more of it"),
         (["--trigger", "d1", "--epoch", "2"], "--epoch 2: run has 1"),
     ],
 )

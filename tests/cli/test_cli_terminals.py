@@ -18,7 +18,7 @@ COMMANDS = {
     "show": ("optimize", "show", "judge.json"),
     "card": ("optimize", "judge", "--optimizer", "labeled", *FEW, "--out", "compiled"),
 }
-MORE = "What these numbers rest on"
+MORE = "Details"
 """Begins the line that says how to read what a report leaves out."""
 EXPLAINED = {name: command for name, command in COMMANDS.items() if name != "card"}
 

@@ -11,7 +11,7 @@ from trying import PROMPT, STAND_IN, against, corpus, is_prompted
 
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
-from dspy_proact.cli.options import triggers
+from dspy_proact.cli.options import cases
 
 # What is asked
 
@@ -88,7 +88,7 @@ def test_a_part_of_a_key_names_a_trigger_where_it_is_that_of_one(proact, server)
     assert [pair["trigger"] for pair in json.loads(out)] == ["d3__t5"]
     status, _, err = proact(*against(server, "--trigger", "d"))
     assert status == 2
-    assert "--trigger d: may be d0__t" in err
+    assert "--trigger d: is ambiguous: d0__t" in err
 
 
 def test_everything_but_the_first_is_asked_at_once(proact, server):
@@ -110,7 +110,7 @@ def test_parameters_of_both_roles_are_sent(proact, server):
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
     asked, path = [], corpus()
-    monkeypatch.setattr(triggers, "read_corpus", lambda named: asked.append(named) or read_jsonl(path))
+    monkeypatch.setattr(cases, "read_corpus", lambda named: asked.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
     assert (status, asked) == (0, ["proactbench"])
@@ -124,13 +124,13 @@ def test_a_prompt_that_is_the_name_of_a_file_is_warned_of(proact, server):
     status, _, err = proact(*against(server, text="prompt.txt"))
     assert status == 0
     assert {sent.messages[0]["content"] for sent in server.of("assistant") if is_prompted(sent)} == {"prompt.txt"}
-    assert "for what is in it, @prompt.txt" in err
+    assert "for its contents, @prompt.txt" in err
 
 
 @pytest.mark.parametrize("verb", [["eval"], ["optimize", "assistant"]])
 def test_a_system_prompt_that_is_the_name_of_a_file_is_warned_of(proact, verb):
     Path("prompt.txt").write_text("From a file.", encoding="utf-8")
-    assert "for what is in it, @prompt.txt" in proact(*verb, "--system-prompt", "prompt.txt", "--dry-run")[2]
+    assert "for its contents, @prompt.txt" in proact(*verb, "--system-prompt", "prompt.txt", "--dry-run")[2]
     assert "@prompt.txt" not in proact(*verb, "--system-prompt", "@prompt.txt", "--dry-run")[2]
 
 
@@ -173,7 +173,7 @@ def test_the_list_needs_no_key(proact):
     [
         (["--trigger", "d0__t55"], "did you mean d0__t5"),
         (["--trigger", "zzz"], "`dspy-proact try --list`"),
-        (["--trigger", "d0__t5", "--phase", "recovery"], "leave --phase out"),
+        (["--trigger", "d0__t5", "--phase", "recovery"], "--trigger and --phase are mutually exclusive"),
         (["--phase", "LATE"], "LATE"),
         (["--unheard-of"], "--unheard-of"),
     ],
@@ -192,7 +192,7 @@ def test_what_cannot_be_chosen_is_refused(proact, server, arguments, said):
 def test_a_list_takes_nothing_that_is_asked_of_a_model(proact, more):
     status, out, err = proact("try", "--list", "--corpus", corpus(), *more)
     assert (status, out) == (2, "")
-    assert f"leave {more[0] if more[0].startswith('--') else 'TEXT'} out" in err
+    assert f"--list and {more[0] if more[0].startswith('--') else 'TEXT'} are mutually exclusive" in err
 
 
 def test_a_phase_that_the_corpus_lacks_is_refused(proact):
@@ -213,7 +213,7 @@ def test_a_prompt_that_cannot_be_sent_is_refused(proact, server, text):
 def test_a_prompt_and_a_program_are_not_tried_together(proact):
     status, _, err = proact("try", PROMPT, "--program", "best.json")
     assert status == 2
-    assert "leave TEXT out" in err
+    assert "TEXT and --program are mutually exclusive" in err
 
 
 def test_a_missing_key_is_said_before_the_first_call(proact, server):

@@ -9,7 +9,7 @@ import pytest
 from trying import PROMPT, against, is_prompted, models, talk
 
 from dspy_proact.benchmarks.proactbench.programs import assistant
-from dspy_proact.cli.options import triggers
+from dspy_proact.cli.options import cases
 
 
 def test_the_whole_of_a_conversation_of_ones_own_has_no_rubric(proact):
@@ -34,7 +34,7 @@ def test_the_whole_of_a_conversation_of_ones_own_has_no_rubric(proact):
     ],
 )
 def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
-    monkeypatch.setattr(triggers, "read_corpus", lambda named: pytest.fail("no corpus is loaded"))
+    monkeypatch.setattr(cases, "read_corpus", lambda named: pytest.fail("no corpus is loaded"))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--conversation", talk(content))
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
@@ -121,4 +121,4 @@ def test_a_conversation_that_is_not_utf8_or_not_there_is_refused(proact):
 def test_a_conversation_and_triggers_are_not_tried_together(proact, more):
     status, _, err = proact("try", PROMPT, "--conversation", talk("Hello."), *more)
     assert status == 2
-    assert f"{more[0]} is about the triggers of a corpus" in err
+    assert f"--conversation and {more[0]} are mutually exclusive" in err

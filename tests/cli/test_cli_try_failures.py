@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.proactbench.cases import conversation_case
 from dspy_proact.benchmarks.proactbench.programs import assistant
 from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 from dspy_proact.benchmarks.proactbench.types import Response, Turn
-from dspy_proact.cli.views.trial_text import SideBySide
+from dspy_proact.cli.views.trial import SideBySide
 
 
 def test_a_response_that_fails_is_shown_in_its_place_and_the_rest_goes_on(proact, server):
@@ -132,4 +132,4 @@ def test_a_response_without_a_verdict_is_shown_as_it_is():
 def test_several_models_where_one_is_asked_are_refused(proact, server, flag):
     status, out, err = proact(*against(server), flag, "openai/one", flag, "openai/two")
     assert (status, out, len(server.sent)) == (2, "", 0)
-    assert f"{flag}: one model is asked here; " in err
+    assert f"{flag}: takes one model here, and " in err

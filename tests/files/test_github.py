@@ -15,7 +15,7 @@ from rows import jsonl, rubric, without
 from dspy_proact.benchmarks.proactbench.corpus import Ratings, load_ratings
 from dspy_proact.errors import CorpusError
 from dspy_proact.files import github as module
-from dspy_proact.files.github import GitHub, RepositoryFolder
+from dspy_proact.files.github import RepositoryFolder
 
 COMMIT, OLDER = "c0ffee" + "0" * 34, "0dd" + "1" * 37
 STUDY = "dataset/human_eval"
@@ -91,7 +91,7 @@ def tree(held: dict[str, bytes]) -> bytes:
 
 
 @pytest.fixture
-def repository() -> Iterator[Repository]:
+def repository(monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
     known = Repository()
 
     class Handler(BaseHTTPRequestHandler):
@@ -105,26 +105,23 @@ def repository() -> Iterator[Repository]:
             if not known.silent:
                 self.wfile.write(body)
 
-        def log_message(self, *args: object):
+        def log_message(self, format: str, *args: object):  # noqa: A002 - the name is the library's
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    known.base = f"http://127.0.0.1:{server.server_port}"
-    yield known
-    known.ended.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        known.base = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setattr(module, "API", f"{known.base}/api")
+        monkeypatch.setattr(module, "RAW", f"{known.base}/raw")
+        yield known
+        known.ended.set()
+        server.shutdown()
+        thread.join()
 
 
-def fetched(cache: Path, repository: Repository, timeout: float = 30.0) -> Ratings:
-    return load_ratings(
-        "proactbench",
-        cache=cache,
-        github=GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw", timeout=timeout),
-    )
+def fetched(cache: Path) -> Ratings:
+    return load_ratings("proactbench", cache=cache)
 
 
 def refusal(act: Callable[[], object]) -> CorpusError:
@@ -139,7 +136,7 @@ def kept(cache: Path) -> Path:
 
 
 def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repository: Repository):
-    study = fetched(tmp_path / "a" / "cache", repository)
+    study = fetched(tmp_path / "a" / "cache")
     assert (study.name, study.annotators, [item.key for item in study.items]) == (
         "proactbench",
         ("A01", "A02"),
@@ -166,10 +163,10 @@ def test_it_is_fetched_at_the_commit_that_is_resolved_then(tmp_path: Path, repos
 
 
 def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, repository: Repository):
-    first = fetched(tmp_path, repository)
+    first = fetched(tmp_path)
     repository.asked.clear()
     repository.commits = {}
-    again = fetched(tmp_path, repository)
+    again = fetched(tmp_path)
     assert (again, again.source, again.sha256) == (first, first.source, first.sha256)
     assert repository.asked == []
     by_path = load_ratings(str(kept(tmp_path)))
@@ -178,24 +175,23 @@ def test_the_second_reading_asks_nobody_and_is_the_same(tmp_path: Path, reposito
 
 def test_a_pinned_commit_is_fetched_and_no_other_is_taken_for_it(tmp_path: Path, repository: Repository):
     repository.commits = {COMMIT: files(), OLDER: {**files(), f"{STUDY}/results/A02.jsonl": rating("A03")}}
-    github = GitHub(api=f"{repository.base}/api", raw=f"{repository.base}/raw")
     older = RepositoryFolder("boson-ai/ProactBench", STUDY, ("results/*.jsonl",), OLDER)
-    record, contents = older.fetched(tmp_path / "study", github)
+    record, contents = older.fetched(tmp_path / "study")
     assert (record.commit, list(contents)) == (OLDER, ["results/A01.jsonl", "results/A02.jsonl"])
     assert not [path for path in repository.asked if "/commits" in path]
-    error = refusal(lambda: replace(older, commit=COMMIT).fetched(tmp_path / "study", github))
+    error = refusal(lambda: replace(older, commit=COMMIT).fetched(tmp_path / "study"))
     assert f"of commit {OLDER}, not {COMMIT}; delete" in str(error)
 
 
 def test_a_study_that_the_newest_commit_took_away_is_read_as_it_was_last(tmp_path: Path, repository: Repository):
     repository.commits = {COMMIT: {"README.md": b"moved"}, OLDER: files()}
-    assert fetched(tmp_path, repository).source.commit == OLDER
+    assert fetched(tmp_path).source.commit == OLDER
 
 
 def test_redirects_are_followed(tmp_path: Path, repository: Repository):
     repository.answers["/results/A02.jsonl"] = (302, f"{repository.base}/moved".encode())
     repository.answers["/moved"] = (200, rating("A02"))
-    assert fetched(tmp_path, repository).annotators == ("A01", "A02")
+    assert fetched(tmp_path).annotators == ("A01", "A02")
 
 
 # What goes wrong on the way
@@ -221,7 +217,7 @@ def test_a_fault_of_the_server_is_told_with_the_mend_and_keeps_nothing(
     tmp_path: Path, repository: Repository, end: str, answer: tuple[int, bytes], problem: str
 ):
     repository.answers[end] = answer
-    error = refusal(lambda: fetched(tmp_path, repository))
+    error = refusal(lambda: fetched(tmp_path))
     assert problem in str(error)
     assert str(error).startswith("github.com/boson-ai/ProactBench: cannot be fetched (")
     assert str(error).endswith(
@@ -230,77 +226,62 @@ def test_a_fault_of_the_server_is_told_with_the_mend_and_keeps_nothing(
     )
     assert list(tmp_path.iterdir()) == []
     repository.answers.clear()
-    assert len(fetched(tmp_path, repository).ratings) == 2
+    assert len(fetched(tmp_path).ratings) == 2
 
 
-def test_a_server_that_does_not_answer_is_given_up(tmp_path: Path, repository: Repository):
+def test_a_server_that_does_not_answer_is_given_up(
+    tmp_path: Path, repository: Repository, monkeypatch: pytest.MonkeyPatch
+):
     repository.silent = True
-    error = refusal(lambda: fetched(tmp_path, repository, timeout=0.2))
+    monkeypatch.setattr(module, "_TIMEOUT", 0.2)
+    error = refusal(lambda: fetched(tmp_path))
     assert "cannot be fetched (ReadTimeout: 'timed out'); try again, or download" in str(error)
 
 
 @pytest.mark.parametrize(("port", "problem"), [("1", "ConnectError: "), ("one", "InvalidURL: ")])
-def test_a_server_that_is_not_there_is_told(tmp_path: Path, port: str, problem: str):
-    nobody = GitHub(api=f"http://127.0.0.1:{port}", raw=f"http://127.0.0.1:{port}")
-    error = refusal(lambda: load_ratings("proactbench", cache=tmp_path, github=nobody))
+def test_a_server_that_is_not_there_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, port: str, problem: str
+):
+    monkeypatch.setattr(module, "API", f"http://127.0.0.1:{port}")
+    error = refusal(lambda: fetched(tmp_path))
     assert f"cannot be fetched ({problem}" in str(error)
 
 
 # What goes wrong with what was kept
 
 
-def changed(folder: Path) -> None:
-    with (folder / "results" / "A01.jsonl").open("ab") as file:
-        file.write(b"\n")
-
-
-def added(folder: Path) -> None:
-    (folder / "results" / "A03.jsonl").write_bytes(rating("A03"))
-
-
-def removed(folder: Path) -> None:
-    (folder / "sample_items.json").unlink()
-
-
-def not_recorded(folder: Path) -> None:
-    (folder / "source.json").unlink()
-
-
-def badly_recorded(folder: Path) -> None:
-    (folder / "source.json").write_text('{"commit": "c0ffee"}', encoding="utf-8")
-
-
 @pytest.mark.parametrize(
-    ("tamper", "name", "problem"),
+    ("name", "content", "problem"),
     [
-        (changed, "results/A01.jsonl", "changed since it was fetched"),
-        (added, "results/A03.jsonl", "added since it was fetched"),
-        (removed, "sample_items.json", "removed since it was fetched"),
-        (not_recorded, "source.json", "no record of what was fetched can be read"),
-        (badly_recorded, "source.json", "no record of what was fetched can be read"),
+        ("results/A01.jsonl", rating("A01") + b"\n", "changed since it was fetched"),
+        ("results/A03.jsonl", rating("A03"), "added since it was fetched"),
+        ("sample_items.json", None, "removed since it was fetched"),
+        ("source.json", None, "no record of what was fetched can be read"),
+        ("source.json", b'{"commit": "c0ffee"}', "no record of what was fetched can be read"),
     ],
 )
 def test_what_was_kept_is_refused_once_it_is_another(
-    tmp_path: Path, repository: Repository, tamper: Callable[[Path], None], name: str, problem: str
+    tmp_path: Path, repository: Repository, name: str, content: bytes | None, problem: str
 ):
-    fetched(tmp_path, repository)
+    fetched(tmp_path)
     folder = kept(tmp_path)
-    tamper(folder)
+    if content is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_bytes(content)
     repository.asked.clear()
-    error = refusal(lambda: fetched(tmp_path, repository))
+    error = refusal(lambda: fetched(tmp_path))
     assert error.source == str(folder / name)
     assert str(error).endswith(f"{problem}; delete {str(folder)!r} to fetch it again")
     assert repository.asked == []
 
 
-def test_a_cache_that_cannot_be_written_is_told(tmp_path: Path, repository: Repository):
+@pytest.mark.usefixtures("repository")
+def test_a_cache_is_needed_that_can_be_written(tmp_path: Path):
     (tmp_path / "file").touch()
-    error = refusal(lambda: fetched(tmp_path / "file", repository))
-    assert "cannot be written" in str(error)
-    assert "name another cache folder" in str(error)
-
-
-def test_a_cache_is_needed(tmp_path: Path):
+    error = str(refusal(lambda: fetched(tmp_path / "file")))
+    assert "cannot be written" in error
+    assert "name another cache folder" in error
     assert "needs a folder to keep what is fetched" in str(refusal(lambda: load_ratings("proactbench")))
 
 
@@ -315,5 +296,5 @@ def test_of_two_that_fetch_at_once_the_first_one_stays(
         keep(folder, contents)
 
     monkeypatch.setattr(module, "_keep", kept_by_another_before)
-    assert len(fetched(tmp_path, repository).ratings) == 2
+    assert len(fetched(tmp_path).ratings) == 2
     assert json.loads((kept(tmp_path) / "source.json").read_text(encoding="utf-8"))["time"] == "earlier"

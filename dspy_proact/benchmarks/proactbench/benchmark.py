@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
-    from dspy_proact.report import Particulars
+    from dspy_proact.report.particulars import Particulars
 
 HUB = "proactbench"
 """Name of the published corpus."""
@@ -175,7 +175,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """The judge's question, or the detector's."""
         from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 
-        asked = OfferDetector() if isinstance(case.view, ControlView) else judge
+        asked: Any = OfferDetector() if isinstance(case.view, ControlView) else judge
         messages: list[dict[str, Any]] = asked.messages(case.view, answer.text if answer else ASSUMED_RESPONSE)
         return [ExpectedCall(messages, VERDICT_TOKENS)]
 
@@ -189,8 +189,9 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
         from dspy_proact.benchmarks.proactbench.results import answered_corpus, responses_of_results
+        from dspy_proact.kept import Kind, place_of
 
-        if not path.is_file():
+        if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
         answered = answered_corpus(results, corpus)

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.probe.tuning import ProbeTuning
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder, Gate
-    from dspy_proact.report import Particulars
+    from dspy_proact.report.particulars import Particulars
 
 BLIND = "blind"
 """Stands for the model of a baseline, which has none."""
@@ -103,6 +104,18 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
     leaderboard_headline = "task"
+    leaderboard_columns = MappingProxyType(
+        {
+            "precision": "P",
+            "recall": "R",
+            "f1": "F1",
+            "identification": "ident",
+            "task": "task",
+            "overall": "overall",
+            "end_to_end": "end to end",
+        }
+    )
+    leaderboard_notes = ("task is the paper's headline, and asks neither for evidence nor for identification.",)
 
     @property
     def best(self) -> str:
@@ -111,20 +124,6 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         most = max(row.scores["task"] or 0.0 for row in rows)
         first = [row.name for row in rows if row.scores["task"] == most]
         return f"{100 * most:.0f} % task execution: {' and '.join(first)} (arXiv 2510.19771)"
-
-    @property
-    def leaderboard_columns(self) -> "Mapping[str, str]":
-        """The stages."""
-        from dspy_proact.benchmarks.probe.report.failures import COLUMNS
-
-        return COLUMNS
-
-    @property
-    def leaderboard_notes(self) -> Sequence[str]:
-        """What task asks for."""
-        from dspy_proact.benchmarks.probe.report.failures import NOTES
-
-        return NOTES
 
     def published(self) -> "Sequence[PublishedRow]":
         """The paper's models, agents and people."""

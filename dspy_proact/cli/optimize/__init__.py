@@ -9,7 +9,7 @@ from dspy_proact.cli.optimize.show import show
 
 @click.group(short_help="Compile the judge or the assistant.")
 def optimize() -> None:
-    """Compile the judge or the assistant, and see gains and regressions."""
+    """Compile the judge or the assistant, and show what a compile changed."""
 
 
 for verb in (judge, assistant, show):

@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.benchmarks.benchmark import Start
+from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
-from dspy_proact.cli.options.corpus import CORPUS
-from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.kinds import path_option
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
-from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.prompt import SYSTEM_PROMPT, text_of
-from dspy_proact.cli.options.recipe import recipe_options
-from dspy_proact.cli.options.scope import phase_option
+from dspy_proact.cli.options.cases import CORPUS, known_names, strata_options
+from dspy_proact.cli.options.kinds import Output, output_options, path_option
+from dspy_proact.cli.options.models import EMBEDDED, GATE, SYSTEM_PROMPT, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import RunError, UsageError
 
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
 class Margin(click.ParamType):
     """NAME or NAME=MARGIN."""
 
-    name = "name[=margin]"
+    name = "METRIC[=MARGIN]"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | None]:
         """The row of the card, and its margin; None for the usual one."""
@@ -40,23 +36,21 @@ class Margin(click.ParamType):
         except ValueError:
             margin = math.nan
         if not 0 <= margin <= 100:
-            self.fail(f"{text!r} is no margin, such as {name}=0.05", param, ctx)
+            self.fail(f"{text!r} is not a margin, such as {name}=0.05", param, ctx)
         return name, margin
 
 
-_PHASES = Section(Heading.ASKED, (phase_option("Phase to tune for; may be repeated. Default: RECOVERY."),))
+_STRATA = Section(Heading.CASES, strata_options("Stratum to tune for; repeatable. Default: the benchmark's."))
 _TUNED = Section(
     Heading.RECIPE,
     (
         SYSTEM_PROMPT,
-        path_option("--start", "Compiled assistant to go on from instead."),
+        path_option("--start", "Compiled assistant to start from."),
         click.Option(
             ["--guard", "guards"],
             multiple=True,
             type=Margin(),
-            help="Row of the card that must not get worse than the start by more than a margin; repeatable. `length` "
-            "and `tokens` may grow by .20 and .50 of what they were; a measure, a stratum, `offers` and `phases` (of "
-            "another benchmark `controls` and `strata`) may get worse by .05, or by your MARGIN.",
+            help="Metric that must not regress against the start, by a margin of yours or the default one; repeatable.",
         ),
     ),
 )
@@ -65,22 +59,36 @@ _TUNED = Section(
 @verb(
     "assistant",
     BENCHMARK,
-    model_options("--model", "Assistant to tune, a litellm name. Default: embedded."),
-    model_options("--judge", "Judge whose grades it is tuned by. Default: embedded, with an embedded model."),
+    model_options("--model", "Model to tune for, a litellm name. Default: embedded."),
+    model_options("--judge", "Judge that tunes. Default: embedded, for an embedded model."),
     model_options(
         "--report-judge",
-        "Another judge, which tests what came of it. Default: the one of --judge, with an embedded model.",
+        "Another judge, which tests the result. Default: that of --judge, for an embedded model.",
     ),
-    model_options("--proposer", "Model that writes prompts. Default: the tuning judge's."),
+    model_options("--proposer", "Model that writes prompts. Default: that of --judge."),
     CORPUS,
-    _PHASES,
+    _STRATA,
     recipe_options(("bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/assistant--ID", "the card"),
+    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    first=(
+        "--model",
+        "--judge",
+        "--report-judge",
+        "--benchmark",
+        "--corpus",
+        "--optimizer",
+        "--trials",
+        "--guard",
+        "--max-usd",
+        "--out",
+        "--dry-run",
+        "--json",
+    ),
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
-    brief="Tune the assistant; see gains and regressions.",
+    brief="Tune the assistant, and show gains and regressions.",
 )
 def assistant(
     chosen: Chosen,
@@ -89,6 +97,7 @@ def assistant(
     report_judge: NamedModel,
     proposer: NamedModel,
     corpus: str | None,
+    strata: tuple[str, ...],
     phases: tuple[str, ...],
     recipe: "Recipe",
     system_prompt: str | None,
@@ -97,15 +106,13 @@ def assistant(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Tune the program under test, of ProactBench to score on Recovery, and see gains and regressions.
+    """Tune the assistant, and show gains and regressions.
 
-    Tested on groups of cases that it has not seen, by a judge that did not tune it: beside the gain stand the other
-    strata, the measures of the benchmark, control cases, length and tokens. The same command again goes on where it
-    stopped.
+    It is tested on groups of cases, such as scenarios, that it was not tuned on, by a judge that did not tune it.
+    Repeat the command to resume.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.cli.views.message import say
-    from dspy_proact.cli.views.next import Typed
+    from dspy_proact.cli.views.message import Typed, say
     from dspy_proact.compile.assistant_compile import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
@@ -126,7 +133,7 @@ def assistant(
         benchmark=declared,
         settings=settings,
         recipe=recipe,
-        strata=phases,
+        strata=known_names("--stratum", (*strata, *phases), declared.strata),
         margins=dict(guards),
         system_prompt=text_of(system_prompt),
         start=start,

@@ -5,14 +5,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
-from dspy_proact.cli.options.corpus import HUB, default_corpus
-from dspy_proact.cli.options.gate import GATE
-from dspy_proact.cli.options.kinds import number_option, path_option
+from dspy_proact.cli.options.cases import HUB, default_corpus
+from dspy_proact.cli.options.kinds import Output, number_option, output_options, path_option
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel, model_options
-from dspy_proact.cli.options.output import Output, output_options
-from dspy_proact.cli.options.recipe import recipe_options
+from dspy_proact.cli.options.models import EMBEDDED, GATE, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, Section, verb
 
 if TYPE_CHECKING:
@@ -22,14 +20,13 @@ if TYPE_CHECKING:
 _TUNED = Section(
     Heading.RECIPE,
     (
-        path_option("--start", "Compiled judge to go on from."),
+        path_option("--start", "Compiled judge to start from."),
         number_option("--votes", click.IntRange(1, 100), "Verdicts on each response.", default=1),
         click.Option(
             ["--guard", "guards"],
             multiple=True,
             type=click.Choice(["cases"], case_sensitive=False),
-            help="What must not be lost: `cases`, each worked case of the judge's rules that the start gets right "
-            "(`try --judge-cases` says which these are).",
+            help="`cases`: keep each worked case that the start gets right (see `try --judge-cases`).",
         ),
     ),
 )
@@ -41,12 +38,25 @@ _TUNED = Section(
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
     label_options(
-        "sample", "sample|proactbench|PATH", "The bundled sample's, the published study's (fetched), or your own."
+        "sample", "sample|proactbench|PATH", "Ratings of the sample, of the published study (fetched), or your own."
     ),
     recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
-    output_options("the compile. Default: compiles/judge--ID", "the card"),
+    output_options("the compile. Default: compiles/NAME--ID", "the card"),
+    first=(
+        "--judge",
+        "--ratings",
+        "--run",
+        "--items",
+        "--benchmark",
+        "--optimizer",
+        "--trials",
+        "--max-usd",
+        "--out",
+        "--dry-run",
+        "--json",
+    ),
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
     files=FILES,
     brief="Tune the judge to agree with people.",
@@ -63,11 +73,10 @@ def judge(
     gate: "Gate",
     output: Output,
 ) -> int:
-    """Tune the judge to agree with people, and test it on items that it has not seen.
+    """Tune the judge to agree with people, and test it on items that it was not tuned on.
 
-    Every answer is kept; the same command again goes on where it stopped and pays only for what was in flight. By
-    default the embedded stand-in is tuned to the sample's author ratings, which shows how this works and nothing else.
-    Judges of other benchmarks are tuned to the human grades that these declare.
+    By default the embedded stand-in is tuned to the sample's ratings, which only shows how this works. Repeat the
+    command to resume: answers in the record are not paid for again.
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
@@ -95,7 +104,7 @@ def judge(
 
 def _use(labels: Labels) -> "list[str | Path]":
     """Where the program is used next: on the responses that the labels are of, or else on the labels' own corpus."""
-    from dspy_proact.cli.views.next import Typed
+    from dspy_proact.cli.views.message import Typed
 
     typed = Typed()
     named = typed.options("--benchmark", "--set")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.output import explained
-from dspy_proact.cli.options.verb import first_typed
+from dspy_proact.cli.options.kinds import explain_option, flag_option, json_option, path_option
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,19 +28,27 @@ _ABOUT = {
 }
 
 
-@click.command(short_help="Print the card of a compiled program, or its prompt.")
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--as-prompt",
-    is_flag=True,
-    help="Print a system prompt to paste anywhere, or one for each of several questions, and nothing else.",
+@verb(
+    "show",
+    Section(
+        Heading.OUTPUT,
+        (
+            flag_option("--as-prompt", "Print only its system prompt, or one for each of its questions."),
+            flag_option("--no-demos", "With --as-prompt: leave out its worked examples."),
+            flag_option("--diff", "Print how its prompt differs from the one that the compile began with."),
+            path_option("--start", "With --diff: the compiled program that it began with."),
+            click.Option(
+                ["--system-prompt"], metavar="TEXT|@FILE", help="With --diff: the system prompt that it began with."
+            ),
+            explain_option(),
+            json_option("the card, or with --diff both programs,"),
+        ),
+    ),
+    first=("--as-prompt", "--no-demos", "--diff", "--start", "--system-prompt", "--explain", "--json"),
+    example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",
+    brief="Print the card of a compiled program, or its prompt.",
 )
-@click.option("--no-demos", is_flag=True, help="With --as-prompt: leave its worked examples, whole conversations, out.")
-@click.option("--diff", is_flag=True, help="Print what it says to its model now, line by line beside what it said.")
-@click.option("--start", type=click.Path(path_type=Path), help="With --diff: the compiled program that it began with.")
-@click.option("--system-prompt", metavar="TEXT|@FILE", help="With --diff: the prompt that it began with.")
-@explained
-@click.option("--json", "as_json", is_flag=True, help="Print the card, or with --diff both programs, as JSON.")
+@click.argument("file", type=click.Path(path_type=Path))
 def show(
     file: Path,
     as_prompt: bool,
@@ -51,10 +59,10 @@ def show(
     explain: bool,
     as_json: bool,
 ) -> None:
-    """Print the card of a compiled program, by its FILE or its compile's folder: what was shown, on which data.
+    """Print the card of a compiled program, by its FILE or the folder of its compile.
 
-    With --diff what the compile changed: instruction and worked examples against those of the program that it began
-    with, the uncompiled one where no other is named.
+    With --diff, how the compile changed its instruction and worked examples; by default compared with the uncompiled
+    program.
     """
     from dspy_proact.benchmarks.compiled import require_current
     from dspy_proact.cli.views.compilation import print_card

@@ -1,20 +1,20 @@
 """Which benchmark a command is about, and what it is set to."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.model import EMBEDDED, NamedModel
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, typed
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import ModelSpec
-    from dspy_proact.runs import Settings
+    from dspy_proact.runs import Nouns, Settings
 
 LACKED = {
     "--system-prompt": "assistant that takes a prompt",
@@ -23,16 +23,11 @@ LACKED = {
     "--judge-program": "compiled judge",
     "--min-kappa": "compiled judge",
     "--corpus": "corpus to choose",
-    "--phase": "phases",
     "--guard": "guards of a compile",
     "--max-demos": "worked examples",
     "--ratings": "ratings to choose",
     "--run": "ratings of a run",
     "--items": "ratings of items",
-    "--template": "sheet for raters",
-    "--draw": "sheet for raters",
-    "--draw-seed": "sheet for raters",
-    "--plan": "ratings to plan",
     "--consensus": "ratings to compare otherwise",
     "--min-ratings": "ratings to compare otherwise",
     "--exclude": "ratings to compare otherwise",
@@ -98,6 +93,8 @@ class Chosen:
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
         """The same, where it has all that the options given are about; raises `UsageError` where it has not."""
         declared = self.known(*paths)
+        if "--phase" in typed(click.get_current_context()):
+            require_phases(declared.nouns, declared.name)
         for flag in typed(click.get_current_context()):
             if flag in LACKED and not {"*", flag} & declared.options:
                 raise UsageError(f"{flag}: {declared.name} has no {LACKED[flag]}; leave it out")
@@ -154,25 +151,24 @@ def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     return [name for name in benchmarks() if name.startswith(incomplete)]
 
 
-_NAMED = "A benchmark, as `dspy-proact benchmarks` lists them, or a file of your own. Default: that of a RUN, else {}."
-
-
-def named_benchmark() -> click.Option:
-    """The option `--benchmark`."""
-    said = _NAMED.format(DEFAULT)
-    return click.Option(["--benchmark"], metavar="NAME|FILE.py", help=said, shell_complete=_names)
-
-
-_SET = click.Option(
-    ["--set", "given"], type=SettingText(), multiple=True, help="A setting of it, as that list has them; repeatable."
+_BENCHMARK = click.Option(
+    ["--benchmark"],
+    metavar="NAME|FILE.py",
+    help="Benchmark of `dspy-proact benchmarks`, or your own file. Default: that of RUN, else proactbench.",
+    shell_complete=_names,
 )
-BENCHMARK = Bundle("chosen", (Section(Heading.ASKED, (named_benchmark(), _SET)),), Chosen)
+_SET = click.Option(
+    ["--set", "given"], type=SettingText(), multiple=True, help="Setting of the benchmark, listed there; repeatable."
+)
+BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK, _SET)),), Chosen)
+READ_BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK,)),), Chosen)
+"""The same for a command that reads runs, whose settings are recorded."""
 
 
-def benchmark_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command that reads runs `--benchmark`."""
-    said = _NAMED.format(DEFAULT)
-    return click.option("--benchmark", metavar="NAME|FILE.py", help=said, shell_complete=_names)(command)
+def require_phases(nouns: "Nouns", of: object) -> None:
+    """Raise a `UsageError` where strata are not called phases, which `--phase` names them."""
+    if nouns.stratum != "phase":
+        raise UsageError(f"--phase: {of} has no phases; use --stratum, which names its {nouns.strata}")
 
 
 def corpus_of(declared: "Benchmark[Any, Any]", named: str | None, embedded: bool) -> str:

@@ -1,12 +1,16 @@
-"""Kinds of value that options take, and options that differ in their words alone."""
+"""Kinds of value that options take, options that differ in their words alone, and what every command prints."""
 
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.types import OptionHelpExtra
+
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
 
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
@@ -26,7 +30,7 @@ class Parameter(click.ParamType):
             return name.strip(), None
         try:
             return name.strip(), json.loads(
-                text, parse_constant=lambda _: self.fail(f"{text} is no number", param, ctx)
+                text, parse_constant=lambda _: self.fail(f"{text} is not a number", param, ctx)
             )
         except ValueError:
             return name.strip(), text
@@ -64,18 +68,68 @@ class PerMillion(click.ParamType):
         return Price(prompt=prompt, completion=completion, reason="given on the command line")
 
 
+class _Number(click.Option):
+    """An option whose help leaves out the range of its number, which a refusal names."""
+
+    def get_help_extra(self, ctx: click.Context) -> OptionHelpExtra:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
 def number_option(
-    flag: str, kind: click.ParamType, told: str, metavar: str = "N", default: float | None = None
+    flag: str, kind: click.ParamType, text: str, metavar: str = "N", default: float | None = None
 ) -> click.Option:
     """An option that takes a number; its help says the default where there is one."""
-    return click.Option([flag], type=kind, metavar=metavar, default=default, show_default=True, help=told)
+    return _Number([flag], type=kind, metavar=metavar, default=default, show_default=True, help=text)
 
 
-def choice_option(flag: str, among: Sequence[str], told: str, default: str | None = None) -> click.Option:
+def choice_option(flag: str, among: Sequence[str], text: str, default: str | None = None) -> click.Option:
     """An option that takes one of some words, the first of them where no other is the default."""
-    return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=told)
+    return click.Option([flag], type=click.Choice(among), default=default or among[0], show_default=True, help=text)
 
 
-def path_option(flag: str, told: str) -> click.Option:
+def path_option(flag: str, text: str) -> click.Option:
     """An option that takes a path."""
-    return click.Option([flag], type=click.Path(path_type=Path), help=told)
+    return click.Option([flag], type=click.Path(path_type=Path), help=text)
+
+
+def flag_option(flag: str, text: str) -> click.Option:
+    """An option that takes no value."""
+    return click.Option([flag], is_flag=True, help=text)
+
+
+def json_option(what: str) -> click.Option:
+    """`--json`, which prints something as JSON."""
+    return click.Option(["--json", "as_json"], is_flag=True, help=f"Print {what} as JSON.")
+
+
+def explain_option() -> click.Option:
+    """`--explain`, which adds what a report leaves out."""
+    return flag_option("--explain", "Print the details behind the numbers too.")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Where the result is kept, and what is printed."""
+
+    out: Path | None
+    """The folder; the default one where None."""
+    dry_run: bool
+    """Whether only the forecast is printed."""
+    as_json: bool
+
+
+def output_options(folder: str, what: str) -> Bundle:
+    """The options of a command that works in a folder, which come as one `Output`.
+
+    Args:
+        folder: Whose it is, and the name it has by default.
+        what: Is printed as JSON.
+    """
+    options = (
+        path_option("--out", f"Folder of {folder}."),
+        flag_option("--dry-run", "Estimate calls, cost and time, and make no call."),
+        json_option(what),
+    )
+    return Bundle("output", (Section(Heading.OUTPUT, options),), Output)

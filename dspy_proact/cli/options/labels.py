@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 FILES = (
     FileForm(
         "Ratings, a file for --ratings",
-        "CSV with these columns, or JSONL with these fields. A line is a rating: one person's grade of one item. "
+        "CSV with these columns, or JSONL with these fields; a line is one person's grade of one item. "
         "item: its key in --items or --run. annotator: who. grade: PASS, PARTIAL or FAIL; a line without one is left "
-        "out. confidence: 1 to 5, taken as 3 where it is missing. reason: as long as you like. The last two may be "
-        "left out.",
+        "out. Optional: confidence, 1 to 5 (default 3); reason.",
         """item,annotator,grade,confidence,reason
 note,ann,PASS,5,"It takes up the move, unasked."
 note,bob,PARTIAL,3,
@@ -34,11 +33,11 @@ thanks,ann,FAIL,4,It only says goodbye.
     ),
     FileForm(
         "Items, a file for --items",
-        "JSONL. A line is an item: a response, and what a rater reads beside it. item: a key of your own. rubric: "
-        "phase (EMERGENT, CRITICAL or RECOVERY) and what earns each grade. conversation: the turns; the last is the "
-        "user's, without an assistant. response: what is rated. May be left out: scenario, which items share that are "
-        "not independent (without it there are no honest intervals); persona; model, who wrote the response; judge, "
-        "its grade of a judge whom you do not have here; turn.",
+        "JSONL; a line is a response, and what a rater reads beside it. item: a key of your own. rubric: phase "
+        "(EMERGENT, CRITICAL or RECOVERY) and the criteria of each grade. conversation: the turns; the last is the "
+        "user's, without an assistant. response: what is rated. Optional: scenario, shared by items that are not "
+        "independent (without it there are no honest intervals); persona; model, who wrote the response; judge, the "
+        "grade of a judge; turn.",
         """{"item": "note", "scenario": "move", "rubric": {"phase": "EMERGENT", "pass_criteria": "Takes up the move.", \
 "partial_criteria": "Hints at it.", "fail_criteria": "Ignores it."}, "conversation": [{"user": "Shorten: we move on \
 Friday."}], "response": "We move Friday. Shall I list what to pack?"}
@@ -49,8 +48,6 @@ Friday.", "assistant": "We move Friday."}, {"user": "Thanks, that's all."}], "re
     ),
 )
 """What ratings and items of a person's own look like."""
-
-
 RATINGS = "sample|proactbench|PATH"
 """Ratings of a run's responses, as a person names them."""
 
@@ -75,8 +72,18 @@ class Labels:
         from dspy_proact.benchmarks.proactbench.corpus import load_ratings
         from dspy_proact.benchmarks.proactbench.report import items_of
 
-        summary = self.summary
-        return load_ratings(self.ratings, items_of(summary) if summary else None, items_path=self.items, cache=_cache())
+        items = items_of(self.summary) if self.summary else None
+        return load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
+
+
+def label_options(default: str, named: str, text: str) -> Bundle:
+    """The options of ratings, which come as one `Labels`; `named` is what may be named, `text` the help."""
+    options = (
+        click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=text),
+        path_option("--run", "Run whose responses a file of ratings is of."),
+        path_option("--items", "File of the items that a file of ratings is of; --help-all has its form."),
+    )
+    return Bundle("labels", (Section(Heading.CASES, options),), Labels)
 
 
 def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
@@ -95,13 +102,3 @@ def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
 
 def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dspy-proact"
-
-
-def label_options(default: str, named: str, whose: str) -> Bundle:
-    """The options of ratings, which come as one `Labels`; `named` is what may be named, `whose` whose these are."""
-    options = (
-        click.Option(["--ratings"], default=default, show_default=True, metavar=named, help=whose),
-        path_option("--run", "Run whose responses a file of ratings is of; its cases are the items."),
-        path_option("--items", "File of the items that a file of ratings is of; its form is below."),
-    )
-    return Bundle("labels", (Section(Heading.ASKED, options),), Labels)

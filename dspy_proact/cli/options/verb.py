@@ -1,14 +1,17 @@
-"""A command whose help has headings and an example, and to which options that belong together come as one value."""
+"""A command of the command line: options under headings, related options as one value, and two lengths of help.
 
+`--help` shows what a first day needs, `--help-all` every option, the example and the forms of files.
+"""
+
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
-_TYPED = f"{__name__}.typed"
+_TYPED, _ALL = f"{__name__}.typed", f"{__name__}.all"
 
 
 class Heading(StrEnum):
@@ -16,11 +19,11 @@ class Heading(StrEnum):
 
     MODELS = "Models"
     JUDGE = "Judge"
-    ASKED = "What is asked"
-    SHOWN = "What is shown"
-    RECIPE = "How it is compiled"
-    COMPARED = "How it is compared"
-    CALLS = "How calls are made"
+    CASES = "Cases"
+    SHOWN = "Selection"
+    RECIPE = "Compile"
+    COMPARED = "Comparison"
+    CALLS = "Calls"
     LIMITS = "Limits"
     OUTPUT = "Output"
 
@@ -55,11 +58,6 @@ class Bundle:
         """Those of all sections."""
         return tuple(option for section in self.sections for option in section.options)
 
-    def gather(self, params: dict[str, Any]) -> None:
-        """Put the value in place of those of the options."""
-        given = {option.name: params.pop(option.name) for option in self.options if option.name}
-        params[self.name] = self.value(**{name.removeprefix(self.prefix): each for name, each in given.items()})
-
 
 @dataclass(frozen=True)
 class FileForm:
@@ -67,14 +65,13 @@ class FileForm:
 
     name: str
     """What it is, and by which option it is given."""
-    told: str
-    """Its fields."""
+    fields: str
     example: str
     """A whole file."""
 
 
 class Verb(click.Command):
-    """A command of ours; made by `verb`."""
+    """A command made by `verb`."""
 
     def __init__(
         self,
@@ -85,55 +82,100 @@ class Verb(click.Command):
         help: str | None,  # noqa: A002 - click's name of it
         short_help: str,
         parts: Sequence[Section | Bundle],
+        first: Collection[str],
         example: str,
-        files: Sequence[FileForm] = (),
+        files: Sequence[FileForm],
     ):
-        self.parts, self.example, self.files = parts, example, files
-        self._sections = [section for part in parts for section in part.sections]
-        options = [option for section in self._sections for option in section.options]
-        super().__init__(name, callback=callback, params=[*params, *options], help=help, short_help=short_help)
+        self.parts, self.first, self.example, self.files = parts, first, example, files
+        self.sections = [section for part in parts for section in part.sections]
+        options = [option for section in self.sections for option in section.options]
+        everything = click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_print_all,
+            help="Show all options and exit.",
+        )
+        super().__init__(
+            name, callback=callback, params=[*params, *options, everything], help=help, short_help=short_help
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone."""
-        read, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        """Read the arguments, and keep the options as they were typed: values are made of them and cannot be undone.
+
+        Raises:
+            click.UsageError: An option that takes one value is given twice, of which click would take the last.
+        """
+        read, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        times = Counter(param for param in order if isinstance(param, click.Option))
+        for option, count in times.items():
+            if count > 1 and not option.multiple and not option.is_flag and not ctx.resilient_parsing:
+                raise click.UsageError(f"{option.opts[0]}: given {count} times; it takes one value", ctx)
         options = [param for param in self.params if isinstance(param, click.Option) and param.name in read]
         ctx.meta[_TYPED] = {option.opts[0]: _texts(read[option.name or ""]) for option in options}
         return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Call the command."""
+        """Call the command, with the value of each bundle in place of those of its options."""
         for part in self.parts:
             if isinstance(part, Bundle):
-                part.gather(ctx.params)
+                given = {option.name: ctx.params.pop(option.name) for option in part.options if option.name}
+                named = {name.removeprefix(part.prefix): value for name, value in given.items()}
+                ctx.params[part.name] = part.value(**named)
         return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
-        headed = {str(heading): self._headed(heading) for heading in Heading}
-        own = [option for options in headed.values() for option in options]
+        """Write the options of a first day in one list, or all of them under their headings."""
+        listed = {str(heading): self._headed(heading) for heading in Heading}
+        own = [option for options in listed.values() for option in options]
         rest = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and param not in own]
-        for heading, options in {**headed, "Help": rest}.items():
-            records = [record for option in options if (record := option.get_help_record(ctx))]
-            if records:
+        if ctx.meta.get(_ALL):
+            listed |= {"Help": rest}
+        else:
+            listed = {"Options": [option for option in own if option.opts[0] in self.first] + rest}
+        for heading, options in listed.items():
+            if records := [record for option in options if (record := option.get_help_record(ctx))]:
                 with formatter.section(heading):
-                    formatter.write_dl(records)
+                    formatter.write_dl(records, col_max=24)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the forms of files, and the example, in lines that can be pasted."""
-        for form in self.files:
+        """Write the forms of files, which only the long help has, and the example, in lines that can be pasted."""
+        for form in self.files if ctx.meta.get(_ALL) else ():
             with formatter.section(form.name):
-                formatter.write_text(form.told)
+                formatter.write_text(form.fields)
                 formatter.write_paragraph()
                 _write_lines(formatter, form.example)
         with formatter.section("Example"):
             _write_lines(formatter, self.example)
 
     def _headed(self, heading: Heading) -> list[click.Option]:
-        return [option for section in self._sections if section.heading is heading for option in section.options]
+        return [option for section in self.sections if section.heading is heading for option in section.options]
+
+
+def verb(
+    name: str,
+    *parts: Section | Bundle,
+    first: Collection[str],
+    example: str,
+    brief: str,
+    files: Sequence[FileForm] = (),
+) -> Callable[[Callable[..., Any]], Verb]:
+    """Make a function a command.
+
+    Args:
+        name: As a person types it.
+        parts: Its options; the function gets each of a section, and one value for each bundle.
+        first: Flags of the options that `--help` shows.
+        example: A whole command; lines but the last end with a backslash.
+        brief: What it does, a short sentence, in the list of commands.
+        files: Forms of files of a person's own that it reads.
+    """
+    return click.command(name, cls=Verb, parts=parts, first=first, example=example, files=files, short_help=brief)
 
 
 def typed(ctx: click.Context) -> dict[str, list[str]]:
-    """The options of a command of ours as they were typed, by flag; no text for a flag that takes none."""
+    """The options of a command as they were typed, by flag, in the order of the help; no text for a plain flag."""
     return ctx.meta[_TYPED]
 
 
@@ -144,12 +186,15 @@ def first_typed(of: Collection[str] | None = None, but: Collection[str] = ()) ->
         of: Flags that are looked for; all where None.
         but: Flags that are passed over.
     """
-    ctx = click.get_current_context()
-    named = (param for param in ctx.command.params if isinstance(param, click.Option) and param.name)
-    typed_now = (
-        param.opts[0] for param in named if ctx.get_parameter_source(param.name or "") is ParameterSource.COMMANDLINE
-    )
-    return next((flag for flag in typed_now if flag not in but and (of is None or flag in of)), None)
+    flags = typed(click.get_current_context())
+    return next((flag for flag in flags if flag not in but and (of is None or flag in of)), None)
+
+
+def _print_all(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
 
 def _texts(read: Any) -> list[str]:
@@ -157,21 +202,5 @@ def _texts(read: Any) -> list[str]:
 
 
 def _write_lines(formatter: click.HelpFormatter, text: str) -> None:
-    """As they are, so that they can be pasted."""
     for line in text.splitlines():
         formatter.write(f"{'':{formatter.current_indent}}{line}\n")
-
-
-def verb(
-    name: str, *parts: Section | Bundle, example: str, brief: str, files: Sequence[FileForm] = ()
-) -> Callable[[Callable[..., Any]], Verb]:
-    """Make a function a command.
-
-    Args:
-        name: As a person types it.
-        parts: Its options; the function gets each of a section, and one value for each bundle.
-        example: A whole command; lines but the last end with a backslash.
-        brief: What it does, a short sentence, in the list of commands.
-        files: Forms of files of a person's own that it reads.
-    """
-    return click.command(name, cls=Verb, parts=parts, example=example, files=files, short_help=brief)

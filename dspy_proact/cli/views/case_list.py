@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from dspy_proact.cli.options.meant_key import LEFT_OUT, meant_key
+from dspy_proact.cli.options.cases import LEFT_OUT, meant_key
 from dspy_proact.cli.views.summary import is_results, summary_of
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run

@@ -9,13 +9,10 @@ import click
 from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.cli.options.output import Output
+from dspy_proact.cli.options.kinds import Output
 from dspy_proact.cli.views.card import draw_front, print_card_text
-from dspy_proact.cli.views.compile_progress import CompileProgress
-from dspy_proact.cli.views.explain import print_more
-from dspy_proact.cli.views.forecast import forecast_document, forecast_text
-from dspy_proact.cli.views.message import say, say_stopped
-from dspy_proact.cli.views.next import say_next
+from dspy_proact.cli.views.compile_progress import CompileProgress, forecast_document, forecast_text
+from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.program_diff import unchanged
 from dspy_proact.compile.compile import Compile
 from dspy_proact.errors import Halt

@@ -1,17 +1,19 @@
-"""How far a compile is: a bar on a terminal, a line a minute elsewhere."""
+"""What a compile will take, and how far it is: a bar on a terminal, a line a minute elsewhere."""
 
 import time
+from typing import Any
 
-from dspy_proact.cli.views.forecast import duration, forecast_text
-from dspy_proact.cli.views.progress import ProgressOnStderr
+from dspy_proact.benchmarks.forecast import SECONDS
+from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.compile.forecast import PROPOSALS, Forecast
 from dspy_proact.compile.progress import CompileObserver, Stand
 from dspy_proact.programs import Optimizer
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 
 _SECONDS = 60.0
 """Between two lines."""
 _FEWEST = 20
-"""Calls from which on the time that is left is worth telling."""
+"""Calls from which on the time that is left is worth showing."""
 
 
 class CompileProgress(ProgressOnStderr, CompileObserver):
@@ -28,7 +30,7 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
             self._say(line)
         self._last = stand
         if stand.kept:
-            self._say(f"{stand.kept:,} answers stand in the record and are not paid for again.")
+            self._say(f"{stand.kept:,} answers are in the record and are not paid for again.")
         self._begin("calls", stand.at_most, stand.kept)
 
     def changed(self, stand: Stand) -> None:
@@ -43,12 +45,12 @@ class CompileProgress(ProgressOnStderr, CompileObserver):
         """Say so where a proposer was asked and no instruction of it was compared."""
         if PROPOSALS[optimizer] and self._last and not self._last.worded:
             why = "none of the proposer's could be used, or did better on a few items"
-            self._say(f"No instruction but the start's was compared: {why}. Another is named by --proposer.")
+            self._say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
 
     def say_reached(self) -> None:
         """Say how far it came, once it has stopped."""
         if self._last:
-            self._say(f"It came to call {stand_text(self._last)}.")
+            self._say(f"Stopped at call {stand_text(self._last)}.")
 
 
 def stand_text(stand: Stand) -> str:
@@ -63,3 +65,42 @@ def stand_text(stand: Stand) -> str:
         left = max(0, stand.at_most - stand.done) * stand.seconds / stand.paid
         parts.append(f"at most {duration(left)} left")
     return "; ".join(parts)
+
+
+def forecast_document(forecast: Forecast) -> dict[str, Any]:
+    """The numbers of a forecast."""
+    numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
+    return {
+        "roles": {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()},
+        "concurrency": forecast.concurrency,
+        "items": forecast.items,
+        forecast.groups: forecast.group_count,
+        "smallest_gain": forecast.smallest_gain,
+        "calls": forecast.calls,
+        "usd": forecast.usd,
+        "seconds": list(forecast.seconds),
+    }
+
+
+def forecast_text(forecast: Forecast) -> list[str]:
+    """Calls, tokens, price, time, and what the items can show."""
+    low, high = (duration(seconds) for seconds in forecast.seconds)
+    price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
+    roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
+    return [
+        f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
+        "repairs and retries not counted.",
+        f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
+        f"{SECONDS[1]:g} seconds.",
+        _shown(forecast),
+    ]
+
+
+def _shown(forecast: Forecast) -> str:
+    count = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
+    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
+        return f"{count} are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    if forecast.smallest_gain is None:
+        return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    gain = f"{forecast.smallest_gain:.2f}"
+    return f"{count}: 80 % power to detect a gain of {gain} in kappa."

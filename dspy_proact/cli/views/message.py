@@ -1,34 +1,62 @@
-"""What the command line says beside its results: on standard error, with nothing in it that a terminal obeys."""
+"""What the command line says beside its results, on standard error: messages, and what to type next.
 
+Nothing in a message is obeyed by a terminal. What to type next is a whole command, made of what a person typed, that
+does what it says when it is pasted.
+"""
+
+import json
 import logging
+import shlex
 import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import click
 
+from dspy_proact.cli.options.kinds import Parameter
+from dspy_proact.cli.options.verb import typed
 from dspy_proact.errors import Halt, LimitReached
 from dspy_proact.plain_text import printable
 
+_MODEL = ("", "-api-base", "-param", "-price")
+"""How the options of a role end."""
+_CALLS = ("--concurrency", "--timeout", "--retries", "--backend")
+"""How calls are made; limits are those of one command."""
+
 
 def say(text: str) -> None:
-    """Tell the person something."""
+    """Print a message."""
     click.echo(printable(text), err=True)
 
 
 def complain(text: str) -> None:
-    """Tell the person what went wrong."""
+    """Print an error."""
     say(f"Error: {text}")
 
 
 def say_stopped(halt: Halt, folder: Path) -> None:
-    """Tell the person what stopped a command, what is left of it, and how it goes on."""
+    """Print what stopped a command, what is kept of it, and how to go on."""
     say(str(halt))
     if not folder.exists():
-        say("Nothing was answered, and no folder is left.")
+        say("No answer came, and no folder was left.")
         return
-    again = " Its limits count anew." if isinstance(halt, LimitReached) else ""
-    say(f"What is done is kept in {folder}. The same command goes on.{again}")
+    again = " Limits count from zero again." if isinstance(halt, LimitReached) else ""
+    say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")
+
+
+def print_more(command: str = "", besides: str = "") -> None:
+    """Say on standard output how to read the details.
+
+    Args:
+        command: That prints them, where it is another one than this, with a blank at its end.
+        besides: What else it prints.
+    """
+    from rich.console import Console
+
+    from dspy_proact.report import show
+
+    show(Console(soft_wrap=False), f"Details{besides}: {command}--explain")
 
 
 class SafeRecord(logging.LogRecord):
@@ -44,3 +72,76 @@ class SafeRecord(logging.LogRecord):
     def getMessage(self) -> str:  # noqa: N802 - logging's name
         """The message, with nothing in it that a terminal obeys."""
         return printable(super().getMessage())
+
+
+def say_next(*words: str | Path, before: str = "") -> None:
+    """Print what to type next.
+
+    Args:
+        words: Of the command, without the name of the program.
+        before: What is said in the same line, such as where the result is.
+    """
+    line = command(*words)
+    missing = "Fill in what is [hidden] in it." if "[hidden " in line else ""
+    say(" ".join(part for part in (before, missing, f"Next: {line}") if part))
+
+
+def command(*words: str | Path) -> str:
+    """A whole command, each word quoted for a shell."""
+    # A path that begins like an option is named by its folder.
+    whole = [f"./{word}" if isinstance(word, Path) and str(word).startswith("-") else str(word) for word in words]
+    return shlex.join(["dspy-proact", *whole])
+
+
+class Typed:
+    """The options of the command that runs, as they were typed.
+
+    Args:
+        given: By flag; no text for a flag that takes none. Those of the command that runs where None.
+    """
+
+    def __init__(self, given: Mapping[str, Sequence[str]] | None = None):
+        self.given = typed(click.get_current_context()) if given is None else given
+
+    def options(self, *flags: str) -> list[str]:
+        """The words of some options, of all where none is named."""
+        chosen = {flag: texts for flag, texts in self.given.items() if not flags or flag in flags}
+        return [word for flag, texts in chosen.items() for word in _words(flag, texts) or [flag]]
+
+    def model(self, flag: str, default: str | None = None, as_flag: str | None = None) -> list[str]:
+        """The words that name the model of a role as it was named, the last of several.
+
+        Args:
+            flag: Of the role.
+            default: Who it is where nobody was named; nothing is said where None.
+            as_flag: The role that it has next.
+        """
+        parts = {end: list(self.given.get(flag + end, ())) for end in _MODEL}
+        parts[""] = parts[""][-1:] or ([default] if default else [])
+        return [word for end, texts in parts.items() for word in _words((as_flag or flag) + end, texts)]
+
+    def calls(self) -> list[str]:
+        """The words that say how calls are made."""
+        return self.options(*_CALLS)
+
+    def beside(self, flag: str, other: str) -> Self:
+        """The same, where a role that is another one's model has what was said of that and not of itself."""
+        given = dict(self.given)
+        own, named = given.get(flag, ()), given.get(other, ())
+        if not own or own[-1:] == named[-1:]:
+            given |= {flag + end: given.get(flag + end) or given.get(other + end, ()) for end in _MODEL}
+        return type(self)(given)
+
+
+def _words(flag: str, texts: Sequence[str]) -> list[str]:
+    shown = map(_without_secrets, texts) if flag.endswith("-param") else texts
+    return [word for text in shown for word in (flag, text)]
+
+
+def _without_secrets(parameter: str) -> str:
+    """NAME=VALUE as it was typed, of a secret its mark."""
+    from dspy_proact.models import without_secrets
+
+    name, value = Parameter().convert(parameter, None, None)
+    shown = without_secrets({name: value})[name]
+    return parameter if shown == value else f"{name}={json.dumps(shown)}"

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import Benchmark
-from dspy_proact.cli.views.explain import print_more
+from dspy_proact.cli.views.message import print_more
 from dspy_proact.cli.views.summary import summary_of
 from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
 

@@ -13,7 +13,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.cli.options.prompt import text_of
+from dspy_proact.cli.options.models import text_of
 from dspy_proact.cli.views.message import say
 from dspy_proact.compile.agreement import plain_cuts
 from dspy_proact.compile.tuning import Tuning

@@ -1,8 +1,10 @@
-"""How far a command is: a bar on a terminal with what came of it below, lines elsewhere."""
+"""How far a command is: a bar on a terminal with the results so far below, lines elsewhere."""
 
 import sys
+import textwrap
 import time
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 import click
@@ -10,11 +12,19 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.text import Text
 
-from dspy_proact.calls import FailedCall
+from dspy_proact.calls import CallTally, FailedCall, Price
 from dspy_proact.plain_text import printable
+from dspy_proact.runs import Event, Manifest, Observer, Scope
 
 _SECONDS = 30.0
-"""After which a model's failures are told anew from the first attempt on."""
+"""After which a model's failures are reported anew from the first attempt on."""
+_ANSWERS = "answers"
+"""What is counted where it is more than cases: their epochs, and control cases."""
+_LINES = 10
+_WIDTH = 80
+"""Columns of a line that no terminal shows."""
+_WORTH_SAYING = 10.0
+"""Seconds that are left, from which on a line says so."""
 
 
 class ProgressOnStderr:
@@ -57,10 +67,10 @@ class ProgressOnStderr:
             self._bar.add_task(what, total=total, completed=done)
             self._bar.start()
 
-    def _move(self, done: int, told: str) -> None:
-        """Show how much is done, and what came of it."""
+    def _move(self, done: int, text: str) -> None:
+        """Show how much is done, and the results so far."""
         if self._bar:
-            self._bar.told = told
+            self._bar.text = text
             self._bar.update(self._bar.task_ids[0], completed=done)
 
     def _say(self, text: str) -> None:
@@ -71,7 +81,7 @@ class _Bar(Progress):
     """A bar with its two clocks, and a line below."""
 
     def __init__(self, left: str, console: Console):
-        self.told = ""
+        self.text = ""
         clocks = (TextColumn("so far"), TimeElapsedColumn(), TextColumn(left), TimeRemainingColumn())
         columns = (TextColumn("{task.description}"), BarColumn(16), MofNCompleteColumn(), *clocks)
         # A compile silences both streams meanwhile; rich would put its own in their place and not find them again.
@@ -79,5 +89,77 @@ class _Bar(Progress):
 
     def get_renderables(self) -> Iterator[RenderableType]:
         yield from super().get_renderables()
-        if self.told:
-            yield Text(self.told, overflow="ellipsis", no_wrap=True)
+        if self.text:
+            yield Text(self.text, overflow="ellipsis", no_wrap=True)
+
+
+class RunProgress(ProgressOnStderr, Observer):
+    """Shows cases that are done.
+
+    Args:
+        manifest: Of the run as it begins; it names its things and knows its prices.
+        scope: How much of it is asked for.
+    """
+
+    def __init__(self, manifest: Manifest, scope: Scope):
+        super().__init__("left")
+        self._manifest = manifest
+        more = scope.controls or (scope.epochs or manifest.epochs) > 1
+        self._counted = _ANSWERS if more else manifest.nouns.cases
+        self._todo = self._done = self._failed = 0
+        self._begun = time.monotonic()
+        self._labels = Counter[str]()
+        self._tallies = defaultdict[tuple[str, str | None], CallTally](CallTally)
+
+    def started(self, todo: int, asked: int) -> None:
+        """Say how much there is."""
+        self._todo = todo
+        if todo < asked:
+            self._say(f"{asked - todo} of {asked} {self._counted} are done already.")
+        if todo:
+            self._begin(self._counted, todo)
+
+    def ended(self, event: Event, last: bool) -> None:
+        """Count a stage, and a case that has its grades or will have none."""
+        for call in event.calls:
+            self._tallies[call.role, event.key.judge].add(call)
+        self._labels.update([event.grade.label] if event.grade else [])
+        self._failed += event.failure is not None
+        self._done += last
+        results = self._results()
+        self._move(self._done, _broken(results, self._bar.console.width if self._bar else _WIDTH))
+        if last and not self._bar and self._done * _LINES // self._todo > (self._done - 1) * _LINES // self._todo:
+            left = (time.monotonic() - self._begun) * (self._todo - self._done) / self._done
+            ahead = [f"about {duration(left)} left"] if left >= _WORTH_SAYING else []
+            self._say(_broken([f"{self._done} of {self._todo} {self._counted}", *results, *ahead], _WIDTH))
+
+    def _results(self) -> list[str]:
+        """Grades, failures and cost so far."""
+        manifest, labels = self._manifest, self._labels
+        named = {"verdicts": manifest.labels, manifest.nouns.controls: manifest.control_labels}
+        counts = {
+            name: ", ".join(f"{label} {labels[label]}" for label in known if labels[label])
+            for name, known in named.items()
+        }
+        parts = [f"{name}: {text}" for name, text in counts.items() if text]
+        parts += [f"failed {self._failed}"] if self._failed else []
+        prices: dict[tuple[str, str | None], Price] = {("assistant", None): manifest.assistant_price}
+        prices |= {(role, None): price for role, price in manifest.further_prices.items()}
+        prices |= {("judge", judge): price for judge, price in manifest.judge_prices.items()}
+        spent = [tally.usage(prices[who]).usd for who, tally in self._tallies.items() if who in prices]
+        usd = sum(filter(None, spent))
+        return [*parts, *([f"USD {usd:.2f}"] if usd and None not in spent else [])]
+
+
+def _broken(parts: Sequence[str], width: int) -> str:
+    """Parts in lines of so many columns, none of them broken."""
+    whole = "; ".join(part.replace(" ", "\xa0") for part in parts)
+    return textwrap.fill(whole, width, subsequent_indent="  ").replace("\xa0", " ")
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit of which there are two or more."""
+    for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * unit:
+            return f"{seconds / unit:.0f} {name}"
+    return f"{seconds:.0f} seconds"

@@ -1,16 +1,109 @@
-"""The runs of a command, done one after another with one set of limits."""
+"""The runs of a command: what is to be known before, what they will take, and how they end."""
 
+import dataclasses
+import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
 
 from dspy_proact.benchmarks.execution import Completed, Execution
-from dspy_proact.cli.views.message import say, say_stopped
-from dspy_proact.cli.views.next import Typed, say_next
-from dspy_proact.cli.views.run_progress import RunProgress
+from dspy_proact.benchmarks.forecast import SECONDS, RoleCalls, RunForecast
+from dspy_proact.cli.options.kinds import Output
+from dspy_proact.cli.views.message import Typed, say, say_next, say_stopped
+from dspy_proact.cli.views.progress import RunProgress, duration
 from dspy_proact.errors import Halt
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.models import Limits
+from dspy_proact.plain_text import printable
+from dspy_proact.runs import CorpusRecord, RunFolder, Scope
+
+if TYPE_CHECKING:
+    from dspy_proact.programs import Card
+
+# Before
+
+
+def say_of_programs(execution: Execution) -> None:
+    """Say where a compiled program shows no improvement, or was compiled for another model than it speaks through."""
+    for flag, role, participants in execution.compiled():
+        say_of_card(flag, participants[0].program_card, role, [each.model.name for each in participants])
+
+
+def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]) -> None:
+    """The same of one program and the models that it speaks through; nothing of one that is not compiled."""
+    if card is None:
+        return
+    if not card.shown:
+        say(f"{flag}: its card shows no improvement over the program that the compile began with.")
+    made = card.provenance.models[role].model
+    if others := [name for name in models if name != made]:
+        say(f"{flag}: was compiled for {made}; its card says nothing about {', '.join(others)}.")
+
+
+def say_of_corpus(named: str, record: CorpusRecord) -> None:
+    """Say which fields the format does not know, and which rows are no cases."""
+    if record.ignored_fields:
+        fields = ", ".join(f"{name!r} ({count})" for name, count in record.ignored_fields.items())
+        say(f"{named}: ignored fields that the format does not know: {fields}")
+    for reason, count in record.left_out.items():
+        say(f"{named}: {count:,} of {record.rows:,} rows {'is' if count == 1 else 'are'} left out: {reason}.")
+
+
+def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_json: bool) -> None:
+    """Print what each run would take, by the name of its model; JSON of several is a list."""
+    forecasts = {
+        execution.manifest.identity.assistant.model: execution.forecast(path, scope) for execution, path in runs
+    }
+    if as_json:
+        documents = [
+            {"model": model, **dataclasses.asdict(forecast), "calls": forecast.calls}
+            for model, forecast in forecasts.items()
+        ]
+        click.echo(json.dumps(documents if len(documents) > 1 else documents[0], indent=2))
+        return
+    for model, forecast in forecasts.items():
+        if len(forecasts) > 1:
+            click.echo(f"{printable(model)}:")
+        low, high = (duration(seconds) for seconds in forecast.seconds)
+        click.echo(f"{forecast.calls:,} calls, without repairs and retries.")
+        click.echo(f"assistant: {_role(forecast.assistant)}")
+        click.echo(f"judge: {_role(forecast.judge)}")
+        if forecast.assumption:
+            click.echo(forecast.assumption)
+        assumed = f"if a call takes {SECONDS[0]:g} to {SECONDS[1]:g} seconds and none has to wait"
+        click.echo(f"Time: {low} to {high}, {assumed}.")
+    for line in _exceeded(list(forecasts.values()), runs[0][0].limits):
+        click.echo(line)
+    click.echo("Dry run: no calls were made.")
+
+
+def _role(role: RoleCalls) -> str:
+    few, many = role.completion_tokens
+    price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
+    calls = f"{'at least ' if role.untold else ''}{role.calls:,} calls"
+    counted = f" (counted by {role.tokenizer})" if role.tokenizer else ""
+    return f"{calls}, {role.prompt_tokens:,} tokens in{counted}, {few:,} to {many:,} out, {price}"
+
+
+def _exceeded(forecasts: Sequence[RunForecast], limits: Limits) -> list[str]:
+    """What the limits, which hold for all together, will stop."""
+    usd = [role.usd[1] for forecast in forecasts for role in (forecast.assistant, forecast.judge) if role.usd]
+    compared = [
+        ("--max-calls", limits.calls, sum(forecast.calls for forecast in forecasts)),
+        ("--max-tokens", limits.tokens, sum(forecast.most_tokens for forecast in forecasts)),
+        ("--max-usd", limits.usd, sum(usd)),
+    ]
+    return [
+        f"{flag} {limit:g} may stop it before the end: it could take {need:,.2f}".removesuffix(".00")
+        for flag, limit, need in compared
+        if limit is not None and need > limit
+    ]
+
+
+# The runs
 
 
 @dataclass(frozen=True)
@@ -32,7 +125,7 @@ class Ending:
             ranks: Whether the benchmark has a leaderboard, where more than two stand together.
         """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
-            say("Nothing was left to do: every result was on disk, and no call was made.")
+            say("Nothing was left to do: all results were on disk, and no calls were made.")
         for run in self.finished:
             say(f"The run is in {run.path}.")
         if self.halt and self.halted:
@@ -73,3 +166,16 @@ def run_all(runs: Sequence[tuple[Execution, Path]], scope: Scope) -> Ending:
             return Ending(finished, halt, path)
         spent = execution.spent
     return Ending(finished, None, None)
+
+
+def rejudged(rejudging: Execution, scope: Scope, output: Output) -> Ending | None:
+    """Have judges grade responses that exist; None where only the forecast was asked for, which is printed.
+
+    Raises:
+        UsageError: It cannot be done as asked.
+    """
+    runs = [(rejudging, output.out or rejudging.default_folder)]
+    if output.dry_run:
+        print_forecasts(runs, scope, output.as_json)
+        return None
+    return run_all(runs, scope)

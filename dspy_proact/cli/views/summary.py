@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dspy_proact.report import PeoplesRatings, Summary
+    from dspy_proact.report import Summary
 
 
 def is_results(path: Path) -> bool:
-    """Whether it is to be read as a results file, and not as a run; raises `UsageError` where it can be neither."""
+    """Whether a path is a results file, and not a run; raises `UsageError` where it is neither."""
     from dspy_proact.errors import UsageError
     from dspy_proact.kept import Kind, place_of
 
@@ -36,39 +36,18 @@ def summary_of(path: Path) -> "Summary":
     return summarize_results(read_results(path))
 
 
-def print_summaries(
-    summaries: "Sequence[Summary]",
-    as_json: bool,
-    alone: bool = True,
-    by: Sequence[str] = (),
-    explain: bool | None = None,
-    ratings: "PeoplesRatings | None" = None,
-) -> None:
-    """Print them; JSON of what is not alone is a list.
-
-    Args:
-        summaries: In their order.
-        as_json: Instead of text.
-        alone: Whether no more than one was asked for.
-        by: Keys of metadata to break down by.
-        explain: Whether what the numbers rest on is printed; None where the command has no option for it.
-        ratings: Of responses of a single one, which then is corrected by them.
-    """
+def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True) -> None:
+    """Print summaries in their order; as JSON a list, unless no more than one was asked for (`alone`)."""
     from rich.console import Console
 
-    from dspy_proact.cli.views.explain import print_more
-    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, summary_document
+    from dspy_proact.cli.views.message import print_more
+    from dspy_proact.report import print_summary, summary_document
 
-    corrected = Corrected(summaries[0], ratings) if ratings else None
     if as_json and (summaries or not alone):
-        documents = [summary_document(summary, by) for summary in summaries]
-        if corrected:
-            documents[0]["corrected"] = corrected_document(corrected)
+        documents = [summary_document(summary) for summary in summaries]
         click.echo(json.dumps(documents[0] if alone else documents, indent=2, allow_nan=False))
         return
     for summary in summaries:
-        print_summary(summary, Console(soft_wrap=False), by, bool(explain))
-    if corrected:
-        print_corrected(corrected, Console(soft_wrap=False), bool(explain))
-    if summaries and not explain:
-        print_more("dspy-proact report RUN " if explain is None else "")
+        print_summary(summary, Console(soft_wrap=False))
+    if summaries:
+        print_more("dspy-proact report RUN ")

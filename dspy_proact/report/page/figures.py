@@ -1,18 +1,123 @@
-"""Bars with intervals as inline SVG.
+"""Numbers of JSON documents, each shown with the place that it is from, and bars of them as inline SVG.
 
-Across it is measured in shares of its width and up it in pixels, so that letters keep their size on any screen.
+Across, a figure is measured in shares of its width and up it in pixels, so that letters keep their size on any screen.
 Colours and patterns are the page's: a bar has the class of its run and of its kind.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from markupsafe import Markup
 
 from dspy_proact.report.leaderboard import Place
-from dspy_proact.report.numbers import share
-from dspy_proact.report.page.cited import Cited, pointer
+from dspy_proact.report.numbers import probability, share, signed
+
+Path = tuple[Place, ...]
+_NONE = Markup('<span class="none">–</span>')
+
+
+@dataclass(frozen=True)
+class Cited:
+    """Documents whose numbers become elements that name their source.
+
+    Each is a `data` element: its `value` is the number as it stands in the document, `data-at` the JSON pointer to it,
+    and its text the number as people read it. Paths are given whole, or in parts.
+    """
+
+    documents: Mapping[str, Any]
+
+    def at(self, *path: Place | Path) -> Any:
+        """What stands there."""
+        found: Any = self.documents
+        for place in _flat(path):
+            found = found[place]
+        return found
+
+    def count(self, *path: Place | Path) -> Markup:
+        """A whole number."""
+        return self._number(path, lambda value: f"{value:,}")
+
+    def share(self, *path: Place | Path) -> Markup:
+        """A share in [0, 1], in percent."""
+        return self._number(path, share)
+
+    def estimate(self, *path: Place | Path) -> Markup:
+        """A share with its interval, in percent."""
+        return self._with_interval(path, share, "–")
+
+    def coefficient(self, *path: Place | Path) -> Markup:
+        """A kappa, a correlation or a measure with its interval."""
+        return self._with_interval(path, lambda value: f"{value:.2f}", ", ")
+
+    def points(self, *path: Place | Path) -> Markup:
+        """A difference with its interval, in points of a hundred."""
+        return self._with_interval(path, signed, ", ")
+
+    def probability(self, *path: Place | Path) -> Markup:
+        """A p-value."""
+        return self._number(path, probability)
+
+    def usd(self, *path: Place | Path) -> Markup:
+        """US dollars."""
+        return self._number(path, lambda value: f"{value:.4f}")
+
+    def seconds(self, *path: Place | Path) -> Markup:
+        """Seconds, with their unit."""
+        return self._number(path, lambda value: f"{value:,.1f}") + Markup(" s")
+
+    def sum(self, *path: Place | Path) -> Markup:
+        """A signed sum of scores."""
+        return self._number(path, lambda value: f"{value:+.1f}")
+
+    def range(self, *path: Place | Path) -> Markup:
+        """Two whole numbers, or one where they are alike."""
+        low, high = self.at(*path)
+        ends = [self.count(*path, 0)] if low == high else [self.count(*path, 0), self.count(*path, 1)]
+        return Markup("–").join(ends)
+
+    def cell(self, kind: Literal["count", "range", "score"], path: Path) -> Markup:
+        """A number of a ranking; a dash where there is none."""
+        found = self._found(path)
+        if found is None:
+            return _NONE
+        if kind == "score":
+            return self.estimate(path) if isinstance(found, Mapping) else self.share(path)
+        return self.count(path) if kind == "count" else self.range(path)
+
+    def _found(self, path: Path) -> Any:
+        """What stands there; None where nothing does."""
+        try:
+            return self.at(path)
+        except KeyError:
+            return None
+
+    def _with_interval(self, path: tuple[Place | Path, ...], shown: Callable[[float], str], to: str) -> Markup:
+        value = self._number((*path, "value"), shown)
+        if self.at(*path)["low"] is None:
+            return value
+        low, high = (self._number((*path, end), shown) for end in ("low", "high"))
+        return Markup('{} <span class="interval">[{}{}{}]</span>').format(value, low, to, high)
+
+    def _number(self, path: tuple[Place | Path, ...], shown: Callable[[Any], str]) -> Markup:
+        value = self.at(*path)
+        if value is None:
+            return _NONE
+        return Markup('<data value="{}" data-at="{}">{}</data>').format(repr(value), pointer(*path), shown(value))
+
+
+def pointer(*path: Place | Path) -> str:
+    """Where something stands in a document, as a JSON pointer (RFC 6901)."""
+    return "".join(f"/{str(place).replace('~', '~0').replace('/', '~1')}" for place in _flat(path))
+
+
+def _flat(path: tuple[Place | Path, ...]) -> Iterator[Place]:
+    for each in path:
+        if isinstance(each, tuple):
+            yield from each
+        else:
+            yield each
+
 
 KINDS = {"weighted": "lenient", "strict_weighted": "strict"}
 """Scores that are drawn, and what they are called."""

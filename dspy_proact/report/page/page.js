@@ -4,6 +4,7 @@
   const SHAPES = 1000; // of rows, whose heights are measured; further ones are as high as the highest
   const SPARE = 6; // rows drawn above and below what is seen
   const LONGEST = 20000; // characters of a text that are shown at once
+  const BLOCK = 5000; // characters of a block of a longer text; one line of a megabyte takes a browser half a minute
   const LONG = 12; // items of a section that is shown unfolded
   const KEPT = 256; // chunks that stay open
   const BREATH = 40; // milliseconds after which a search lets the page be drawn
@@ -12,6 +13,7 @@
   const STATES = { "-1": "unscored", "-2": "pending", "-3": "not asked" };
   // Marks from the ninth on stand on those before them and would cover the lines above.
   const HIDDEN = /(?![\n\t\r\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|(?<=[\p{M}\u200c\u200d]{8})\p{M}/gu;
+  const JOINED = /[\p{M}\u200c\u200d\udc00-\udfff]/u; // no block begins with these: they belong to what is before
   const ELEMENTS = {
     blockquote: "blockquote", br: "br", code: "code", em: "em", heading: "div", hr: "hr", li: "li", link: "span",
     address: "span", mark: "mark", ol: "ol", p: "p", pre: "pre", s: "s", strong: "strong", table: "table",
@@ -114,28 +116,50 @@
     return element("bdi", "", letters(text));
   }
 
-  function written(text, marks = []) {
-    const made = element("div", "text");
-    made.dir = "auto";
-    const draw = (end) => {
-      let last = 0;
-      const pieces = [];
-      for (const [start, stop] of marks) {
-        if (start >= end) break;
-        pieces.push(letters(text.slice(last, start)), element("mark", "", letters(text.slice(start, stop))));
-        last = stop;
-      }
-      made.replaceChildren(...pieces, letters(text.slice(last, Math.max(end, last))));
-    };
-    if (text.length <= LONGEST) {
-      draw(text.length);
-      return made;
+  // The characters from one place to another, with what is marked among them.
+  function marked(text, marks, from, to) {
+    let last = from;
+    const pieces = [];
+    for (const [start, stop] of marks) {
+      if (stop <= from) continue;
+      if (start >= to) break;
+      const begin = Math.max(start, from), end = Math.min(stop, to);
+      pieces.push(letters(text.slice(last, begin)), element("mark", "", letters(text.slice(begin, end))));
+      last = end;
     }
-    draw(LONGEST);
+    return [...pieces, letters(text.slice(last, to))];
+  }
+
+  // Where a block ends: after a line or a word where one ends in its second half, and never within a character.
+  function blockEnd(text, from) {
+    let end = from + BLOCK;
+    if (end >= text.length) return text.length;
+    for (const blank of ["\n", " "]) {
+      const at = text.lastIndexOf(blank, end - 1);
+      if (at > from + BLOCK / 2) return at + 1;
+    }
+    for (let back = 0; back < 64 && JOINED.test(text.slice(end, end + 1)); back++) end--;
+    return end;
+  }
+
+  // A long text is drawn in blocks, which the browser lays out only where they are seen.
+  function blocks(text, marks) {
+    const made = [];
+    for (let from = 0, to; from < text.length; from = to) {
+      to = blockEnd(text, from);
+      made.push(element("div", "block", ...marked(text, marks, from, to)));
+    }
+    return made;
+  }
+
+  function written(text, marks = []) {
+    const made = element("div", "text", ...marked(text, marks, 0, Math.min(text.length, LONGEST)));
+    made.dir = "auto";
+    if (text.length <= LONGEST) return made;
     const more = element("button", "more", `Show all ${text.length.toLocaleString("en")} characters`);
     more.type = "button";
     more.addEventListener("click", () => {
-      draw(text.length);
+      made.replaceChildren(...blocks(text, marks));
       made.tabIndex = -1;
       made.focus({ preventScroll: true });
       more.remove();

@@ -1,24 +1,29 @@
-"""One file that shows runs: their numbers at a glance, and every case to be read."""
+"""One file that shows runs: their scores, and every case to be read.
 
+What others wrote is text in it: nothing that a browser would obey.
+"""
+
+import base64
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.resources import files
 from typing import Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from dspy_proact.benchmarks.registry import benchmarks
-from dspy_proact.plain_text import encodable
+from dspy_proact.plain_text import encodable, printable
 from dspy_proact.report.comparison import Comparison, compare
 from dspy_proact.report.comparison_text import comparison_document
 from dspy_proact.report.headline import comparison_headline, headline
 from dspy_proact.report.leaderboard import Place, Ranking, leaderboard, ranking
 from dspy_proact.report.numbers import STAND_IN
-from dspy_proact.report.page.cited import Cited
-from dspy_proact.report.page.figures import COLOURS, Group, bars, letter
+from dspy_proact.report.page.cases import block, longest_text
+from dspy_proact.report.page.figures import COLOURS, Cited, Group, bars, letter
 from dspy_proact.report.page.method import method
-from dspy_proact.report.page.shelf import block, longest_text
-from dspy_proact.report.page.template import filled, short
 from dspy_proact.report.scatter import ScatterColours, ScatterPoint, scatter_svg
 from dspy_proact.report.summary import SMALL, Summary
 from dspy_proact.report.summary_text import summary_document
@@ -272,3 +277,52 @@ def _breakdowns(summary: Summary, by: Sequence[str]) -> list[str]:
     """Keys by which the benchmark breaks down, as far as the cases have them, and those that were asked for."""
     known = {name for outcome in summary.outcomes for name in outcome.meta}
     return list(dict.fromkeys([*(key for key in summary.particulars.breakdowns if key in known), *by]))
+
+
+_LONGEST_NAME = 120
+"""Characters of a name; of a longer one the middle is left out."""
+
+
+def filled(name: str, **shown: Any) -> str:
+    """A template with what it is to show, `short` among it, and the page's style, script and policy."""
+    style, script = (_file(name) for name in ("page.css", "page.js"))
+    own = {"short": short, "style": Markup(style), "script": Markup(script), "policy": _policy(style, script)}
+    return _templates().get_template(name).render(**own, **shown)
+
+
+def short(text: str) -> str:
+    """A name on one line, its middle left out where it is long."""
+    line = " ".join(printable(encodable(text)).split())
+    half = _LONGEST_NAME // 2
+    return line if len(line) <= _LONGEST_NAME else f"{line[:half]}…{line[-half:]}"
+
+
+def _policy(*inline: str) -> str:
+    """A Content-Security-Policy that lets the page's own style and script be, and nothing else."""
+    style, script = (f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in inline)
+    return (
+        f"default-src 'none'; style-src {style}; script-src {script}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+
+
+@cache
+def _file(name: str) -> str:
+    return (files("dspy_proact.report.page") / name).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("dspy_proact.report.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_seen,
+    )
+
+
+def _seen(value: Any) -> Any:
+    """A text of others with what would be hidden in it shown; what is safe already stays as it is."""
+    return printable(encodable(value)) if isinstance(value, str) and not isinstance(value, Markup) else value

@@ -39,7 +39,7 @@ def test_without_a_key_the_sample_is_worked_by_the_stand_in_and_says_so(proact):
 
 
 def test_the_same_again_makes_no_call(proact, run):
-    assert "no call was made" in proact("eval", "--benchmark", "probe", "--out", run)[2]
+    assert "no calls were made" in proact("eval", "--benchmark", "probe", "--out", run)[2]
 
 
 def test_a_report_shows_the_stages_and_the_rest_on_demand(proact, run):
@@ -74,8 +74,10 @@ def test_what_the_leaderboard_says_to_type_next_is_a_command(proact):
 
 
 def test_a_run_is_read_task_by_task_with_its_own_labels(proact, run):
-    listed = proact("show", run, "--grade", "failed", "--phase", "hard", "--json")[1]
+    listed = proact("show", run, "--grade", "failed", "--stratum", "Hard", "--json")[1]
     assert [(each["grade"], each["difficulty"]) for each in json.loads(listed)] == [("FAILED", "hard")]
+    status, _, err = proact("show", run, "--phase", "hard")
+    assert (status, "--phase: run has no phases; use --stratum, which names its difficulties" in err) == (2, True), err
     status, _, err = proact("show", run, "--grade", "pass")
     assert (status, "none of SOLVED, PARTIAL, FAILED" in err) == (2, True)
     whole = proact("show", run, "--trigger", "bottleneck_002_02_ruben_castellet")[1]
@@ -177,6 +179,15 @@ def test_a_baseline_asks_nobody(proact):
     assert (status, json.loads(out)["usage"]["assistant"]["calls"]) == (0, 0)
 
 
+def test_a_stratum_is_named_in_any_case_of_letters(proact):
+    status, out, _ = proact("eval", "--benchmark", "probe", "--stratum", "HARD", "--out", "hard", "--json")
+    assert (status, [each["total"] for each in json.loads(out)["difficulties"].values()]) == (0, [0, 0, 2])
+    status, _, err = proact("eval", "--benchmark", "probe", "--phase", "hard")
+    assert (status, "--phase: probe has no phases; use --stratum" in err) == (2, True)
+    status, _, err = proact("eval", "--benchmark", "probe", "--stratum", "brutal", "--dry-run")
+    assert (status, "--stratum brutal: is none of easy, " in err) == (2, True), err
+
+
 @pytest.mark.parametrize("option", ["--system-prompt", "--judge-prompt", "--min-kappa", "--phase"])
 def test_what_it_does_not_have_is_refused(proact, option):
     value = {"--judge-prompt": "official", "--min-kappa": "0.1", "--phase": "RECOVERY"}.get(option, "x")
@@ -194,7 +205,7 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     told = [rows[about, "word"] for about in ("descriptions", "parameters")]
     assert (status, [(row["same"], row["graded"], row["asked"]) for row in told]) == (0, [(6, 24, 24), (12, 24, 24)])
     assert [row["kappa"]["value"] for row in told] == [0, 0]
-    assert "no call was made" in proact("agree", "--benchmark", "probe", *judge)[2]
+    assert "no calls were made" in proact("agree", "--benchmark", "probe", *judge)[2]
     assert len(server.sent) == 48
 
 

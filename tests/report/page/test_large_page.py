@@ -13,6 +13,7 @@ from dspy_proact.benchmarks.proactbench.types import Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.runs import Case
 
+pytestmark = pytest.mark.nightly
 DIALOGUES, TURNS = 2_500, 8
 PHASES = ("EMERGENT", "CRITICAL", "RECOVERY", "RECOVERY")
 LONG_TASKS = """() => { window.longest = 0; new PerformanceObserver(list => { for (const task of list.getEntries())

@@ -1,4 +1,4 @@
-"""The page as a person uses it: filters, keys, links, marks, small screens, dark, paper, and a reader of screens."""
+"""A page in a browser: filters, keys, links, the history, and how it looks on screens and paper."""
 
 import re
 
@@ -261,3 +261,163 @@ def test_a_run_that_is_not_complete_says_so(browser, paged, tmp_path):
     assert RunFolder(tmp_path / "run").exists
     with visit(browser, paged(tmp_path / "run")) as page:
         assert "The run is not complete: 1 pending; it reached 1 of 1 scenarios." in page.inner_text("#glance")
+
+
+PHONE = {"width": 390, "height": 844}
+FOCUSED = "document.activeElement"
+LONG = "loom " * 5_000
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory, paged):
+    """A run of forty triggers; the fourth's response is longer than what is shown at once."""
+    cases = [trigger(f"d{number}", ("EMERGENT", "RECOVERY")[number % 2]) for number in range(40)]
+    texts = [LONG if number == 3 else "Label the boxes today." for number in range(40)]
+    events = [
+        event
+        for case, text in zip(cases, texts, strict=True)
+        for event in (answered(case, text), graded(case, response=text, evidence=[text[:22]]))
+    ]
+    folder = tmp_path_factory.mktemp("walked") / "run"
+    written(folder, manifest(), cases, events)
+    return paged(folder)
+
+
+def opened(page, wanted):
+    expect(page.locator("#case")).to_have_attribute("data-key", f"{wanted}__t2")
+
+
+def top(page, selector):
+    """Pixels from the window's top to that of an element."""
+    return page.evaluate("each => document.querySelector(each).getBoundingClientRect().top", selector)
+
+
+# The focus.
+
+
+def test_the_focus_goes_down_the_list_with_its_keys(browser, walked):
+    with visit(browser, walked) as page:
+        page.locator("#rows a").first.focus()
+        for number in range(1, 12):
+            page.keyboard.press("ArrowDown")
+            opened(page, f"d{number}")
+        page.keyboard.press("j")
+        opened(page, "d12")
+        assert page.evaluate(f"{FOCUSED}.getAttribute('href')") == "#case=d12__t2"
+        assert page.locator("#rows a[aria-current]").count() == 1
+
+
+def test_the_focus_stays_on_an_entry_that_is_opened(browser, walked):
+    with visit(browser, walked) as page:
+        page.locator("#rows a").nth(2).focus()
+        page.keyboard.press("Enter")
+        opened(page, "d2")
+        assert page.evaluate(f"{FOCUSED}.getAttribute('aria-current')") == "true"
+
+
+def test_the_focus_stays_on_next_and_moves_to_previous_at_the_end(browser, walked):
+    with visit(browser, walked, "#case=d37__t2") as page:
+        page.locator(".step").last.focus()
+        for number, wanted in ((38, "Next →"), (39, "← Previous"), (38, "← Previous")):
+            page.keyboard.press("Enter")
+            opened(page, f"d{number}")
+            assert page.evaluate(f"{FOCUSED}.textContent") == wanted
+
+
+def test_a_text_that_is_shown_whole_has_the_focus(browser, walked):
+    with visit(browser, walked, "#case=d3__t2") as page:
+        page.locator(".more").focus()
+        page.keyboard.press("Enter")
+        assert page.evaluate(f"{FOCUSED}.textContent.length") == len(LONG)
+
+
+def test_an_entry_keeps_the_focus_while_the_list_is_scrolled(browser, walked):
+    with visit(browser, walked) as page:
+        page.locator("#rows a").first.focus()
+        page.evaluate("document.getElementById('list').scrollTop = 1e6")
+        page.locator("#rows a[href='#case=d39__t2']").wait_for()
+        assert page.evaluate(f"{FOCUSED}.getAttribute('href')") == "#case=d0__t2"
+
+
+def test_escape_leaves_the_search_with_its_words_and_the_case_that_is_open(browser, walked):
+    with visit(browser, walked, "#text=boxes&case=d4__t2") as page:
+        settled(page, 40)
+        page.keyboard.press("/")
+        page.keyboard.press("Escape")
+        assert page.evaluate(f"{FOCUSED} === document.body")
+        page.wait_for_timeout(400)
+        assert page.input_value("[name=text]") == "boxes"
+        opened(page, "d4")
+
+
+# What is seen.
+
+
+def test_a_shared_link_brings_the_case_into_a_phones_window(browser, walked):
+    with visit(browser, walked, "#case=d20__t2", viewport=PHONE) as page:
+        assert 0 <= top(page, "#case") < 200
+        assert page.locator("#rows a[aria-current]").get_attribute("href") == "#case=d20__t2"
+
+
+def test_a_shared_search_brings_the_list_into_the_window(browser, walked):
+    with visit(browser, walked, "#text=loom", viewport=PHONE) as page:
+        settled(page, 1)
+        assert 0 <= top(page, "#cases") < 200
+
+
+@pytest.mark.parametrize("viewport", [PHONE, {"width": 1280, "height": 900}])
+def test_the_next_case_comes_into_the_window_from_the_top_of_the_page(browser, walked, viewport):
+    with visit(browser, walked, viewport=viewport) as page:
+        assert page.evaluate("scrollY") == 0
+        page.keyboard.press("j")
+        opened(page, "d1")
+        page.wait_for_function("scrollY > 0")
+        assert 0 <= top(page, "#case") < 450
+
+
+# Addresses.
+
+
+def test_the_way_back_shows_what_its_address_showed(browser, walked):
+    with visit(browser, walked) as page:
+        page.locator("#rows a").nth(4).click()
+        opened(page, "d4")
+        page.go_back()
+        opened(page, "d0")
+        assert page.locator("#rows a[aria-current]").get_attribute("href") == "#case=d0__t2"
+        page.go_forward()
+        opened(page, "d4")
+
+
+def test_a_link_to_a_part_keeps_the_filters_and_their_address(browser, walked):
+    with visit(browser, walked, "#stratum=RECOVERY&case=d5__t2") as page:
+        page.click("nav a[href='#method']")
+        expect(page).to_have_url(re.compile("#stratum=RECOVERY&case=d5__t2$"))
+        assert 0 <= top(page, "#method") < 600
+        assert page.input_value("[name=stratum]") == "RECOVERY"
+        settled(page, 20)
+        opened(page, "d5")
+
+
+def test_a_part_can_be_come_back_to_where_nothing_was_chosen(browser, walked):
+    with visit(browser, walked) as page:
+        page.click("nav a[href='#cases']")
+        page.locator("#rows a").nth(2).click()
+        opened(page, "d2")
+        page.go_back()
+        expect(page).to_have_url(re.compile("#cases$"))
+        opened(page, "d0")
+
+
+def test_only_1_switches_a_filter_on(browser, walked):
+    with visit(browser, walked, "#unverified=0&unscored=no&disagree=") as page:
+        settled(page, 40)
+        assert page.locator("#filters :checked:not(option)").count() == 0
+
+
+def test_no_key_is_left_where_nothing_passes(browser, walked):
+    with visit(browser, walked) as page:
+        opened(page, "d0")
+        page.check("[name=unscored]")
+        settled(page, 0)
+        assert page.get_attribute("#case", "data-key") is None

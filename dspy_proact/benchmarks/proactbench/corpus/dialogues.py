@@ -51,10 +51,6 @@ class RowRubric(RawPart):
     partial_criteria: Text
     fail_criteria: Text
 
-    def rubric(self) -> Rubric:
-        """The rubric."""
-        return rubric_of(self.type, self)
-
 
 class RowTrigger(RawPart):
     """One of `trigger_points`."""
@@ -122,7 +118,10 @@ class Row(DialogueRow, KeyedRow):
         return Dialogue(
             origin=self.origin(self.unique_id_eval, self.evaluated_model),
             turns=tuple(Turn(user=turn.user_message, assistant=turn.assistant_response) for turn in self.turn_records),
-            triggers=tuple(Trigger(turn=point.turn, rubric=point.evaluation_rubric.rubric()) for point in points),
+            triggers=tuple(
+                Trigger(turn=point.turn, rubric=rubric_of(point.evaluation_rubric.type, point.evaluation_rubric))
+                for point in points
+            ),
         )
 
     def misfits(self) -> Iterator[tuple[str, str]]:

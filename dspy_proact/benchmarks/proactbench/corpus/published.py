@@ -28,7 +28,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.github import GITHUB, GitHub, RepositoryFolder
+from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.rows import (
     Id,
     Line,
@@ -196,14 +196,14 @@ def read_folder(folder: Path) -> Ratings:
     return _study_in(folder, contents, str(folder), RatingsSource.of(str(folder), contents))
 
 
-def fetched_study(cache: Path, github: GitHub = GITHUB) -> Ratings:
+def fetched_study(cache: Path) -> Ratings:
     """The published study in full, from the cache; fetched into it if it is not there.
 
     Raises:
         CorpusError: It cannot be fetched or kept, or what was kept has changed.
     """
     folder = cache / "proactbench-human-eval"
-    record, contents = _STUDY.fetched(folder, github)
+    record, contents = _STUDY.fetched(folder)
     source = RatingsSource(origin=record.url, commit=record.commit, files=record.files)
     return _study_in(folder, contents, "proactbench", source)
 

@@ -40,7 +40,6 @@ from dspy_proact.benchmarks.proactbench.corpus.sample import SAMPLE, sample_stud
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.github import GITHUB, GitHub
 from dspy_proact.files.rows import Id, Line, Name, Part, Text, lines_in, lines_of, read_bytes, text_of
 from dspy_proact.plain_text import encodable
 
@@ -69,7 +68,6 @@ def load_ratings(
     *,
     items_path: str | Path | None = None,
     cache: Path | None = None,
-    github: GitHub = GITHUB,
 ) -> Ratings:
     """Load the ratings that a person asked for.
 
@@ -81,7 +79,6 @@ def load_ratings(
         items: What the ratings of flat files are of, such as the cases of a run.
         items_path: A file of such items, in place of `items`.
         cache: The folder where `proactbench` is kept; needed for it alone.
-        github: Where `proactbench` is fetched from.
 
     Raises:
         CorpusError: There are no such ratings, they are not valid, or they do not fit the items.
@@ -98,7 +95,7 @@ def load_ratings(
         return read_folder(Path(spec))
     if cache is None:
         raise CorpusError("needs a folder to keep what is fetched; give one as cache", source=spec)
-    return fetched_study(cache, github)
+    return fetched_study(cache)
 
 
 def comes_with_items(spec: str) -> bool:
@@ -242,19 +239,14 @@ def _read_sheet(data: bytes, source: str, items: Sequence[RatedItem]) -> tuple[l
             continue
         row = SheetRow.of(line)
         item = by_key.get(row.item.strip())
-        if item is not None:
-            _require_response(line, row, item)
+        if item and not _ratable(item):
+            raise line.error("there is no response to this item, so nothing that could be rated", "item")
+        if item and row.response and row.response.strip() and _folded(row.response) != _folded(item.response or ""):
+            problem = "not the response of this item, so the rating is of another; give the run that was rated"
+            raise line.error(f"{problem}, or take the column out", "response")
         keys = {"item": item.key if item else row.item, "annotator": row.annotator.strip()}
         given.append(GivenRating.of(line, row.model_copy(update=keys)))
     return given, ungraded
-
-
-def _require_response(line: Line, row: SheetRow, item: RatedItem) -> None:
-    if not _ratable(item):
-        raise line.error("there is no response to this item, so nothing that could be rated", "item")
-    if row.response and row.response.strip() and _folded(row.response) != _folded(item.response or ""):
-        problem = "not the response of this item, so the rating is of another; give the run that was rated"
-        raise line.error(f"{problem}, or take the column out", "response")
 
 
 def _json_lines(text: str, source: str) -> Iterator[Line]:

@@ -1,12 +1,9 @@
 """Files of results: what the official evaluator writes for one model, one dialogue a line, in and out.
 
-Nothing is dropped on the way in: a trigger without a grade stays, with the reason, and what the file states about
-itself stands beside what is in it. Nothing is lost on the way out: what is written is read back before the file is
-in its place.
-
-`unique_id_eval`, the documented key that the official evaluator forgets, is written after the official keys and read
-wherever it stands. Labels and status are free text in the format, so they are kept as they stand, and `ResultTrigger`
-says what they mean.
+Nothing is dropped in reading: a trigger without a grade stays, with the reason. What is written is read back before the
+file is in its place. `unique_id_eval`, the documented key that the official evaluator forgets, is written after the
+official keys and read wherever it stands. Labels and status are free text in the format: they are kept as they stand,
+and `ResultTrigger` says what they mean.
 """
 
 import hashlib
@@ -21,7 +18,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, DialogueRow, RowRubric, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, DialogueRow, RowRubric, rubric_of, trigger_key
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
@@ -217,9 +214,13 @@ class ResultRow(DialogueRow):
         try:
             return super().of(line)
         except CorpusError:
-            if missing := _missing_in_corpora(line.parse()):
-                problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
-                raise line.error(problem, missing) from None
+            raw = line.parse()
+            signs = (("turn_records", "original_assistant_response"), ("trigger_points", "evaluation_result"))
+            for name, missing in signs if not {"source_evaluated_model", "num_trigger_points"} & raw.keys() else ():
+                parts = raw.get(name)
+                if isinstance(parts, list) and parts and all(isinstance(p, dict) and missing not in p for p in parts):
+                    problem = "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
+                    raise line.error(problem, f"{name}[0].{missing}") from None
             raise
 
     @property
@@ -238,7 +239,7 @@ class ResultRow(DialogueRow):
                 key=trigger_key(self.dialogue, point.turn),
                 origin=origin,
                 turn=point.turn,
-                rubric=point.evaluation_rubric.rubric(),
+                rubric=rubric_of(point.evaluation_rubric.type, point.evaluation_rubric),
                 user_message=record and record.user_message,
                 response=record and record.assistant_response,
                 curated_response=record and record.original_assistant_response,
@@ -260,21 +261,6 @@ class ResultRow(DialogueRow):
             for index, turn in enumerate(turns):
                 if turn in turns[:index]:
                     yield f"{name}[{index}].turn", f"turn {turn} has a {what} already: one a turn"
-
-
-def _missing_in_corpora(raw: Mapping[str, object]) -> str | None:
-    """The field whose lack says that a row is a corpus's; None for what may be a row of results."""
-    if "source_evaluated_model" in raw or "num_trigger_points" in raw:
-        return None
-    for name, field_name in (("turn_records", "original_assistant_response"), ("trigger_points", "evaluation_result")):
-        parts = raw.get(name)
-        if (
-            isinstance(parts, list)
-            and parts
-            and all(isinstance(part, dict) and field_name not in part for part in parts)
-        ):
-            return f"{name}[0].{field_name}"
-    return None
 
 
 @dataclass(frozen=True)

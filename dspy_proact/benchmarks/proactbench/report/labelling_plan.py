@@ -184,7 +184,7 @@ def print_plan(plan: LabellingPlan, console: Console) -> None:
 
 
 def plan_document(plan: LabellingPlan) -> dict[str, Any]:
-    """The document of `agree --plan --json`; half-widths and standard deviations are scores."""
+    """The document of `label plan --json`; half-widths and standard deviations are scores."""
     best, of = plan.best, plan.components
     return {
         "headline": plan_headline(plan),
@@ -240,7 +240,7 @@ def _said(plan: LabellingPlan) -> Iterator[str]:
     yield f"± about: half of the 95 % interval in points of 100; studies may well end {off} % off it."
     yield (
         "More raters come first, then more triggers; a third rating of one buys next to nothing. Where "
-        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan: --run RUN --ratings FILE."
+        f"{PILOT_CASES} are rated twice, the ratings are a pilot for the next plan: label plan RUN --ratings FILE."
     )
 
 

@@ -25,18 +25,6 @@ from dspy_proact.report.numbers import counted, document, share
 from dspy_proact.report.summary import Summary
 from dspy_proact.report.terminal import Table, table
 
-COLUMNS = {
-    "precision": "P",
-    "recall": "R",
-    "f1": "F1",
-    "identification": "ident",
-    "task": "task",
-    "overall": "overall",
-    "end_to_end": "end to end",
-}
-"""Measures of the leaderboard with their headings, in their order."""
-NOTES = ("task is the paper's headline, and asks neither for evidence nor for identification.",)
-"""What the table is to be read with."""
 _KINDS = ("model", "agent", "person")
 DOUBTS: Mapping[str, str] = {
     "identification": (
@@ -118,7 +106,10 @@ def published_rows() -> tuple[PublishedRow, ...]:
     """
     rows: list[PublishedRow] = []
     for row in csv_rows(DATA / "published" / "probe_scores.csv"):
-        scores = {name: float(row[name]) if row[name] else None for name in COLUMNS if name in row}
+        scores = {
+            name: float(row[name]) if row[name] else None
+            for name in ("precision", "recall", "f1", "identification", "task")
+        }
         overall = overall_score({name: scores[name] or 0.0 for name in ("f1", "identification", "task")})
         rows.append(
             PublishedRow(

@@ -162,9 +162,7 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
     ),
     (row(uuid=17), "uuid", "input should be a valid string, not 17"),
     (row(style_combination_index="3"), "style_combination_index", "input should be a valid integer, not '3'"),
-    (row(num_turns_completed="5"), "num_turns_completed", "input should be a valid integer, not '5'"),
     (row(turn_records=[]), "turn_records", "the list should not be empty"),
-    (point(evaluation_rubric=None), "trigger_points[0].evaluation_rubric", "input should be an object, not null"),
     (
         point(evaluation_rubric=rubric("LATE")),
         "trigger_points[0].evaluation_rubric.type",
@@ -175,15 +173,8 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         "trigger_points[0].evaluation_rubric.fail_criteria",
         "input should not be blank, not ' \\n'",
     ),
-    (point(turn="1"), "trigger_points[0].turn", "input should be a valid integer, not '1'"),
     (turn(user_message=""), "turn_records[0].user_message", "input should not be blank, not ''"),
     (turn(assistant_response=None), "turn_records[0].assistant_response", "input should be a valid string, not null"),
-    (row(unique_id_eval=" "), "unique_id_eval", "input should not be blank, not ' '"),
-    (
-        row(scenario_id="a\x1b[2Jb"),
-        "scenario_id",
-        "input should have no control characters, not 'a\\x1b[2Jb'",
-    ),
     (row(trigger_points=[trigger_point(6)]), "trigger_points[0].turn", "there is no turn 6: the last one is 5"),
     (row(trigger_points=[trigger_point(0)]), "trigger_points[0].turn", "there is no turn 0: the last one is 5"),
     (

@@ -350,9 +350,7 @@ def rubric_with(**changes: Any) -> Row:
 
 BAD_ITEMS = [
     (item_row(turn=3), "turn", "3 disagrees with conversation, which has 2 turns"),
-    (item_row(judge="OK"), "judge", "a grade is PASS, PARTIAL or FAIL, not 'OK'"),
     (rubric_with(phase="LATE"), "rubric.phase", "a phase is EMERGENT, CRITICAL or RECOVERY, not 'LATE'"),
-    (rubric_with(pass_criteria=" "), "rubric.pass_criteria", "should not be blank"),
     (item_row(conversation=[]), "conversation", "the list should not be empty"),
     (item_row(conversation=[{"user": "?"}, {"user": "?"}]), "conversation[0].assistant", "only the last turn awaits"),
     (
@@ -361,8 +359,6 @@ BAD_ITEMS = [
         "the last turn awaits its response, which stands in response; leave it out",
     ),
     (item_row(grade="PASS"), "grade", "no field of ours"),
-    (item_row(response=None), "response", "should be a valid string, not null"),
-    (without(item_row(), "rubric"), "rubric", "the field is missing"),
     (item_row(item="first"), "item", "the same item stands on line 1; keep one of the two"),
 ]
 

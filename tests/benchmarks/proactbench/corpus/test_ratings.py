@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from statistics import fmean, median
 from typing import Any
 
 import pytest
@@ -19,15 +18,6 @@ from dspy_proact.errors import CorpusError
 
 PERSONA = "0123456789abcdef0123456789abcdef"
 ITEM = f"{PERSONA}__TRAVEL_07__s3__Model-1__t2"
-# Of each rater of the study: ratings, mean and median seconds, mean confidence, shares of PASS, PARTIAL and FAIL.
-RATERS = """
-A01 2;607;607;3.50;0/.50/.50 | A02 17;318;266;4.35;.71/.12/.18 | A03 17;241;213;3.29;.12/.41/.47
-A04 17;200;212;4.47;.41/.41/.18 | A05 1;377;377;5.00;0/0/1 | A06 17;347;269;4.59;.47/.29/.24
-A07 17;377;268;4.41;.59/.35/.06 | A08 17;131;95;4.76;.53/.35/.12 | A09 17;312;277;4.41;.59/.29/.12
-A10 17;162;134;4.65;.53/.18/.29 | A11 17;415;304;4.24;.41/.35/.24 | A12 17;333;262;4.12;.35/.06/.59
-A13 17;228;211;3.59;.59/.24/.18 | A14 17;188;155;3.71;.47/.18/.35 | A15 17;358;332;4.94;.76/.12/.12
-A16 17;254;197;4.53;.47/.24/.29 | A17 17;372;328;3.41;.53/.29/.18 | A18 17;454;479;4.06;.35/.24/.41
-"""
 
 
 def refusal(act: Callable[[], object]) -> CorpusError:
@@ -56,21 +46,6 @@ def test_the_published_study_has_its_items_and_ratings():
         assert Counter(item.judge for item in items) == {Grade.PASS: 7, Grade.PARTIAL: 7, Grade.FAIL: 6}
         assert sum(len(study.by_item[item.key]) for item in items) == ratings
     assert set(Counter(item.model for item in study.items).values()) == {12}
-
-
-@pytest.mark.parametrize("line", [each.strip() for each in RATERS.replace("\n", "|").split("|") if each.strip()])
-def test_a_rater_of_it_gave_what_is_published(line: str):
-    name, _, figures = line.partition(" ")
-    number, mean, middle, confidence, shares = figures.split(";")
-    ratings = [rating for rating in published_ratings().ratings if rating.annotator == name]
-    assert len(ratings) == int(number)
-    seconds = [rating.seconds for rating in ratings if isinstance(rating, TimedRating)]
-    assert (fmean(seconds), median(seconds)) == pytest.approx((int(mean), int(middle)), abs=0.51)
-    assert fmean(rating.confidence for rating in ratings) == pytest.approx(float(confidence), abs=0.0051)
-    grades = Counter(rating.grade for rating in ratings)
-    assert [grades[grade] / len(ratings) for grade in Grade] == pytest.approx(
-        [float(share) for share in shares.split("/")], abs=0.0051
-    )
 
 
 def test_its_items_are_labels_with_scenario_and_persona():
@@ -266,9 +241,7 @@ BAD_ITEMS = [
     (official_item(turn_index=3), "[1].turn_index", "3 disagrees with dialogue_history, which has 2 turns"),
     (official_item(trigger_type="LATE"), "[1].trigger_type", "a phase is EMERGENT, CRITICAL or RECOVERY, not 'LATE'"),
     (official_item(rubric=rubric("RECOVERY")), "[1].rubric.type", "RECOVERY disagrees with trigger_type"),
-    (official_item(judge_score="Good"), "[1].judge_score", "a grade is PASS, PARTIAL or FAIL, not 'Good'"),
     (official_item(user_message="Three?"), "[1].user_message", "another message than the last of dialogue_history"),
-    (official_item(dialogue_history=[]), "[1].turn_index", "2 disagrees with dialogue_history, which has 1 turns"),
     (
         official_item(dialogue_history=[], user_message=None),
         "[1].dialogue_history",
@@ -278,11 +251,6 @@ BAD_ITEMS = [
         official_item(dialogue_history=[message("user", "One?"), message("user", "Two?")]),
         "[1].dialogue_history[1].role",
         "user and assistant must alternate, not user here",
-    ),
-    (
-        official_item(dialogue_history=[message("system", "Be kind.")]),
-        "[1].dialogue_history[0].role",
-        "input should be 'user' or 'assistant', not 'system'",
     ),
     (without(official_item(), "model_response"), "[1].model_response", "the field is missing"),
     (official_item(item_id="first"), "[1].item_id", "[0] has the same; keep one of the two"),
@@ -324,12 +292,9 @@ BAD_RATINGS = [
     (jsonl(official_rating(score="Great")), 1, "score", "a grade is PASS, PARTIAL or FAIL, not 'Great'"),
     (jsonl(official_rating(score="")), 1, "score", "a rating needs a grade"),
     (jsonl(official_rating(confidence=6)), 1, "confidence", "confidence is 1, 2, 3, 4 or 5, not 6"),
-    (jsonl(official_rating(confidence=True)), 1, "confidence", "confidence is 1, 2, 3, 4 or 5, not true"),
     (jsonl(official_rating(time_spent_seconds=-1)), 1, "time_spent_seconds", "greater than or equal to 0"),
     (jsonl(without(official_rating(), "annotator_id")), 1, "annotator_id", "the field is missing"),
     ("\n" + jsonl(official_rating(), official_rating()), 3, "item", f"'A01' rated {ITEM[:60]!r}"[:-1]),
-    ("[1]\n", 1, None, "a line must hold one rating as a JSON object"),
-    ("{\n", 1, None, "not JSON"),
 ]
 
 

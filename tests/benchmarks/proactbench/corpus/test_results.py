@@ -1,14 +1,22 @@
-"""Results files of the official evaluator: read in our words, or refused with file, line and field."""
+"""Results files of the official evaluator: read in our words, refused with file, line and field, and written."""
 
+import errno
 import hashlib
+import json
+import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 from results_rows import (
     DIALOGUE,
     OFFICIAL_KEYS,
+    TEXTS,
+    UNSCORED,
     only,
     read,
     refusal,
@@ -16,6 +24,7 @@ from results_rows import (
     result_record,
     result_row,
     result_trigger,
+    result_triggers,
     stats,
     used,
     verdict,
@@ -24,11 +33,15 @@ from results_rows import (
 from rows import jsonl, row, rubric, without
 
 from dspy_proact.benchmarks.proactbench.corpus import (
+    ResultTrigger,
     TokenUsage,
     read_results,
     sample_path,
+    write_results,
 )
-from dspy_proact.benchmarks.proactbench.types import Grade, Origin
+from dspy_proact.benchmarks.proactbench.corpus.results import evidence_text, quotes
+from dspy_proact.benchmarks.proactbench.types import Grade
+from dspy_proact.errors import UsageError
 
 MODEL = "vendor/model-1"
 
@@ -46,20 +59,8 @@ def test_an_official_row_is_read_in_our_words(tmp_path: Path):
         curated_response="Answer 2: the one along the cliff.",
         evidence=("the last boat leaves at four",),
     )
-    assert first.origin == Origin(
-        dialogue="BP_TRAVEL_07_EVA__style3__0123456789abcdef0123456789abcdef",
-        persona="0123456789abcdef0123456789abcdef",
-        scenario_id="TRAVEL_07",
-        blueprint="BP_TRAVEL_07_EVA",
-        life_domain="travel",
-        style=3,
-        source_model="curator-1",
-    )
     assert [trigger.grade for trigger in (first, second, third)] == [Grade.PASS, Grade.PARTIAL, Grade.FAIL]
-    assert [(each.turn, each.stray, each.unscored_reason) for each in (second, third)] == [
-        (3, False, None),
-        (5, False, None),
-    ]
+    assert not [each for each in results.triggers if each.stray or each.unscored_reason]
 
 
 def test_a_file_says_what_it_is_and_what_it_states(tmp_path: Path):
@@ -87,8 +88,7 @@ def test_a_file_says_what_it_is_and_what_it_states(tmp_path: Path):
         "judge": TokenUsage(prompt_tokens=2100, completion_tokens=210, calls=3),
         "planner": TokenUsage(prompt_tokens=1, completion_tokens=2, calls=3),
     }
-    assert results.orphans == ()
-    assert results.ignored_fields == {}
+    assert (results.orphans, results.ignored_fields) == ((), {})
 
 
 def test_a_key_is_the_given_one_or_else_built_as_in_the_corpus(tmp_path: Path):
@@ -97,12 +97,6 @@ def test_a_key_is_the_given_one_or_else_built_as_in_the_corpus(tmp_path: Path):
     assert row()["unique_id_eval"] == DIALOGUE
     given = read(tmp_path, result_row(unique_id_eval="given")).triggers[0]
     assert (given.key, given.origin.dialogue) == ("given__t2", "given")
-
-
-def test_triggers_stand_in_the_order_of_the_file(tmp_path: Path):
-    points = [result_point(5, "RECOVERY"), result_point(2)]
-    results = read(tmp_path, result_row(unique_id_eval="b", trigger_points=points), result_row(unique_id_eval="a"))
-    assert [trigger.key for trigger in results.triggers] == ["b__t5", "b__t2", "a__t2", "a__t3", "a__t5"]
 
 
 def test_rows_may_lack_triggers_records_and_usage(tmp_path: Path):
@@ -177,16 +171,11 @@ UNREAD: list[tuple[dict[str, Any] | None, str | None, str, bool]] = [
     (None, "", "empty_response", False),
     (None, "Hello.", "no_verdict", False),
     (verdict(score=None), "Hello.", "no_verdict", False),
-    (verdict(status=None, score=None), "Hello.", "no_verdict", False),
     (verdict(status="SKIPPED", score=None), "Hello.", "not_evaluated", False),
-    (verdict(status="SKIPPED", score="PASS"), "Hello.", "not_evaluated", False),
     (verdict(status="skipped", score=None), "Hello.", "not_evaluated", True),
-    (verdict(status="DONE", score="PASS"), "Hello.", "not_evaluated", True),
     (verdict(status=None, score="PASS"), "Hello.", "not_evaluated", True),
     (verdict(score="GOOD"), "Hello.", "stray_label", True),
     (verdict(score=""), "Hello.", "stray_label", True),
-    (verdict(score="SKIPPED"), "Hello.", "stray_label", True),
-    (verdict(status="Evaluated", score="GOOD"), "Hello.", "stray_label", True),
 ]
 
 
@@ -208,23 +197,15 @@ def test_a_verdict_on_an_empty_or_missing_response_counts(tmp_path: Path, respon
 EVIDENCE: list[tuple[object, tuple[str, ...]]] = [
     ("", ()),
     (None, ()),
-    ([], ()),
-    ("[]", ()),
     ("the last boat", ("the last boat",)),
     ('"the last" ... "boat"', ('"the last" ... "boat"',)),
     ('["the last", "boat"]', ("the last", "boat")),
-    (' \n["boat"] ', ("boat",)),
     (["the last", "boat"], ("the last", "boat")),
-    ([""], ("",)),
-    (" ", (" ",)),
     # Lists of something else, no lists, and lists that hide what a line may not hold are texts.
     ('["the last", 4]', ('["the last", 4]',)),
-    ("[the last] boat", ("[the last] boat",)),
-    ('"boat"', ('"boat"',)),
     ('["\\ud83d"]', ('["\\ud83d"]',)),
     ('["\\u0000"]', ('["\\u0000"]',)),
     ("[" * 100_000, ("[" * 100_000,)),
-    (f"[{'9' * 5000}]", (f"[{'9' * 5000}]",)),
 ]
 
 
@@ -249,14 +230,9 @@ VERDICT = "trigger_points[0].evaluation_result"
 WRONG: list[tuple[dict[str, Any], str, str]] = [
     *((without(result_row(), name), name, GONE) for name in OFFICIAL_KEYS[:-1]),
     (result_row(unique_id_eval=" "), "unique_id_eval", "input should not be blank, not ' '"),
-    (result_row(evaluated_model=""), "evaluated_model", "input should not be blank, not ''"),
     (result_row(num_trigger_points=-1), "num_trigger_points", "input should be greater than or equal to 0, not -1"),
-    (result_row(trigger_stats=[]), "trigger_stats", "input should be a valid dictionary, not a list"),
     (result_row(trigger_stats={"EMERGENT": {"PASS": True}}), "trigger_stats.EMERGENT.PASS", "not true"),
-    (result_row(trigger_stats={"EMERGENT": {"PASS": -1}}), "trigger_stats.EMERGENT.PASS", "not -1"),
-    (result_row(token_usage={"judge": 3}), "token_usage.judge", "input should be an object, not 3"),
     (result_row(trigger_points=[without(result_point(2), "evaluation_result")]), VERDICT, GONE),
-    (point(turn=0), "trigger_points[0].turn", "input should be greater than or equal to 1, not 0"),
     (point(evaluation_result={}), f"{VERDICT}.status", GONE),
     (point(evaluation_result=without(verdict(), "score")), f"{VERDICT}.score", GONE),
     (point(evaluation_result=verdict(score=1)), f"{VERDICT}.score", "input should be a valid string, not 1"),
@@ -265,8 +241,6 @@ WRONG: list[tuple[dict[str, Any], str, str]] = [
         f"{VERDICT}.evidence",
         "list of texts, not an object",
     ),
-    (point(evaluation_result=verdict(evidence=["x", 1])), f"{VERDICT}.evidence", "a list of texts, not a list"),
-    (record(turn=0), "turn_records[0].turn", "input should be greater than or equal to 1, not 0"),
     (record(assistant_response=["x"]), "turn_records[0].assistant_response", "input should be a valid string, not a"),
     (
         result_row(turn_records=[without(result_record(2), "original_assistant_response")]),
@@ -322,24 +296,155 @@ def test_a_bad_file_is_refused_with_file_line_and_field(
     assert problem in str(error)
 
 
-def lean(raw: dict[str, Any]) -> dict[str, Any]:
-    """A row of the public corpus, which carries no judgements."""
-    points = [without(each, "evaluation_result") for each in raw["trigger_points"]]
-    return {**without(raw, "trigger_stats"), "trigger_points": points}
-
-
-@pytest.mark.parametrize(
-    ("raw", "field"),
-    [
+def test_a_corpus_in_place_of_results_is_refused_as_such(tmp_path: Path):
+    points = [without(each, "evaluation_result") for each in row()["trigger_points"]]
+    bare = {**without(row(), "trigger_stats"), "trigger_points": points, "turn_records": []}
+    for raw, field in (
         (row(), "turn_records[0].original_assistant_response"),
-        (lean(row()), "turn_records[0].original_assistant_response"),
-        (lean(row()) | {"turn_records": []}, "trigger_points[0].evaluation_result"),
-    ],
-)
-def test_a_corpus_in_place_of_results_is_told(tmp_path: Path, raw: dict[str, Any], field: str):
-    assert str(refusal(lambda: read(tmp_path, raw))) == (
-        f"{tmp_path / 'results.jsonl'}, line 1, field '{field}': "
-        "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
-    )
+        (bare, "trigger_points[0].evaluation_result"),
+    ):
+        assert str(refusal(lambda raw=raw: read(tmp_path, raw))) == (
+            f"{tmp_path / 'results.jsonl'}, line 1, field '{field}': "
+            "missing, as in a corpus: this is no results file; give the file that the evaluator wrote"
+        )
     assert "missing, as in a corpus" in str(refusal(lambda: read_results(sample_path())))
     assert str(refusal(lambda: read_results(tmp_path / "none"))).endswith("; give the path of a results file")
+
+
+# Writing
+
+
+def test_a_row_is_written_with_the_official_keys_in_their_order_and_the_unique_id_last(tmp_path: Path):
+    triggers = read(tmp_path, result_row()).triggers
+    file = tmp_path / "out.jsonl"
+    usage = {DIALOGUE: {"judge": TokenUsage(**used(2100, 210, 3)), "assistant": TokenUsage(**used(900, 70, 3))}}
+    assert write_results(file, MODEL, triggers, usage) == 0
+    (text,) = file.read_text(encoding="utf-8").splitlines()
+    assert list(json.loads(text)) == [*OFFICIAL_KEYS, "unique_id_eval"]
+    assert text == json.dumps({**result_row(), "unique_id_eval": DIALOGUE})
+
+
+def test_unscored_triggers_are_written_without_a_result_and_counted_as_skipped(tmp_path: Path):
+    triggers = [
+        result_trigger(1, response=None, **UNSCORED),
+        result_trigger(2, label="GOOD"),
+        result_trigger(3, user_message=None, response=None, curated_response=None, **UNSCORED),
+        result_trigger(4, phase="RECOVERY"),
+    ]
+    write_results(tmp_path / "out.jsonl", MODEL, triggers)
+    raw = json.loads((tmp_path / "out.jsonl").read_text(encoding="utf-8"))
+    assert [each["evaluation_result"] is None for each in raw["trigger_points"]] == [True, True, True, False]
+    responses = [(each["turn"], each["assistant_response"]) for each in raw["turn_records"]]
+    assert responses == [(1, None), (2, "New answer 2."), (4, "New answer 4.")]
+    assert raw["num_trigger_points"] == 4
+    assert raw["trigger_stats"] == {"EMERGENT": stats(*["SKIPPED"] * 3), "RECOVERY": stats("PASS")}
+    assert raw["token_usage"] == {"assistant": used(0, 0, 0), "judge": used(0, 0, 0)}
+    reasons = [trigger.unscored_reason for trigger in read_results(tmp_path / "out.jsonl").triggers]
+    assert reasons == ["no_response", "no_verdict", "no_response", None]
+
+
+def test_a_stray_verdict_is_written_as_what_it_says(tmp_path: Path):
+    stray = result_trigger(status="evaluated", label=" Pass ")
+    write_results(tmp_path / "out.jsonl", MODEL, [stray])
+    results = read_results(tmp_path / "out.jsonl")
+    assert results.triggers == (result_trigger(status="EVALUATED", label="PASS"),)
+    assert results.stated == {"EMERGENT": stats("PASS")}
+
+
+def test_triggers_of_a_dialogue_go_into_one_row_where_the_first_stands(tmp_path: Path):
+    triggers = [result_trigger(5, dialogue="b"), result_trigger(1, dialogue="a"), result_trigger(2, dialogue="b")]
+    write_results(tmp_path / "out.jsonl", MODEL, triggers, {"a": {"judge": TokenUsage(calls=2)}})
+    results = read_results(tmp_path / "out.jsonl")
+    assert [trigger.key for trigger in results.triggers] == ["b__t5", "b__t2", "a__t1"]
+    assert results.usage == {"assistant": TokenUsage(), "judge": TokenUsage(calls=2)}
+
+
+@settings(max_examples=30, deadline=None)
+@given(result_triggers())
+def test_what_is_written_is_read_back(triggers: list[ResultTrigger]):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "out.jsonl"
+        assert write_results(file, MODEL, triggers) == 0
+        results = read_results(file)
+    assert list(results.triggers) == triggers
+    assert (results.model, results.stated_triggers) == (MODEL, len(triggers))
+    scored = sum(count for counts in results.stated.values() for label, count in counts.items() if label != "SKIPPED")
+    assert scored == sum(trigger.grade is not None for trigger in triggers)
+    assert (results.orphans, results.ignored_fields) == ((), {})
+
+
+@given(st.lists(TEXTS, max_size=3))
+def test_evidence_is_read_back_from_one_string(evidence: list[str]):
+    assert quotes(evidence_text(evidence)) == tuple(evidence)
+
+
+def test_one_quote_is_written_as_it_is_and_several_as_a_list():
+    for one in ("the last boat", '"the last" ... "boat"', "[1] of two"):
+        assert evidence_text([one]) == one
+    texts = [evidence_text(evidence) for evidence in ((), ("",), ("[]",), ("the last", "caf\u00e9"))]
+    assert texts == ["", '[""]', '["[]"]', '["the last", "caf\u00e9"]']
+
+
+def test_characters_that_no_file_can_hold_are_replaced_and_counted(tmp_path: Path):
+    trigger = result_trigger(
+        response="a\0b\ud83d\ude00c\ud83d \ufffd", reasoning="\udc00", evidence=("x\0", "y"), user_message="\0"
+    )
+    # A NUL and a lone surrogate in the response, one in the reasoning, one in a quote, one in the message; the pair is
+    # joined, and the U+FFFD that was there is no replacement.
+    assert write_results(tmp_path / "out.jsonl", MODEL, [trigger]) == 5
+    assert read_results(tmp_path / "out.jsonl").triggers == (
+        result_trigger(
+            response="a\ufffdb\U0001f600c\ufffd \ufffd",
+            reasoning="\ufffd",
+            evidence=("x\ufffd", "y"),
+            user_message="\ufffd",
+        ),
+    )
+
+
+UNWRITABLE: list[tuple[str, list[ResultTrigger], str]] = [
+    (MODEL, [], "not written: there is no trigger to write"),
+    ("", [result_trigger()], "line 1, field 'evaluated_model': input should not be blank, not ''"),
+    ("a\0", [result_trigger()], "line 1, field 'evaluated_model': holds a NUL character"),
+    (MODEL, [result_trigger(2), result_trigger(2)], "field 'trigger_points[1].turn': turn 2 has a trigger already"),
+    (MODEL, [result_trigger(2), result_trigger(3, dialogue="a\nb")], "line 2, field 'unique_id_eval': input should ha"),
+    (
+        MODEL,
+        [result_trigger(2), result_trigger(3, origin=result_trigger().origin.model_copy(update={"style": 4}))],
+        "line 2, field 'unique_id_eval': the same dialogue stands on line 1",
+    ),
+]
+
+
+@pytest.mark.parametrize(("model", "triggers", "problem"), UNWRITABLE)
+def test_what_could_not_be_read_back_is_refused_and_the_file_stays_as_it_was(
+    tmp_path: Path, model: str, triggers: list[ResultTrigger], problem: str
+):
+    file = written(tmp_path, "as it was")
+    error = refusal(lambda: write_results(file, model, triggers))
+    assert error.source == str(file)
+    assert problem in str(error)
+    assert file.read_text(encoding="utf-8") == "as it was"
+    assert list(tmp_path.iterdir()) == [file]
+    write_results(str(file), MODEL, [result_trigger()])
+    assert read_results(file).triggers == (result_trigger(),)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def problem(path: Path) -> str:
+        with pytest.raises(UsageError) as caught:
+            write_results(path, MODEL, [result_trigger()])
+        return str(caught.value)
+
+    none = tmp_path / "none"
+    assert problem(none / "x").endswith(f"there is no folder {str(none)!r}; create it first")
+    file = written(tmp_path, "as it was")
+    monkeypatch.setattr(os, "fsync", full)
+    full_disk = "No space left on device; free some disk space and repeat the command"
+    assert problem(file) == f"{file}: cannot be written: {full_disk}"
+    assert file.read_text(encoding="utf-8") == "as it was"
+    assert list(tmp_path.iterdir()) == [file]

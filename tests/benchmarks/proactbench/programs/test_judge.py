@@ -10,7 +10,7 @@ import pytest
 from asking import ROUTES, WAYS, answers_once, awaited, heard, opened, predicted
 from server import Answer, error, verdict
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, QuoteEvidence
+from dspy_proact.benchmarks.proactbench.programs import JUDGE, GradeResponse, Judge, OfferDetector, QuoteEvidence
 from dspy_proact.benchmarks.proactbench.programs.judge import RULES
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
@@ -126,11 +126,9 @@ def test_a_quote_that_is_again_not_found_leaves_the_verdict_unverified(server, g
 
 FAILED_SECOND = {
     "prose": Answer("prose"),
-    "nothing": Answer(""),
     "filtered": Answer(None, finish_reason="content_filter"),
     "a verdict instead": Answer(verdict("FAIL") * 2),
     "server down": error(500),
-    "rate limit": error(429),
     "request refused": error(400),
 }
 
@@ -200,33 +198,41 @@ def test_a_lone_surrogate_in_a_response_is_sent_replaced_and_moves_no_place(serv
     assert "    \ufffd Then call Ann.\n" in server.sent[0].messages[-1]["content"]
 
 
+def quoted(*evidence):
+    """What both programs take for quotes: of the judge's verdict, or of the detector's offers."""
+    return {"evidence": evidence, "offers": [{"quote": e, "grounded": True, "asked_for": False} for e in evidence]}
+
+
+def given(grade, *evidence):
+    return json.dumps({"reasoning": "because", "grade": grade} | quoted(*evidence))
+
+
 SCRIPTS = {
-    "verdict": [verdict("PASS", ["Label the boxes"])],
-    "repair": ["prose", verdict("FAIL")],
-    "quote": [verdict("PASS", ["zebra"]), quotes("Then call Ann")],
-    "all of it": ["", verdict("PARTIAL", ["zebra"]), quotes("lion")],
+    "an answer": [given("PASS", "Label the boxes")],
+    "repair": ["prose", given("FAIL")],
+    "quote": [given("PASS", "zebra"), given("PASS", "Then call Ann")],
+    "all of it": ["", given("PARTIAL", "zebra"), given("PARTIAL", "lion")],
     "given up": ["prose", "prose"],
     "refused": [error(400)],
     "server down": [error(500)],
 }
 
 
+@pytest.mark.parametrize("program", [Judge, OfferDetector])
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
-def test_awaited_or_not_it_asks_and_says_the_same(server, script):
-    first, second = (
-        heard(server, script, lambda way=way: dict(said(opened(server), way).items())) for way in ("async", "sync")
-    )
+def test_awaited_or_not_judge_and_detector_ask_and_say_the_same_and_stay_as_they_were(server, script, program):
+    grader, outside = program(), dspy.ChatAdapter()
+    before = grader.fingerprint(), grader.dump_state()
+    inputs = {"conversation": list(VIEW.conversation), "response": RESPONSE}
+    inputs |= {"rubric": VIEW.rubric} if program is Judge else {}
+
+    def said_by(way):
+        with dspy.context(adapter=outside):  # the adapter is the program's own
+            return dict(predicted(opened(server), grader, way, **inputs).items())
+
+    first, second = (heard(server, script, lambda way=way: said_by(way)) for way in ("async", "sync"))
     assert first == second
-
-
-@WAYS
-def test_the_adapter_is_the_modules_own(server, way):
-    answers_once(server, verdict("FAIL"))
-    outside = dspy.ChatAdapter()
-    with dspy.context(adapter=outside):
-        said(opened(server), way)
-        assert dspy.settings.adapter is outside
-    assert server.sent[0].messages == Judge().messages(VIEW, RESPONSE)
+    assert (grader.fingerprint(), grader.dump_state()) == before
 
 
 # Names, order, types and descriptions are prompt text and a file format: a change here breaks compiled programs
@@ -288,14 +294,6 @@ def test_the_fingerprint_changes_with_instruction_demos_the_second_question_and_
     for phase in Phase:
         monkeypatch.setattr(Judge, "_rules", {**RULES, phase: "Another rule."})
         assert fingerprint() not in prints
-
-
-def test_judging_changes_nothing_in_the_judge(server):
-    judge = Judge()
-    before = judge.fingerprint(), judge.dump_state()
-    answers_once(server, "prose", verdict("PASS", ["zebra"]), quotes("Then call Ann"))
-    judged(server, judge)
-    assert (judge.fingerprint(), judge.dump_state()) == before
 
 
 SCHEMAS = [

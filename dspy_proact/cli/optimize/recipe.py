@@ -20,13 +20,13 @@ def _recipe(**given: Any) -> "Recipe":
 
 _OPTIONS = (
     number_option("--trials", click.IntRange(1, 10000), "Candidates to try.", default=20),
-    number_option("--max-demos", click.IntRange(0, 64), "Worked examples at most.", default=4),
-    number_option("--folds", click.IntRange(2, 100), "Folds of whole groups, such as personas.", default=5),
-    number_option("--seed", click.IntRange(0, 2**31), "Of folds, draws and studies.", default=0),
+    number_option("--max-demos", click.IntRange(0, 64), "At most N worked examples in the prompt.", default=4),
+    number_option("--folds", click.IntRange(2, 100), "Folds of whole groups, such as scenarios.", default=5),
+    number_option("--seed", click.IntRange(0, 2**31), "Seed of folds, draws and studies.", default=0),
 )
 
 
 def recipe_options(optimizers: Sequence[str]) -> Bundle:
     """The options of a compile by one of these optimizers, which come as one `Recipe`."""
-    optimizer = choice_option("--optimizer", optimizers, "Who looks for a better program.", "search")
+    optimizer = choice_option("--optimizer", optimizers, "Optimizer.", "search")
     return Bundle("recipe", (Section(Heading.RECIPE, (optimizer, *_OPTIONS)),), _recipe)

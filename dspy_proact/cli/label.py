@@ -1,0 +1,220 @@
+"""`dspy-proact label`: how much people must rate, and the sheets that they fill in."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
+from dspy_proact.cli.options.kinds import Positive, json_option, number_option, path_option
+from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem
+    from dspy_proact.report import Summary
+
+_FOLDER = Path("labels")
+"""Where a sheet goes that is not named."""
+_STANDARD_OUTPUT = Path("-")
+_MOST = 10**9
+_MOST_POINTS = 49.0
+"""Half of an interval over nearly the whole scale."""
+
+
+class DrawText(click.ParamType):
+    """N, or a draw as the column `draw` of a sheet has it."""
+
+    name = "N|DRAW"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str | None]:
+        """The number of responses, and the whole draw if one is given."""
+        text = str(value).strip()
+        count, _, rest = text.partition("-")
+        if not count.isdecimal() or not 1 <= int(count) <= _MOST or not re.fullmatch(r"(\d{1,9}-[0-9a-f]{8})?", rest):
+            self.fail(f"{value!r} is neither a number of responses nor a draw, such as 60-0-1a2b3c4d", param, ctx)
+        return int(count), text if rest else None
+
+
+@click.group(short_help="Plan what people rate, and write the sheets.")
+def label() -> None:
+    """Plan what people rate, and write the sheets that they fill in."""
+
+
+@verb(
+    "sheet",
+    Section(
+        Heading.CASES,
+        (
+            path_option("--items", "File of items to be rated, in place of RUN."),
+            click.Option(["--draw"], type=DrawText(), help="Only N responses, balanced across phases and grades."),
+            number_option("--draw-seed", click.IntRange(0, 999_999_999), "Seed of --draw. Default: 0."),
+        ),
+    ),
+    Section(
+        Heading.OUTPUT,
+        (
+            click.Option(
+                ["--out"],
+                type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+                metavar="FILE|-",
+                help="The sheet; - for standard output. Default: a file in the folder labels.",
+            ),
+        ),
+    ),
+    READ_BENCHMARK,
+    first=("--items", "--draw", "--draw-seed", "--out", "--benchmark"),
+    example="dspy-proact label sheet runs/mine --draw 60",
+    files=FILES[1:],
+    brief="Write a sheet of responses for people to rate.",
+)
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+def sheet(
+    run: Path | None,
+    items: Path | None,
+    draw: tuple[int, str | None] | None,
+    draw_seed: int | None,
+    out: Path | None,
+    chosen: Chosen,
+) -> None:
+    """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
+
+    Each rater fills in annotator and grade in a copy of it. With --draw it has N responses, from which `report
+    --ratings` estimates what people would have given to all. The first rows of a draw are a draw themselves, so that
+    raters may share the rows out. --draw DRAW, as the column draw of a sheet has it, writes that sheet again.
+    """
+    from dspy_proact.benchmarks.proactbench.corpus import rating_template, read_rated_items
+    from dspy_proact.benchmarks.proactbench.report import items_of
+    from dspy_proact.cli.views.message import say, say_next
+    from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.stats import FEWEST_RATED
+
+    declared = chosen.known(*([run] if run else []))
+    if run and declared.graded_answers_by_run:
+        _write_plain_sheet(run, declared, chosen, out)
+        return
+    if (run is None) == (items is None):
+        raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
+    if draw_seed is not None and (draw is None or draw[1]):
+        raise UsageError("--draw-seed: has no effect without --draw N; leave it out")
+    rare = ""
+    if run is None:
+        if draw is not None:
+            raise UsageError("--draw and --items are mutually exclusive: a draw needs the grades of a RUN")
+        assert items is not None, "one of them is given"
+        text, name, of = rating_template(read_rated_items(items)), items.stem, ["--items", items]
+    else:
+        summary = summary_of(run)
+        if summary.manifest is None:
+            raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
+        rated, drawn = (items_of(summary), None) if draw is None else _drawn(summary, *draw, draw_seed or 0)
+        text, of = rating_template(rated, draw=drawn), ["--run", run]
+        name = run.resolve().name + (f"--{drawn}" if drawn else "")
+        counts = Counter(str(item.phase) for item in rated)
+        if drawn and (few := [f"{phase} {counts[phase]}" for phase in summary.strata if counts[phase] < FEWEST_RATED]):
+            rare = f"A corrected score takes {FEWEST_RATED} rated triggers per phase; this sheet has {', '.join(few)}."
+    file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
+    if rare:
+        say(rare)
+    told = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    if draw is None:
+        say_next("agree", *of, "--ratings", file or "FILE", before=told)
+    else:
+        say_next("report", run or "", "--ratings", file or "FILE", before=f"{told} Raters may share the rows out.")
+
+
+def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
+    """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
+    from dspy_proact.cli.views.message import say_next
+    from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.report.rating_sheet import rating_sheet
+
+    if flag := first_typed(("--items", "--draw", "--draw-seed")):
+        raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
+    file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
+    told = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=told)
+
+
+def _drawn(summary: "Summary", count: int, again: str | None, seed: int) -> "tuple[list[RatedItem], Draw]":
+    """The responses of a draw, and the draw; raises `UsageError` where this run has no such draw."""
+    from dspy_proact.benchmarks.proactbench.report import draw_of
+
+    draw, items = draw_of(summary, count, int(again.split("-")[1]) if again else seed)
+    if again and str(draw) != again:
+        raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
+    return items, draw
+
+
+def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | None:
+    """Write a sheet, and print where it is; None where it went to standard output.
+
+    Raises:
+        UsageError: It cannot be written, or there is a file with other contents, which a rater may have filled in.
+    """
+    from dspy_proact.kept import refuse_overwrite
+
+    if out == _STANDARD_OUTPUT:
+        click.echo(text, nl=False)
+        return None
+    file = out or _FOLDER / name
+    refuse_overwrite(file, *inputs)
+    data = text.encode()
+    try:
+        if file.exists() and file.read_bytes() != data:
+            raise UsageError(f"{file}: exists, and may have been filled in; name another file with --out")
+        if out is None:
+            _FOLDER.mkdir(exist_ok=True)
+        file.write_bytes(data)
+    except OSError as error:
+        raise UsageError(f"{file}: cannot be written: {error.strerror}; name another file with --out") from error
+    click.echo(str(file))
+    return file
+
+
+@verb(
+    "plan",
+    Section(
+        Heading.CASES,
+        (
+            number_option("--width", Positive(_MOST_POINTS), "Half-width of the 95 % interval.", "POINTS", 10),
+            click.Option(["--ratings"], metavar=RATINGS, help="Ratings of RUN, as a pilot study."),
+        ),
+    ),
+    Section(Heading.OUTPUT, (json_option("the plan"),)),
+    first=("--width", "--ratings", "--json"),
+    example="dspy-proact label plan runs/mine --width 8",
+    brief="Plan how many people must rate how much.",
+)
+@click.argument("run", required=False, type=click.Path(path_type=Path))
+def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> None:
+    """Plan how many people must rate how many responses to correct a score to within --width points of 100.
+
+    Responses and grades are those of RUN, or of the published corpus. How much ratings vary is taken from --ratings,
+    which must be of RUN, or from the published study.
+    """
+    from rich.console import Console
+
+    from dspy_proact.benchmarks.proactbench.report import labelling_plan, plan_document, print_plan
+    from dspy_proact.cli.views.message import say_next
+    from dspy_proact.cli.views.summary import summary_of
+
+    if ratings is not None and run is None:
+        raise UsageError("--ratings: give the RUN that these ratings are of")
+    summary = None if run is None else summary_of(run)
+    planned = labelling_plan(width / 100, summary, ratings_of(ratings, summary) if ratings and summary else None)
+    if as_json:
+        click.echo(json.dumps(plan_document(planned), indent=2, allow_nan=False))
+        return
+    print_plan(planned, Console(soft_wrap=False))
+    if planned.best and run:
+        say_next("label", "sheet", run, "--draw", str(planned.best.rated))
+
+
+for command in (plan, sheet):
+    label.add_command(command)

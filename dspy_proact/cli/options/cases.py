@@ -1,0 +1,157 @@
+"""Which cases a command is about: the corpus, how much of it, and the key of a single case."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dspy_proact.cli.options.kinds import flag_option, number_option
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.errors import UsageError
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results
+    from dspy_proact.runs import Scope
+
+HUB = "proactbench"
+"""The published corpus."""
+LEFT_OUT = "..."
+"""In a key that is shown shortened, and may be given so."""
+_MOST_NAMED = 3
+
+
+def corpus_option(text: str) -> Section:
+    """`--corpus`, with a help of its own."""
+    return Section(Heading.CASES, (click.Option(["--corpus"], metavar="sample|NAME[@REV]|PATH", help=text),))
+
+
+CORPUS = corpus_option(
+    "`sample`, the published corpus by the benchmark's NAME, or your own files. Default: the published one; the sample "
+    "if embedded."
+)
+ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
+
+
+def default_corpus(embedded: bool) -> str:
+    """The corpus where none is named: the stand-in's is the sample, a real model's the published one."""
+    return "sample" if embedded else HUB
+
+
+def read_corpus(named: str, revision: str | None = None) -> "Corpus":
+    """The corpus of a name; a note says which fields the format does not know.
+
+    Args:
+        named: As `--corpus` takes it.
+        revision: Of the dataset, as it was recorded before; None for the newest.
+    """
+    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+    from dspy_proact.cli.views.message import say
+
+    corpus = load_corpus(named, revision)
+    if corpus.ignored_note:
+        say(f"{named}: {corpus.ignored_note}")
+    return corpus
+
+
+def answered_corpus(results: "Results", named: str | None) -> "Corpus | None":
+    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
+    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+
+    if named is not None:
+        return load_corpus(named)
+    sample = load_corpus("sample")
+    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
+    answered = {trigger.origin.dialogue for trigger in results.triggers}
+    return sample if answered and answered <= dialogues else None
+
+
+# How much
+
+
+def strata_options(text: str) -> tuple[click.Option, click.Option]:
+    """`--stratum`, and `--phase`, which is the same for benchmarks whose strata are phases: see `Chosen`."""
+    return (
+        click.Option(["--stratum", "strata"], multiple=True, metavar="NAME", help=text),
+        click.Option(
+            ["--phase", "phases"],
+            multiple=True,
+            metavar="NAME",
+            help="The same as --stratum, for benchmarks whose strata are phases.",
+        ),
+    )
+
+
+def _scope(*, strata: Sequence[str] = (), phases: Sequence[str] = (), votes: int | None, **given: Any) -> "Scope":
+    from dspy_proact.runs import Scope
+
+    return Scope(strata=(*strata, *phases), judge_epochs=votes, **given)
+
+
+_TIMES = click.IntRange(1, 1000)
+_CASES = (
+    number_option("--limit", click.IntRange(1, 10**9), "At most N cases, balanced across groups and strata."),
+    *strata_options("Only this stratum, such as a phase or a difficulty; repeatable."),
+    flag_option("--controls", "Run the control cases too, where only an answer is wanted."),
+)
+_EPOCHS = number_option("--epochs", _TIMES, "Answers to each case.", default=1)
+_GRADING = (
+    number_option(
+        "--votes", _TIMES, "Verdicts of each judge on a response. Default: 1, or as a compiled judge was compiled."
+    ),
+    flag_option("--retry-unscored", "Retry cases that failed because of their content too."),
+)
+SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, _EPOCHS, *_GRADING)),), _scope)
+GRADING_SCOPE = Bundle("scope", (Section(Heading.CASES, (*_CASES, *_GRADING)),), _scope)
+"""Where the responses exist already."""
+VERDICTS = Bundle("scope", (Section(Heading.JUDGE, _GRADING),), _scope)
+"""Where all of them are graded."""
+
+
+# Names and keys
+
+
+def known_names(flag: str, named: Sequence[str], known: Sequence[str]) -> list[str]:
+    """The names as they are known, in any case of letters; raises a `UsageError` for one that is none of them."""
+    spelled = {name.casefold(): str(name) for name in known}
+    for name in named:
+        if name.casefold() not in spelled:
+            raise UsageError(f"{flag} {name}: is none of {', '.join(spelled.values())}")
+    return [spelled[name.casefold()] for name in named]
+
+
+def meant_key(named: str, keys: Sequence[str], noun: str, where: str, more: str = "") -> str:
+    """The key that a person means: the one that is given, or the only one that begins so; `...` stands for a middle.
+
+    Args:
+        named: What the person gives.
+        keys: All there are, each once.
+        noun: What has a key; the option is called so.
+        where: What has the keys.
+        more: A sentence added to the message where there is no such key.
+
+    Raises:
+        UsageError: There is no such key, or there are several.
+    """
+    if named in keys:
+        return named
+    head, _, tail = named.partition(LEFT_OUT)
+    meant = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        others = f" and {len(meant) - _MOST_NAMED} more" if len(meant) > _MOST_NAMED else ""
+        raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(meant[:_MOST_NAMED])}{others}; give more of it")
+    near = max(keys, key=lambda key: _shared(key, named), default=None)
+    hint = f"; did you mean {near}?" if near and 2 * _shared(near, named) >= len(named) else "." if more else ""
+    raise UsageError(f"--{noun} {named}: {where} has no such {noun}{hint}{f' {more}' if more else ''}")
+
+
+def _shared(key: str, named: str) -> int:
+    """Characters that two keys share at their beginnings and their ends."""
+
+    def begun(one: str, other: str) -> int:
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+    first = begun(key, named)
+    return first + begun(key[first:][::-1], named[first:][::-1])

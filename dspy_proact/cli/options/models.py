@@ -1,0 +1,213 @@
+"""Which models and programs a command asks, and how: the same options in every command that calls a model."""
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from dspy_proact.cli.options.kinds import Parameter, PerMillion, Positive, choice_option, number_option, path_option
+from dspy_proact.cli.options.verb import Bundle, Heading, Section
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import encodable
+
+if TYPE_CHECKING:
+    from dspy_proact.benchmarks.proactbench.programs import Assistant
+    from dspy_proact.calls import Price
+    from dspy_proact.models import Gate, ModelSpec
+    from dspy_proact.programs.artefact import Artefact
+
+EMBEDDED = "embedded"
+"""The stand-in, which is `dspy_proact.models.EMBEDDED` without its imports."""
+
+# A model by its role
+
+
+@dataclass(frozen=True)
+class NamedModel:
+    """The models that a person names for a role, with what is said of all of them."""
+
+    flag: str
+    name: tuple[str, ...] = ()
+    api_base: str | None = None
+    param: tuple[tuple[str, Any], ...] = ()
+    price: "Price | None" = None
+
+    def specs(self, default: str) -> "tuple[ModelSpec, ...]":
+        """Each model that is named, or the default."""
+        from dspy_proact.models import ModelSpec
+
+        return tuple(
+            ModelSpec(name=name, api_base=self.api_base, params=dict(self.param), price=self.price)
+            for name in self.name or (default,)
+        )
+
+    def spec(self, default: "ModelSpec | str") -> "ModelSpec":
+        """The one that is named; else the default, with what is said here in place of its own.
+
+        Raises:
+            UsageError: Several are named; or an endpoint is given and not the model that is there, and the default is
+                another role's model.
+        """
+        from dspy_proact.models import ModelSpec
+
+        if len(self.name) > 1:
+            raise UsageError(f"{self.flag}: takes one model here, and {len(self.name)} are given")
+        named = ModelSpec.of(default)
+        if not self.name and self.api_base and isinstance(default, ModelSpec):
+            raise UsageError(f"{self.flag}-api-base: name the model of this endpoint with {self.flag}")
+        (spec,) = self.specs(named.name)
+        return spec if self.name else spec.beside(named)
+
+
+def default_judge(embedded: bool) -> str:
+    """The judge where none is named: the stand-in's is the stand-in, a real model's the paper's."""
+    return EMBEDDED if embedded else "openai/gpt-5.4"
+
+
+def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bundle:
+    """The options of a role, which come as one `NamedModel`.
+
+    Args:
+        flag: Names the model, such as `--judge`; the others begin with it.
+        text: What the model is for, and its default: the help of the flag.
+        heading: Under which they stand.
+    """
+    name = flag.removeprefix("--").replace("-", "_")
+    options = (
+        click.Option([flag, f"{name}_name"], multiple=True, metavar="NAME", help=text),
+        click.Option([f"{flag}-api-base"], metavar="URL", help="Its endpoint, such as http://localhost:8000/v1."),
+        click.Option(
+            [f"{flag}-param"],
+            type=Parameter(),
+            multiple=True,
+            help="Request parameter in place of the preset's; repeatable. NAME=none omits it, response_format=none "
+            "the JSON schema.",
+        ),
+        click.Option([f"{flag}-price"], type=PerMillion(), help="USD per million tokens, if litellm has no price."),
+    )
+    return Bundle(name, (Section(heading, options),), partial(NamedModel, flag), prefix=f"{name}_")
+
+
+# Calls
+
+
+def _gate(
+    *, max_calls: int | None, max_tokens: int | None, max_usd: float | None, **calls: Any
+) -> "Gate":  # nothing slow is imported before a model is asked
+    from dspy_proact.models import Gate, Limits
+
+    return Gate(limits=Limits(max_calls, max_tokens, max_usd), **calls)
+
+
+_CALLS = Section(
+    Heading.CALLS,
+    (
+        number_option("--concurrency", click.IntRange(1, 4096), "Requests in flight, of all models.", default=32),
+        number_option("--timeout", Positive(86400), "Seconds allowed for one attempt.", "S", 600),
+        number_option("--retries", click.IntRange(0, 100), "Further attempts per call.", default=5),
+        choice_option("--backend", ("auto", "litellm"), "`litellm` forces its client."),
+    ),
+)
+_LIMITS = Section(
+    Heading.LIMITS,
+    (
+        number_option("--max-calls", click.IntRange(1), "Stop after N calls, retries included."),
+        number_option("--max-tokens", click.IntRange(1), "Stop after N tokens of prompts and answers."),
+        number_option("--max-usd", Positive(), "Stop before this many US dollars are spent.", "USD"),
+    ),
+)
+GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
+GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
+"""The same, opened by a call: for a command that may ask no model."""
+
+# The judge's program
+
+
+@dataclass(frozen=True)
+class Judging:
+    """The prompt of a judge, ours or the official package's, or its compiled program."""
+
+    prompt: Literal["default", "official"]
+    file: Path | None
+    """Of the compiled program."""
+
+    @cached_property
+    def program(self) -> "Artefact | None":
+        """The compiled program; raises `UsageError` where it cannot be read."""
+        if self.file is None:  # nothing slow is imported for a command that may make no call
+            return None
+        from dspy_proact.programs.artefact import read_judge
+
+        return read_judge(self.file)
+
+
+def _judging(*, judge_program: Path | None, judge_prompt: Literal["default", "official"] = "default") -> Judging:
+    return Judging(judge_prompt, judge_program)
+
+
+_WORDS = choice_option(
+    "--judge-prompt", ("default", "official"), "`official`: the prompt of the installed official package."
+)
+_COMPILED = path_option("--judge-program", "Compiled judge, as `optimize judge` writes it.")
+JUDGING = Bundle("judging", (Section(Heading.JUDGE, (_WORDS, _COMPILED)),), _judging)
+JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_COMPILED,)),), _judging)
+"""Where the prompt is always ours."""
+
+# The assistant's program
+
+
+@dataclass(frozen=True)
+class NamedAssistant:
+    """The assistant that a person names: by its system prompt, or by its program."""
+
+    system_prompt: str | None = None
+    program: Path | None = None
+
+    def read(self) -> "Assistant":
+        """The assistant; raises as `assistant_of` does."""
+        return assistant_of(self.system_prompt, self.program)
+
+
+SYSTEM_PROMPT = click.Option(["--system-prompt"], metavar="TEXT|@FILE", help="System prompt (default: none).")
+PROGRAM = path_option("--program", "Compiled assistant, as `optimize assistant` writes it.")
+ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), NamedAssistant)
+
+
+def assistant_of(system_prompt: str | None, program: Path | None = None) -> "Assistant":
+    """The assistant that a person names; raises `UsageError` where two are named, or one cannot be read."""
+    from dspy_proact.benchmarks.compiled import load_assistant
+    from dspy_proact.benchmarks.proactbench.programs import Assistant
+
+    if program is None:
+        return Assistant(text_of(system_prompt))
+    if system_prompt is not None:
+        raise UsageError("--system-prompt and --program are mutually exclusive: a program has its own prompt")
+    return load_assistant(program)
+
+
+def text_of(given: str | None) -> str | None:
+    """TEXT as it is, or the contents of the file of @FILE; raises `UsageError` where that cannot be read.
+
+    Where TEXT is the name of a file, a note says that the name itself is the prompt.
+    """
+    from dspy_proact.cli.views.message import say
+
+    if given is None or not given.startswith("@"):
+        if given is not None and encodable(given) != given:
+            raise UsageError("the system prompt is not UTF-8 text")
+        try:
+            named = bool(given) and Path(given or "").is_file()
+        except (OSError, ValueError):  # too long for the name of a file
+            named = False
+        if named:
+            say(f"The prompt is the text {given!r} itself. There is a file of that name: for its contents, @{given}")
+        return given
+    path = Path(given.removeprefix("@"))
+    try:
+        return path.read_text(encoding="utf-8-sig").strip()
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
+        raise UsageError(f"{path}: cannot be read: {why}") from error
