@@ -3,6 +3,7 @@
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 import pytest
@@ -19,6 +20,7 @@ from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
 from dspy_proact.runs import Scope
 
+REPORT_JUDGE = replace(JUDGE, flag="--report-judge")
 ROLES = {
     "agree": {JUDGE},
     "eval": {ASSISTANT, JUDGE},
