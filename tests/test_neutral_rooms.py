@@ -78,7 +78,7 @@ NAME_ONE = {
         "compiles: to be of any",
     ),
 }
-"""Files outside the folders of benchmarks that name one, and why; none is added."""
+"""Files outside the folders of benchmarks that may name one, and why; none is added."""
 
 
 def test_a_benchmark_is_named_in_its_folder_alone():
@@ -89,4 +89,4 @@ def test_a_benchmark_is_named_in_its_folder_alone():
     }
     neutral = {name: path for name, path in sources.items() if not re.match(r"benchmarks/\w+/", name)}
     naming = {name for name, path in neutral.items() if NAMES.search(path.read_text(encoding="utf-8"))}
-    assert naming == set(NAME_ONE)
+    assert naming <= set(NAME_ONE)

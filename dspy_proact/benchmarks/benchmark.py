@@ -197,7 +197,9 @@ class Benchmark(Generic[Answer, Detail]):
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
     """Settings that decide grades and no answer, so that a rejudging may change them."""
-    options: frozenset[str] = frozenset({"--corpus", "--program", "--judge-program", "--max-demos", "--guard"})
+    options: frozenset[str] = frozenset(
+        {"--corpus", "--program", "--judge-program", "--max-demos", "--guard", "--ratings", "--run"}
+    )
     """Options of the command line that not every benchmark has, and this one has; see `cli/options/benchmark.py`."""
     judge_name: str | None = None
     """Judge of a real model where none is named; None for none."""
@@ -412,6 +414,11 @@ class Benchmark(Generic[Answer, Detail]):
     def agreement_room(self) -> Any | None:
         """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
         return None
+
+    @property
+    def graded_answers_by_run(self) -> bool:
+        """Whether raters fill in the sheet of any benchmark for the answers of a run."""
+        return type(self).graded_answers is Benchmark.graded_answers
 
     def graded_answers(self) -> "Responses | None":
         """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""

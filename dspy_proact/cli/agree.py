@@ -135,9 +135,15 @@ def agree(
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
     from dspy_proact.benchmarks.proactbench.report import study
+    from dspy_proact.report.rating_sheet import rated_benchmark
+    from dspy_proact.runs import RunFolder
 
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
+    if labels.run and declared.graded_answers_by_run:
+        if labels.ratings == "published":
+            raise UsageError("--run: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
+        declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
     if (responses := declared.graded_answers()) is not None:
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.kinds import Positive, json_option, number_option, path_option
 from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
-from dspy_proact.cli.options.verb import Heading, Section, verb
+from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem
     from dspy_proact.report import Summary
 
@@ -65,14 +67,20 @@ def label() -> None:
             ),
         ),
     ),
-    first=("--items", "--draw", "--draw-seed", "--out"),
+    READ_BENCHMARK,
+    first=("--items", "--draw", "--draw-seed", "--out", "--benchmark"),
     example="dspy-proact label sheet runs/mine --draw 60",
     files=FILES[1:],
     brief="Write a sheet of responses for people to rate.",
 )
 @click.argument("run", required=False, type=click.Path(path_type=Path))
 def sheet(
-    run: Path | None, items: Path | None, draw: tuple[int, str | None] | None, draw_seed: int | None, out: Path | None
+    run: Path | None,
+    items: Path | None,
+    draw: tuple[int, str | None] | None,
+    draw_seed: int | None,
+    out: Path | None,
+    chosen: Chosen,
 ) -> None:
     """Write a CSV with a row for each response of RUN, or of --items, without the judge's grades.
 
@@ -86,6 +94,10 @@ def sheet(
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.stats import FEWEST_RATED
 
+    declared = chosen.known(*([run] if run else []))
+    if run and declared.graded_answers_by_run:
+        _write_plain_sheet(run, declared, chosen, out)
+        return
     if (run is None) == (items is None):
         raise UsageError("label sheet takes what is to be rated: either RUN or --items FILE")
     if draw_seed is not None and (draw is None or draw[1]):
@@ -114,6 +126,19 @@ def sheet(
         say_next("agree", *of, "--ratings", file or "FILE", before=told)
     else:
         say_next("report", run or "", "--ratings", file or "FILE", before=f"{told} Raters may share the rows out.")
+
+
+def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
+    """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
+    from dspy_proact.cli.views.message import say_next
+    from dspy_proact.cli.views.summary import summary_of
+    from dspy_proact.report.rating_sheet import rating_sheet
+
+    if flag := first_typed(("--items", "--draw", "--draw-seed")):
+        raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
+    file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
+    told = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=told)
 
 
 def _drawn(summary: "Summary", count: int, again: str | None, seed: int) -> "tuple[list[RatedItem], Draw]":

@@ -165,7 +165,7 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         more, found = len(found), [outcome for outcome in found if outcome.key not in reworded]
         more -= len(found)
         verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
-        say(f"{more:,} more {verbs[0]} asked in other words there, and {verbs[1]} left out.")
+        say(f"{more:,} more {verbs[0]} asked with other wording there, and {verbs[1]} left out.")
     if as_json:
         _print_list(run, other, found[: choice.limit])
         return
@@ -218,7 +218,7 @@ def _show(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
         return
     named = [(run.name, reading)]
     if other:
-        otherwise = ", asked in other words" if reworded else ""
+        otherwise = ", asked with other wording" if reworded else ""
         named = [(f"{run.name} in {run.path}", reading), (f"{other.name} in {other.path}{otherwise}", beside)]
     print_reading(Console(), named, run.labels_of(reading.outcome.stratum))
     if len(of_key) > 1:

@@ -314,7 +314,7 @@ def compare(a: Summary, b: Summary) -> Comparison:
     alike = [(ours, theirs) for ours, theirs in common if a.particulars.alike(ours[0].view, theirs[0].view)]
     if not alike:
         nouns = a.nouns
-        otherwise = f"all {len(common)} {nouns.cases} of one name are worded otherwise"
+        otherwise = f"all {len(common)} {nouns.cases} of the same name differ in their text"
         why = otherwise if common else f"no {nouns.case} in common"
         raise UsageError(f"{a.path} and {b.path}: {why}, so there is nothing to compare; are they of one corpus?")
     pairs, tried = (

@@ -144,7 +144,7 @@ def _legend(comparison: Comparison) -> Iterator[str]:
     for name, side in (("a", comparison.a), ("b", comparison.b)):
         yield f"{name}: {side.model_name}{side.graded_by} ({side.path})"
     changes = "; ".join(f"{field}: {before} -> {after}" for field, before, after in comparison.changed)
-    yield f"changed: {changes or 'nothing that is recorded'}"
+    yield f"changed: {changes or 'nothing recorded'}"
 
 
 def _prompts(a: str | None, b: str | None) -> Iterator[str]:
@@ -225,15 +225,16 @@ def _said(comparison: Comparison) -> Iterator[str]:
         yield (
             f"{comparison.a.particulars.control_rate} at {counted(controls.pairs, nouns.control, nouns.controls)} of "
             f"both: a {rates[0]}, b {rates[1]} %, "
-            f"b - a {points(controls.weighted)} points, p {probability(controls.weighted.p)}; in no score above."
+            f"b - a {points(controls.weighted)} points, p {probability(controls.weighted.p)}; "
+            "not included in the scores."
         )
     if comparison.otherwise:
         otherwise = counted(comparison.otherwise, nouns.case, nouns.cases)
-        yield f"{otherwise} of one name are worded otherwise, and left out."
+        yield f"{otherwise} left out: same name, different text."
     if any(comparison.unscored):
         a, b = comparison.unscored
-        yield f"strict: over what both have tried, the unscored counting 0: {a} of a, {b} of b."
-    yield "In points of 100; above 0, b is better. 4 in 5, half: how often true differences of so many points are seen."
+        yield f"strict: over what both tried; unscored ones count 0 ({a} of a, {b} of b)."
+    yield "In points of 100; above 0, b is better. 4 in 5, half: true differences detected with 80 % and 50 % power."
     rows = {**comparison.rows, "micro": comparison.micro, "macro": comparison.macro}.items()
     told = ((name, why) for name, row in rows for why in (row.weighted.reason, row.weighted.difference.reason))
     yield from each_reason(told)
@@ -246,11 +247,11 @@ def _rules(comparison: Comparison) -> Iterator[str]:
     yield (
         f"Intervals are cluster-robust over {nouns.groups} and not adjusted; p flips whole {nouns.groups}; Holm "
         f"adjusts it over the {nouns.strata}. micro and macro are single tests, each fair only if it was chosen before "
-        "looking. Who passes where (only a, only b) describes, and tests nothing."
+        "looking. only a, only b: counts without a test."
     )
     yield (
-        f"Seen is what is significant at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "
-        f"With fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not told how often."
+        f"Power is that of a test at 5 %: in one of the {nouns.strata} after Holm, if the others do not differ. "
+        f"With fewer than {ENOUGH_TO_TELL} {nouns.groups} it is not estimated."
     )
 
 
@@ -259,4 +260,4 @@ def _where(comparison: Comparison) -> Iterator[str]:
         yield f"* fewer than {SMALL} {comparison.a.nouns.cases}."
     if comparison.farthest:
         moved = ", ".join(f"{name} ({total:+.1f} over {pairs})" for name, pairs, total in comparison.farthest)
-        yield f"{comparison.a.nouns.groups} that move the difference most, by sum of scores: {moved}."
+        yield f"{comparison.a.nouns.groups} that contribute most to the difference, by sum of scores: {moved}."

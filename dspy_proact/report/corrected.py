@@ -312,7 +312,7 @@ def print_corrected_comparison(compared: CorrectedComparison, console: Console, 
     nouns = compared.comparison.a.nouns
     show(console, "", difference_headline(compared), _differences(compared.rows, nouns))
     show(console, *_reasons({name: row.difference.reason for name, row in compared.rows.items()}))
-    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for there being several."
+    told = "a, b: corrected scores, %; b - a: points. 95 % intervals, not adjusted for multiple comparisons."
     show(console, told, *_of_each(compared.ratings))
     show(console, *(_rests_on(nouns) if explain else ()))
 
@@ -347,7 +347,7 @@ def _reasons(reasons: Mapping[str, str | None]) -> Iterator[str]:
 def _said(nouns: Nouns) -> Iterator[str]:
     yield (
         "judge, corrected: weighted scores of all that is scored, % with 95 % intervals. mean of the rated: of these "
-        f"{nouns.cases} alone, which may be drawn in equal numbers by grade: no score of the run."
+        f"{nouns.cases} alone, which may be a sample balanced by grade: not a score of the run."
     )
 
 
@@ -360,6 +360,6 @@ def _of_each(ratings: tuple[PeoplesRatings, PeoplesRatings]) -> Iterator[str]:
 def _rests_on(nouns: Nouns) -> Iterator[str]:
     yield (
         f"corrected: what people gave to the rated {nouns.cases} of a {nouns.stratum} and grade stands for all of it, "
-        "each grade by its share of the run; where few are rated the judge's grade helps out. Intervals are over "
-        f"{nouns.groups} like these and raters like these, on the logit scale."
+        "each grade by its share of the run; where few are rated, the judge's grade is used too. Intervals "
+        f"generalise to similar {nouns.groups} and similar raters, on the logit scale."
     )

@@ -70,7 +70,7 @@ def _control_lines(controls: Controls) -> Iterator[str]:
     total, told = len(controls.outcomes), f" ({controls.rate.reason})" if controls.rate.reason else ""
     yield (
         f"{controls.worst}: {percent(controls.rate)} % of {controls.count('scored')}/{total} {controls.nouns.controls}"
-        f"{told}. In no score above."
+        f"{told}. Not included in the scores."
     )
 
 

@@ -130,7 +130,7 @@ def grounds_text(grounds: Grounds, judge: str, response: str) -> Iterator[Text]:
         yield Text(f'"{in_a_line(name)}": {in_a_line(text)}')
     for quote in grounds.quotes:
         if not quote.counts:
-            why = "too short to show anything"
+            why = "too short to count as evidence"
             if not quote.short:
                 within = quote.text.strip().casefold() in response.casefold()
                 why = f"not in the response{' as words' if within else ''}"
@@ -172,7 +172,7 @@ def _notes(reading: Reading, labels: Sequence[str]) -> Iterator[Text]:
             if any(quote.counts for quote in grounds.quotes):
                 why = "not every quote of it stands in the response"
             elif any(quote.short for quote in grounds.quotes):
-                why = "what it quotes is too short to show anything"
+                why = "what it quotes is too short to count as evidence"
             line.append(f", unverified: {why}", style="yellow")
         yield line
         yield from grounds_text(grounds, "reasons", outcome.response or "")

@@ -163,7 +163,7 @@ def _learned(summary: Summary) -> Iterator[str]:
     manifest = summary.manifest
     if manifest and manifest.learned_on:
         rows = counted(manifest.corpus.rows, summary.nouns.row, summary.nouns.rows)
-        never = "on them this is no test of it; its card has one, out of fold"
+        never = "their scores are not a fair test; its card has out-of-fold scores"
         yield f"compiled on {manifest.learned_on} of these {rows}: {never}"
 
 
@@ -222,17 +222,17 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
     )
     if broken_down:
         yield (
-            f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for there being many of them: "
-            "a group that stands out may do so by chance."
+            f"* fewer than {SMALL} {nouns.cases}. Intervals of groups are not adjusted for multiple comparisons: "
+            "a group may stand out by chance."
         )
     if unscored:
         reasons = ", ".join(f"{reason} {count}" for reason, count in summary.unscored_reasons.items())
-        yield f"unscored {unscored}: {reasons}. Strict scores count them 0."
+        yield f"unscored {unscored}: {reasons}. Strict scores count them as 0."
     if pending:
         groups = counted(summary.group_count, nouns.group, nouns.groups)
         yield f"pending {pending}: the run is not complete; it reached {summary.groups_reached:,} of {groups}."
     if summary.truncated:
-        yield f"{summary.truncated} responses were cut at the token limit and judged as they are."
+        yield f"{summary.truncated} responses were truncated at the token limit and judged as they are."
     if evidence.checked:
         yield f"evidence: {evidence.verified} of {evidence.checked} verdicts quote the response."
     yield from (f"{each}." for each in summary.left_out)
@@ -243,14 +243,14 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
 def _rests_on(summary: Summary) -> Iterator[str]:
     nouns, particulars = summary.nouns, summary.particulars
     yield f"Intervals are cluster-robust over {nouns.groups}. pass rate, weighted: over what is scored."
-    yield "strict: the weighted score over all that were tried, the unscored counting 0."
+    yield "strict: the weighted score over all that were tried; unscored ones count 0."
     if summary.measures:
         titles = ", ".join(measure.title for measure in summary.measures)
-        yield f"{titles}: 95 % intervals of means are cluster-robust, the others leave out {nouns.groups} by one."
+        yield f"{titles}: 95 % intervals of means are cluster-robust, the others jackknife over {nouns.groups}."
     if summary.judged_severally:
-        yield "Several verdicts: the grade is the commonest, ties to the lower; weighted is their mean."
+        yield "Several verdicts: the commonest grade counts, ties go to the lower; weighted is their mean score."
     if summary.tried_again:
-        yield f"{counted(summary.tried_again, 'failure')} tried again."
+        yield f"{counted(summary.tried_again, 'failure')} retried."
     if summary.repeats:
         yield from _variances(summary.repeats, nouns)
     if not summary.controls.reason:
@@ -272,7 +272,7 @@ def _several(summary: Summary) -> Iterator[str]:
         return
     yield f"{counted(several, 'response')} with several verdicts: {unanimous} unanimous."
     if summary.awaited:
-        yield f"{counted(summary.awaited, 'further verdict')} that --votes asked for are still to come."
+        yield f"{counted(summary.awaited, 'further verdict')} pending."
     if len(summary.judges) > 1 or any(outcome.unread for outcome in summary.outcomes):
         yield from (_grader(grader, summary.judge_names[grader.name]) for grader in summary.graders)
         for first, second in combinations(summary.judges, 2):
@@ -283,7 +283,7 @@ def _grader(grader: Grader, name: str) -> str:
     evidence = grader.evidence
     quotes = f"{evidence.verified} of {evidence.checked} quote the response"
     missing = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
-    unread = f"; {sum(grader.unread.values())} not there{missing}" if grader.unread else ""
+    unread = f"; {sum(grader.unread.values())} missing{missing}" if grader.unread else ""
     verdicts = counted(grader.verdicts, "verdict")
     return f"judge {name}: {verdicts}, weighted {percent(grader.weighted)}, {quotes}{unread}."
 
@@ -299,12 +299,11 @@ def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:
         # Of one verdict a response, both parts are told together; of one response a case, the judge's alone.
         named[f"answers to one {nouns.case}"] = repeats.within_variance
     known = [f"{name} {figure.value:.3f}" for name, figure in named.items() if figure.value is not None]
-    variances = known or ["nothing that can be told from so little"]
     worth = {"epochs": repeats.epochs_worth, "judge epochs": repeats.judge_epochs_worth}
     return [
-        f"variance of the score between {', '.join(variances)}.",
+        f"variance of the score between {', '.join(known)}." if known else "too few repeats to estimate variances.",
         f"worth paying for: {', '.join(f'{name} {_figure(figure)}' for name, figure in worth.items())}; "
-        "more buy at most a tenth of the variance of the mean.",
+        "more reduce the variance of the mean by at most a tenth.",
     ]
 
 

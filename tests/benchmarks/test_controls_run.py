@@ -191,7 +191,7 @@ def test_phases_are_of_triggers_and_drop_no_control_turn(server: Server, tmp_pat
 
 
 def test_control_is_no_phase(server: Server, tmp_path: Path):
-    with pytest.raises(UsageError, match="phases among EMERGENT, CRITICAL, RECOVERY"):
+    with pytest.raises(UsageError, match="--stratum CONTROL: is none of EMERGENT, CRITICAL, RECOVERY"):
         evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 

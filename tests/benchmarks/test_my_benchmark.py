@@ -114,10 +114,38 @@ def test_its_judge_agrees_with_its_human_grades(run, proact):
     assert 0 <= row["same"] <= row["graded"]
 
 
-@pytest.mark.xfail(strict=True, reason="sheets for raters of any benchmark are not there yet")
-def test_a_sheet_for_raters_is_made_of_a_run(run, proact):
-    assert proact("label", "sheet", *NAMED, "--run", "run", "--out", "sheet.csv")[0] == 0
-    assert "Where is it?" in Path("sheet.csv").read_text("utf-8")
+def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run, proact):
+    """Ann grades all eight as the judge does, Bob one otherwise: same are 8 and 0.5 of an answer less."""
+    assert proact("label", "sheet", "run", *NAMED, "--out", "sheet.csv")[0] == 0
+    rows = list(csv.DictReader(Path("sheet.csv").read_text("utf-8").splitlines()))
+    assert (len(rows), rows[0]["item"], rows[0]["grades"]) == (8, "late", "VAGUE | LONG | CLEAR")
+    assert "Where is it?" in rows[0]["case"]
+    filled = [{**row, "annotator": "ann", "grade": "CLEAR" if "tomorrow" in row["answer"] else "VAGUE"} for row in rows]
+    filled.append({**filled[0], "annotator": "bob", "grade": "LONG"})
+    with Path("filled.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(filled)
+    status, out, err = proact("agree", *NAMED, "--run", "run", "--ratings", "filled.csv", "--json")
+    assert status == 0, err
+    (judge,) = json.loads(out)["judges"]
+    assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 7.5)]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("annotator,item\nann,late", "sheet.csv, line 1: lacks the columns grade"),
+        ("annotator,item,grade\nann,never,CLEAR", "sheet.csv, line 2, field 'item': 'never' is none of '"),
+        ("annotator,item,grade\nann,late,GOOD", "line 2, field 'grade': 'GOOD' is none of 'VAGUE', 'LONG', 'CLEAR'"),
+        ("annotator,item,grade\n,late,CLEAR", "line 2, field 'annotator': a grade without its rater"),
+        ("annotator,item,grade\nann,late,", "sheet.csv: no row has a grade; fill in annotator and grade"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_refused(run, proact, text, why):
+    Path("sheet.csv").write_text(text, "utf-8")
+    status, _, err = proact("agree", *NAMED, "--run", "run", "--ratings", "sheet.csv")
+    assert (status, why in err) == (2, True), err
 
 
 @pytest.mark.xfail(strict=True, reason="compiles of any benchmark are not there yet")

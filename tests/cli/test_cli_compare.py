@@ -30,7 +30,7 @@ def two(tmp_path):
 def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
     status, out, err = proact("compare", "a", "a")
     assert status == 0
-    assert "changed: nothing that is recorded" in out
+    assert "changed: nothing recorded" in out
     assert out.startswith("b scores as a does on each of 24 triggers that both have scored.\n")
     assert "Next: dspy-proact compare a a --json" in err
     document = json.loads(proact("compare", "a", "a", "--json")[1])

@@ -128,7 +128,7 @@ def test_scores_and_faults_of_a_results_file_are_printed_with_the_next_step(proa
     text = " ".join(out.split())
     assert status == 0
     for said in (
-        "unscored 2: empty_response 1, no_response 1. Strict scores count them 0.",
+        "unscored 2: empty_response 1, no_response 1. Strict scores count them as 0.",
         "dropped triggers: cannot be known (name the corpus that it answers with --corpus).",
         "labels that the official evaluator loses: 1 ('EVALUATED/Pass' 1).",
         f"PASS or PARTIAL whose evidence is too short or not in the response: 1 ({DIALOGUE}__t2).",
@@ -263,11 +263,11 @@ def test_a_page_that_would_be_too_large_holds_the_beginnings_of_long_texts_and_s
     texts = {text for chunk in chunks for item in chunk for text in item["texts"]}
     assert (LONG in texts, "would be too large" not in page) == (not small, not small)
     if small:
-        (length,) = map(int, re.findall(r"searches, (\d+) characters at most", page))
+        (length,) = map(int, re.findall(r"searches at most (\d+) characters", page))
         assert 100 < length < 400
         assert f"{LONG[:length]}… [{700 - length} more characters]" in texts
         assert "Any boxes?" in texts
-        assert "dspy-proact show RUN</code> prints every trigger whole" in page
+        assert "dspy-proact show RUN</code> prints every trigger in full" in page
 
 
 # The leaderboard

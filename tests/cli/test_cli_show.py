@@ -175,7 +175,7 @@ def test_beside_another_run_both_grades_stand_and_disagree_is_between_them(show,
 
 @pytest.fixture
 def reworded(tmp_path):
-    """Another run with other grades, in which the first trigger was asked in other words."""
+    """Another run with other grades, in which the first trigger was asked with other wording."""
     asked = trigger("d1", "EMERGENT", user="Any bags?")
     events = [answered(asked, "No."), graded(asked, "FAIL", evidence=[])]
     events += [answered(FAILED, "No."), graded(FAILED, "PARTIAL", evidence=["No."], response="No.")]
@@ -191,14 +191,16 @@ def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, re
     )
     first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
     assert (first["worded_otherwise"], second["worded_otherwise"]) == (True, False)
-    assert f"openai/m in {reworded}, asked in other words: FAIL\n" in show(run, "--trigger", "d1", "--beside", reworded)
-    assert "in other words" not in show(run, "--trigger", "d2", "--beside", reworded)
+    assert f"openai/m in {reworded}, asked with other wording: FAIL\n" in show(
+        run, "--trigger", "d1", "--beside", reworded
+    )
+    assert "other wording" not in show(run, "--trigger", "d2", "--beside", reworded)
 
 
 def test_what_is_asked_in_other_words_is_no_disagreement(proact, run, reworded):
     status, out, err = proact("show", run, "--beside", reworded, "--disagree")
     assert (status, listed(out)) == (0, KEYS[1:2])
-    assert "1 more differs but was asked in other words there, and is left out." in err
+    assert "1 more differs but was asked with other wording there, and is left out." in err
 
 
 def test_a_key_that_is_shortened_is_told_from_the_others_and_taken(show, tmp_path):
@@ -329,7 +331,7 @@ def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):
 @pytest.mark.parametrize(
     ("quote", "verdict", "note"),
     [
-        ("No idea", "what it quotes is too short to show anything", "too short to show anything"),
+        ("No idea", "what it quotes is too short to count as evidence", "too short to count as evidence"),
         ("ide", "no quote of it stands in the response", "not in the response as words"),
     ],
 )

@@ -185,7 +185,7 @@ def test_quotes_are_marked_inside_the_response_and_others_are_named(proact, serv
     _, out, _ = proact(*against(server, *ONE))
     assert out.count(f"  »You could« »{QUOTE}«, number ") == 2  # those that overlap as one
     assert out.count('quoted, but not in the response: "never said"') == 2
-    assert out.count('quoted, but too short to show anything: "boxes"') == 2
+    assert out.count('quoted, but too short to count as evidence: "boxes"') == 2
     assert ("judge: it acts\n" in out, "with the prompt: PASS\n" in out, "\x1b" in out) == (True, True, False)
 
 

@@ -11,7 +11,7 @@ PROGRAMS = ROOT / "eval"
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.py")), ids=lambda path: path.name)
 def test_a_program_is_short(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 110
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 115
 
 
 def test_proactbench_scores_a_corpus(tmp_path):

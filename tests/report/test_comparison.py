@@ -108,7 +108,7 @@ def test_strict_differences_stand_beside_lenient_ones(tmp_path):
     assert (strict["weighted"]["value"], strict["weighted"]["p"]) == (-0.5, 2 / 256)
     assert (strict["pass_rate"]["value"], strict["p_holm"]["weighted"]) == (-0.5, 6 / 256)
     assert [document["overall"][name]["strict"]["weighted"]["value"] for name in ("micro", "macro")] == [-0.5, -0.5]
-    assert "strict: over what both have tried, the unscored counting 0: 0 of a, 24 of b." in told(comparison)
+    assert "strict: over what both tried; unscored ones count 0 (0 of a, 24 of b)." in told(comparison)
 
 
 def test_where_nothing_is_unscored_strict_is_lenient(tmp_path):
@@ -210,7 +210,7 @@ def test_a_trigger_of_one_name_in_other_words_is_another_one_and_is_said(tmp_pat
     comparison = compare(first, second)
     assert (comparison.shared, comparison.otherwise) == (1, 1)
     assert comparison.micro.weighted.difference.value == 0
-    assert "1 trigger of one name are worded otherwise, and left out." in told(comparison)
+    assert "1 trigger left out: same name, different text." in told(comparison)
     assert ("corpus", "cc", "dd") in comparison.changed
 
 
@@ -224,7 +224,7 @@ def test_runs_without_a_trigger_in_common_are_refused_by_name(tmp_path):
 
 def test_runs_whose_triggers_are_all_worded_otherwise_are_refused(tmp_path):
     other = trigger(criterion="Else.")
-    with pytest.raises(UsageError, match="all 1 triggers of one name are worded otherwise"):
+    with pytest.raises(UsageError, match="all 1 triggers of the same name differ in their text"):
         compare(summary_of(tmp_path / "a", [(trigger(), "PASS")]), summary_of(tmp_path / "b", [(other, "PASS")]))
 
 
@@ -276,7 +276,7 @@ def test_what_is_recorded_and_changed_is_named_with_its_values(tmp_path):
 
 def test_where_nothing_is_recorded_as_changed_that_is_said(tmp_path):
     same = summary_of(tmp_path / "a", [(trigger(), "PASS")])
-    assert "changed: nothing that is recorded" in told(compare(same, same))
+    assert "changed: nothing recorded" in told(compare(same, same))
 
 
 def test_scenarios_that_move_the_difference_most_come_first(tmp_path):

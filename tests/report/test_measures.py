@@ -225,7 +225,7 @@ def test_control_cases_of_any_benchmark_have_the_rate_of_their_worst_label(tmp_p
     assert (found["total"], found["scored"], found["rate"]["value"]) == (5, 5, 0.4)
     assert found["rate"] == cluster_mean([1, 0, 0, 1, 0], range(5)).for_json()
     assert "CHATTY: 40.0 [" in printed(summary)
-    assert "% of 5/5 jokes. In no score above." in printed(summary)
+    assert "% of 5/5 jokes. Not included in the scores." in printed(summary)
 
 
 def test_reasons_of_missing_numbers_use_the_benchmarks_words(tmp_path: Path):

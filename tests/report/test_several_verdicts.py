@@ -346,7 +346,7 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
     assert lines[0].endswith(" of 4 cases of riddles, judged by sphinx + oracle.")
     assert "4 responses with several verdicts: 2 unanimous." in lines
-    assert "Several verdicts: the grade is the commonest, ties to the lower; weighted is their mean." in lines
+    assert "Several verdicts: the commonest grade counts, ties go to the lower; weighted is their mean score." in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",
         "judge oracle: 4 verdicts",

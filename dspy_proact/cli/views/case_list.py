@@ -29,7 +29,7 @@ _BEFORE = 20
 _TAILS = 5, 9, 13
 """Characters that are kept of the end of a key, as many as it takes."""
 _REWORDED = "asked otherwise"
-"""Mark of a case that the other run was asked in other words."""
+"""Mark of a case that the other run was asked with other wording."""
 
 
 class ShownRun:
@@ -122,7 +122,7 @@ class ShownRun:
         ]
 
     def reworded(self, outcomes: Iterable[Outcome], other: "ShownRun") -> set[str]:
-        """Keys of those of these cases that another run was asked in other words: they cannot be compared."""
+        """Keys of those of these cases that another run was asked with other wording: they cannot be compared."""
         pairs = [(outcome, other.placed.get((outcome.key, outcome.epoch))) for outcome in outcomes]
         alike = self._particulars.alike
         return {one.key for one, there in pairs if there and not alike(one.view, there.view)}

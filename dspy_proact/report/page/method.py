@@ -21,23 +21,23 @@ def _sentences(summary: Summary) -> Iterator[str]:
     groups = counted(summary.group_count, nouns.group, nouns.groups)
     if manifest is None:
         yield (
-            f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are as "
-            "a results file tells them; it does not say with which decoding and prompts they were made."
+            f"The responses of {summary.model} to {asked} in {groups} of {summary.benchmark} and their grades are "
+            "those of a results file, which does not record decoding and prompts."
         )
     else:
         yield from _of_run(summary, manifest, f"{asked} in {groups}")
     if summary.embedded:
-        yield "An embedded stand-in took part, so that the scores say nothing of any real model."
+        yield "An embedded stand-in took part, so the scores say nothing about any real model."
     yield (
-        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried, an ungraded "
-        f"one counting 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
+        f"Lenient scores are over the graded {nouns.cases}; strict scores are over all that were tried; an ungraded "
+        f"one counts 0. Intervals are at 95 %, cluster-robust over {nouns.groups} (CR2 with Bell-McCaffrey degrees "
         "of freedom, on the logit scale)."
     )
     if manifest:
         told = ", ".join(
             f"{name} {manifest.versions[key]}" for key, name in _PACKAGES.items() if key in manifest.versions
         )
-        yield f"Made with {told}; begun {manifest.created}."
+        yield f"Made with {told}; started {manifest.created}."
 
 
 def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
@@ -52,11 +52,11 @@ def _of_run(summary: Summary, manifest: Manifest, asked: str) -> Iterator[str]:
     yield from (f"{each[0].upper()}{each[1:]}." for each in summary.left_out)
     whole, graded = len(summary.outcomes), len(summary.scored)
     answers = sum(outcome.response is not None for outcome in summary.outcomes)
-    yield f"Of {counted(whole, 'answer')} {answers:,} are there, of which {graded:,} were graded."
+    yield f"Of {counted(whole, 'answer')}, {answers:,} were received and {graded:,} graded."
     if turns := summary.controls.outcomes:
         seen = summary.controls.count("scored")
         besides = counted(len(turns), summary.nouns.control, summary.nouns.controls)
-        yield f"Besides it was asked {besides}, of which {seen:,} were graded; they are in no score."
+        yield f"It was also asked {besides}, of which {seen:,} were graded; these are not included in the scores."
     for role, card in manifest.cards.items():
         yield f"The {role}'s program: {card}"
     if identity.parent:

@@ -418,7 +418,7 @@
 
   function verdict(told, several, texts) {
     const quotes = told.quotes.map(([text, stands, short]) => {
-      const note = !stands ? "does not stand in the response" : short ? "too short to show anything" : null;
+      const note = !stands ? "not found in the response" : short ? "too short to count as evidence" : null;
       return element("li", note ? "missing" : "", element("q", "", isolated(texts.get(text))), note ? flag(note) : null);
     });
     return element("div", "verdict",
@@ -432,15 +432,15 @@
   function side(told, run, texts) {
     const alone = head.runs.length === 1;
     const top = alone ? null : element("h4", "", `${head.letters[run]}: `, isolated(head.runs[run]));
-    if (!told) return element("div", "side", top, element("p", "quiet", `This run was not asked for this ${noun}.`));
+    if (!told) return element("div", "side", top, element("p", "quiet", `This run does not have this ${noun}.`));
     const several = (told.verdicts || []).some((each) => each.epoch > 1);
     const missing = told.response === undefined;
     return element("div", "side", top,
       element("p", "given", told.label ? badge(told.label) : element("span", "badge none", told.state),
         told.reason ? element("span", "quiet", letters(told.reason)) : null,
         told.truncated ? flag("cut at the token limit") : null,
-        told.otherwise ? flag("asked in other words") : null,
-        told.awaited ? flag(`${told.awaited} verdicts to come`) : null),
+        told.otherwise ? flag("asked with other wording") : null,
+        told.awaited ? flag(`${told.awaited} verdicts pending`) : null),
       missing ? element("p", "quiet", "No response.") : element("div", `response run-${run % COLOURS}`, ...response(told, texts)),
       ...(told.verdicts || []).map((each) => verdict(each, several, texts)),
       ...(told.unread || []).map(([judge, why]) => element("p", "quiet", isolated(judge || "the benchmark"), `: no verdict, ${why}`)));
@@ -449,7 +449,7 @@
   async function show(row) {
     const mine = ++reading;
     if (!row) {
-      const why = state.case ? `There is no ${noun} of this name here.` : `No ${noun} passes these filters.`;
+      const why = state.case ? `There is no ${noun} of this name here.` : `No ${noun} matches these filters.`;
       shown.replaceChildren(element("p", "quiet", why));
       delete shown.dataset.key;
       return;
@@ -476,7 +476,7 @@
       ...item.sections.flatMap((each) => part(each, texts)),
       element("h4", "", head.runs.length > 1 ? "responses and verdicts" : "response and verdict"),
       element("div", `sides ${head.runs.length > 1 ? "several" : ""}`, ...item.sides.map((each, run) => side(each, run, texts))),
-      element("details", "meta", element("summary", "", "About it"),
+      element("details", "meta", element("summary", "", "Details"),
         element("dl", "terms", ...about.map(([name, value]) =>
           element("div", "", element("dt", "", letters(name.replaceAll("_", " "))), element("dd", "", isolated(value)))))));
     shown.dataset.key = key;

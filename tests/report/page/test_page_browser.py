@@ -102,7 +102,7 @@ def test_what_is_chosen_in_the_form_is_in_the_address_and_comes_back_from_it(bro
 def test_nothing_that_passes_is_said(browser, mixed):
     with visit(browser, mixed, "#text=no+such+words") as page:
         assert count(page) == (0, 4)
-        assert "No trigger passes these filters." in page.inner_text("#case")
+        assert "No trigger matches these filters." in page.inner_text("#case")
 
 
 def test_a_link_to_a_trigger_opens_it_and_one_to_none_says_so(browser, mixed):
@@ -180,7 +180,7 @@ def test_a_part_of_a_run_and_a_results_file_have_pages_too(browser, proact, runs
     assert (status, "The page is in page.html" in told) == (0, True)
     with visit(browser, tmp_path / "page.html") as page:
         assert count(page) == (64, 64)
-        assert "asked in other words" not in page.inner_text("#case")
+        assert "asked with other wording" not in page.inner_text("#case")
 
 
 # What everybody can use.

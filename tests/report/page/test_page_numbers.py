@@ -95,7 +95,7 @@ def test_the_words_for_a_paper_have_the_counts_of_the_run(browser, one, said):
     run = said["runs"][0]
     assert f"{run['triggers']['total']} triggers in {run['scenarios']} scenarios" in paper
     assert run["run"]["created"] in paper
-    assert re.search(r"without a system prompt.*stand-in.*nothing of any real model", paper, re.DOTALL)
+    assert re.search(r"without a system prompt.*stand-in.*nothing about any real model", paper, re.DOTALL)
 
 
 def test_the_first_sentence_is_that_of_the_report_or_of_the_comparison(browser, one, two, said):

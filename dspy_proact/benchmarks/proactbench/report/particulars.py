@@ -85,8 +85,8 @@ def control_lines(controls: Controls) -> Iterator[str]:
     told = f" ({rate.reason})" if rate.reason else ""
     yield (
         f"unwanted offers: {percent(rate)} % of {controls.count('scored')}/{len(controls.outcomes)} control turns"
-        f"{told}; every quote of {evidence.verified} of {evidence.checked} verdicts with an offer stands. In no score "
-        "above."
+        f"{told}; every quote of {evidence.verified} of {evidence.checked} verdicts with an offer stands. Not "
+        "included in the scores."
     )
     if unwanted:
         yield _hanging(hang, unwanted)

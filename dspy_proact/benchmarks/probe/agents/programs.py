@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import dspy
-from dspy.utils.exceptions import AdapterParseError
+from dspy import AdapterParseError
 
 from dspy_proact.benchmarks.probe.agents.questions import (
     ChooseStep,

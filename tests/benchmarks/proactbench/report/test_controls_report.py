@@ -408,7 +408,7 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     text = shown(summarized(tmp_path, controls, events))
     assert (
         "unwanted offers: 40.0 [3.8–91.9] % of 5/6 control turns; every quote of 2 of 2 verdicts with an offer stands. "
-        "In no score above.\n"
+        "Not included in the scores.\n"
     ) in text
     assert f"{RULE}.\n" in text
     assert (

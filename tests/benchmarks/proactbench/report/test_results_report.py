@@ -263,7 +263,7 @@ def test_stated_counts_are_summed_over_the_rows(tmp_path):
         ("PASS", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
         ("PARTIAL", "the first boat", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),
         ("PASS", '["the first boat", "the last boat"]', "The last boat leaves.", ((), ())),  # one of them stands there
-        ("PASS", "the last", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),  # too short to show anything
+        ("PASS", "the last", "The last boat leaves.", ((f"{DIALOGUE}__t2",), ())),  # too short to count as evidence
         ("PASS", "", "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
         ("PASS", None, "The last boat leaves.", ((), (f"{DIALOGUE}__t2",))),
         ("PASS", "the last boat", None, ((f"{DIALOGUE}__t2",), ())),

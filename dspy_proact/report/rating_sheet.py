@@ -1,0 +1,112 @@
+"""A sheet for raters of the answers of a run, of any benchmark: written without the judge's grades, and read again."""
+
+import csv
+import re
+from collections.abc import Iterator
+from copy import copy
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.responses import Responses
+from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.files.rows import read_bytes, text_of
+from dspy_proact.plain_text import encodable
+from dspy_proact.report.reading import Reading
+from dspy_proact.report.summary import Summary
+from dspy_proact.runs import CaseSet, RunFolder, Settings
+
+_FILLED = ("annotator", "item", "part", "grade", "reason")
+_FORMULA = re.compile(r"'*[=+\-@\t]")
+"""Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
+
+
+def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
+    """A CSV with a row for each answer and part of the grading, in which a rater fills in annotator and grade.
+
+    The judge's grade is left out, so that it sways nobody; so is the stratum. Text that a spreadsheet would run gets an
+    apostrophe before it.
+    """
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow((*_FILLED, "grades", "case", "answer"))
+    for outcome in run.outcomes:
+        if outcome.epoch > 1 or outcome.response is None:
+            continue
+        reading = Reading.of(outcome, run.benchmark)
+        shown = "\n\n".join(f"{name}: {text}" for section in reading.sections for name, text in section.items)
+        for part in declared.graded_by_people:
+            cells = ("", outcome.key, part.name, "", "", " | ".join(part.levels), shown, reading.answer or "")
+            writer.writerow(map(_guarded, cells))
+    return out.getvalue()
+
+
+def read_rating_sheet(path: str | Path, declared: Benchmark[Any, Any], rated: Responses) -> tuple[HumanGrade, ...]:
+    """The grades in a sheet that raters filled in; rows without a grade are left out.
+
+    Args:
+        path: Of the CSV.
+        declared: The benchmark.
+        rated: The answers of the run that the sheet was written of.
+
+    Raises:
+        CorpusError: A column is missing, or a row names no answer of the run or no grade of its part.
+        UsageError: Nothing is graded.
+    """
+    answers = {
+        event.key.case: declared.answer_type.model_validate(event.answer)
+        for event in rated.stages
+        if event.answer and event.key.epoch == 1
+    }
+    levels = {part.name: part.levels for part in declared.graded_by_people}
+    grades: list[HumanGrade] = []
+    for line, row in _rows(str(path)):
+        if not row["grade"]:
+            continue
+        key, name = row["item"], row.get("part", "")
+        for field, known in (("item", answers), ("part", levels), ("grade", levels.get(name, ()))):
+            if (value := row.get(field, "")) not in known:
+                problem = f"{value!r} is none of {', '.join(map(repr, list(known)[:5]))}"
+                raise CorpusError(problem, source=str(path), line=line, field=field)
+        if not row["annotator"]:
+            raise CorpusError("a grade without its rater", source=str(path), line=line, field="annotator")
+        reason = row.get("reason", "")
+        grades.append(HumanGrade(key, answers[key], row["grade"], row["annotator"], part=name, reason=reason))
+    if not grades:
+        raise UsageError(f"{path}: no row has a grade; fill in annotator and grade")
+    return tuple(grades)
+
+
+def rated_benchmark(path: str | Path, declared: Benchmark[Any, Any], folder: RunFolder) -> Benchmark[Any, Any]:
+    """The benchmark with the cases of a run, and the grades of a sheet as its human grades; raises likewise."""
+    rated = Responses.of_run(folder, declared)
+    grades, found = read_rating_sheet(path, declared, rated), copy(declared)
+
+    def read(corpus: Any, settings: Settings, revision: str | None = None) -> CaseSet:
+        del corpus, settings, revision
+        return rated.case_set
+
+    found.human_grades, found.read = (lambda: grades), read
+    return found
+
+
+def _rows(source: str) -> Iterator[tuple[int, dict[str, str]]]:
+    """Each row by column, with the number of its last line."""
+    reader = csv.DictReader(StringIO(text_of(read_bytes(source, "a sheet of ratings"), source)))
+    if missing := {"annotator", "item", "grade"} - set(reader.fieldnames or ()):
+        raise CorpusError(f"lacks the columns {', '.join(sorted(missing))}", source=source, line=1)
+    for row in reader:
+        yield (
+            reader.line_num,
+            {name: _unguarded(cell.strip()) for name, cell in row.items() if name and isinstance(cell, str)},
+        )
+
+
+def _guarded(text: str) -> str:
+    text = encodable(text).replace("\0", "\ufffd")
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
