@@ -110,7 +110,9 @@ def test_the_best_published_score_is_the_leaderboards_first(proact, monkeypatch)
 # What is chosen
 
 
-def test_another_benchmark_is_done_and_said_to_be_reported_next(proact, guessed):
+def test_another_benchmark_is_estimated_done_and_said_to_be_reported_next(proact, guessed, server):
+    status, out, _ = guessed("--dry-run", "--limit", 2, "--json")
+    assert (status, json.loads(out)["calls"], server.sent) == (0, 4, [])
     told = guessed()
     assert told[0] == 3, told[2]  # no guess was ventured at one riddle
     assert "10 riddles in 5 places" in told[1]
@@ -119,34 +121,22 @@ def test_another_benchmark_is_done_and_said_to_be_reported_next(proact, guessed)
     assert settings("run") == SETTINGS
 
 
-def test_what_it_takes_is_said_before(guessed, server):
-    status, out, _ = guessed("--dry-run", "--limit", 2, "--json")
-    assert (status, json.loads(out)["calls"], server.sent) == (0, 4, [])
-
-
-@pytest.mark.parametrize(
-    ("typed", "name", "value"),
-    [
-        ("longest=9", "longest", 9),
-        ("style=rhymed", "style", "rhymed"),
-        ("fair=false", "fair", False),
-        ("hint=7", "hint", "7"),
-        ("hint=none", "hint", None),
-        ("hint=a=b", "hint", "a=b"),
-        ("bonus=1", "bonus", 1.0),
-        ('barred=["echo"]', "barred", ["echo"]),
-    ],
-)
-def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run(guessed, typed, name, value):
-    assert guessed("--set", typed, "--limit", 1)[0] == 0
-    assert settings("run") == SETTINGS | {name: value}
-
-
-def test_other_settings_are_another_run(guessed):
-    guessed("--limit", 1)
-    status, _, err = guessed("--limit", 1, "--set", "longest=9")
+def test_a_setting_is_read_as_what_it_takes_and_kept_with_the_run_whose_identity_it_is(guessed):
+    values = {
+        "longest=9": 9,
+        "style=rhymed": "rhymed",
+        "fair=false": False,
+        "hint=7": "7",
+        "hint=none": None,
+        "hint=a=b": "a=b",
+        "bonus=1": 1.0,
+        'barred=["echo"]': ["echo"],
+    }
+    for number, (typed, value) in enumerate(values.items()):
+        assert guessed("--set", typed, "--limit", 1, out=f"run{number}")[0] == 0
+        assert settings(f"run{number}") == SETTINGS | {typed.partition("=")[0]: value}
+    status, _, err = guessed("--limit", 1, out="run0")
     assert (status, "differs in settings.longest" in err) == (2, True)
-    assert guessed("--limit", 1, "--set", "longest=3")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -169,15 +159,14 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, tol
     assert (server.sent, Path("run").exists()) == ([], False)
 
 
-def test_proactbench_has_nothing_to_set(proact):
-    status, _, err = proact("eval", "--set", "longest=3")
-    assert (status, "--set longest=3: proactbench has nothing to set; leave it out" in err) == (2, True)
-
-
-def test_an_unknown_benchmark_is_told_with_the_nearest(proact):
-    status, _, err = proact("eval", "--benchmark", "contes")
-    assert (status, "no benchmark is called 'contes'; did you mean contest?" in err) == (2, True)
-    assert "there are proactbench, probe, contest." in proact("leaderboard", "--benchmark", "xyz")[2]
+def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(proact):
+    for words, told in (
+        (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
+        (["eval", "--benchmark", "contes"], "no benchmark is called 'contes'; did you mean contest?"),
+        (["leaderboard", "--benchmark", "xyz"], "there are proactbench, probe, contest."),
+    ):
+        status, _, err = proact(*words)
+        assert (status, told in err) == (2, True), err
 
 
 @pytest.mark.parametrize(
@@ -215,6 +204,8 @@ def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
         status, _, err = proact(*command, "--benchmark", "contest")
         assert (status, "--benchmark contest: ours is of proactbench" in err) == (2, True)
         assert proact(*command, "--benchmark", "proactbench")[0] == 0
+    proact("export", "ours", "--format", "proactbench", "--out", "results.jsonl")
+    assert "results.jsonl is of proactbench" in proact("report", "results.jsonl", "--benchmark", "contest")[2]
 
 
 def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, monkeypatch):
@@ -226,13 +217,6 @@ def test_a_run_that_nobody_knows_any_more_is_still_reported(proact, guessed, mon
         2,
         True,
     )
-
-
-def test_results_files_are_proactbenchs(proact, tmp_path):
-    run_of(tmp_path / "ours", [(trigger(), "PASS")])
-    proact("export", "ours", "--format", "proactbench", "--out", "results.jsonl")
-    status, _, err = proact("report", "results.jsonl", "--benchmark", "contest")
-    assert (status, "results.jsonl is of proactbench" in err) == (2, True)
 
 
 # Graded again

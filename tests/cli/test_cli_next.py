@@ -1,10 +1,8 @@
 """What every verb says to type next: a whole command, which does what it says when it is pasted into a shell."""
 
-import csv
 import json
 import shlex
 from dataclasses import replace
-from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,6 +16,7 @@ from proact_run import run_of, trigger
 from results_rows import result_point, result_record, result_row
 from rows import jsonl, row
 from server import Answer, verdict
+from sheets import filled, rows_of
 from typed import last
 
 from dspy_proact import cli
@@ -84,53 +83,39 @@ def answered_by(server, *names):
 # Runs
 
 
-def test_after_one_model_it_is_the_report(proact, server):
-    told = proact("eval", *answered_by(server, "ann"), *judged_by(server), *corpus(), *CALLS, "--out", at("run"))
-    assert told[0] == 0, told[2]
+def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proact, server):
+    size = [*judged_by(server), *corpus(), *CALLS]
+    told = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))
     assert f"The run is in {at('run')}.\nNext: dspy-proact report {quoted('run')} --json\n" in told[2]
-    assert pasted(proact, told) == ["report", at("run"), "--json"]
-    # And after the report, and the comparison of two runs.
-    report = proact("report", at("run"))
-    assert pasted(proact, report) == ["report", at("run"), "--json"]
-    compared = proact("compare", at("run"), at("run"))
-    assert pasted(proact, compared) == ["compare", at("run"), at("run"), "--json"]
-    assert pasted(proact, proact("leaderboard", at("run"))) == ["report", at("run")]
-    exported = proact("export", at("run"), "--format", "proactbench", "--out", at("run.jsonl"))
-    assert pasted(proact, exported) == ["report", at("run.jsonl")]
+    exported = ["export", at("run"), "--format", "proactbench", "--out", at("run.jsonl")]
+    for done, words in (
+        (told, ["report", at("run"), "--json"]),
+        (proact("report", at("run")), ["report", at("run"), "--json"]),
+        (proact("compare", at("run"), at("run")), ["compare", at("run"), at("run"), "--json"]),
+        (proact("leaderboard", at("run")), ["report", at("run")]),
+        (proact(*exported), ["report", at("run.jsonl")]),
+    ):
+        assert (done[0], pasted(proact, done)) == (0, words), done[2]
+    for names, verb in (("ann", "ben"), "compare"), (("ann", "ben", "cid"), "leaderboard"):
+        first, *runs = pasted(proact, proact("eval", *answered_by(server, *names), *size, "--out", at(verb)))
+        assert first == verb
+        assert [Path(run).name.partition("--")[0] for run in runs] == [f"hosted_vllm_{name}" for name in names]
+    stopped = proact("eval", *answered_by(server, "ann"), *size, "--max-calls", 1, "--out", at("stopped"))
+    assert (stopped[0], "Next:" in stopped[2], "Repeat the command to go on." in stopped[2]) == (4, False, True)
 
 
-@pytest.mark.parametrize(("names", "verb"), [(("ann", "ben"), "compare"), (("ann", "ben", "cid"), "leaderboard")])
-def test_after_several_models_they_are_set_side_by_side(proact, server, names, verb):
-    told = proact("eval", *answered_by(server, *names), *judged_by(server), *corpus(), *CALLS, "--out", at("runs"))
-    assert told[0] == 0, told[2]
-    first, *runs = pasted(proact, told)
-    assert first == verb
-    assert [Path(run).name.partition("--")[0] for run in runs] == [f"hosted_vllm_{name}" for name in names]
-
-
-def test_a_run_that_was_stopped_is_gone_on_with_and_nothing_else_is_next(proact, server):
-    models = [*answered_by(server, "ann"), *judged_by(server)]
-    status, _, err = proact("eval", *models, *corpus(), "--max-calls", 1, "--out", at("run"))
-    assert (status, "Next:" in err) == (4, False)
-    assert "Repeat the command to go on." in err
-
-
-def test_after_a_rejudging_the_two_gradings_are_compared(proact, server):
+def test_after_a_rejudging_the_two_gradings_are_compared_if_there_are_two(proact, server):
     run_of(Path(at("parent")), [(trigger(), "PASS")])
     server.script = lambda _: Answer(verdict("PASS", ["Label the boxes today"]))
     told = proact("rejudge", at("parent"), *judged_by(server), *CALLS, "--out", at("child"))
-    assert told[0] == 0, told[2]
     assert pasted(proact, told) == ["compare", at("parent"), at("child")]
-
-
-def test_where_nothing_was_graded_before_there_is_nothing_to_compare(proact, server):
-    """The file has a response to the trigger of turn 2, and this is about RECOVERY."""
+    # The file has a response to the trigger of turn 2, and this is about RECOVERY.
     only = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
     Path(at("results.jsonl")).write_text(jsonl(only), encoding="utf-8")
     Path(at("corpus.jsonl")).write_text(jsonl(row()), encoding="utf-8")
-    named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--phase", "RECOVERY"]
-    told = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("child"))
-    assert pasted(proact, told) == ["report", at("child"), "--json"]
+    named = [at("results.jsonl"), "--corpus", at("corpus.jsonl"), "--stratum", "RECOVERY"]
+    told = proact("rejudge", *named, *judged_by(server), *CALLS, "--out", at("other"))
+    assert pasted(proact, told) == ["report", at("other"), "--json"]
 
 
 def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers(proact, monkeypatch):
@@ -157,20 +142,10 @@ def test_before_any_run_the_leaderboard_says_how_one_is_made(proact, monkeypatch
 # People
 
 
-def test_agreement_is_next_said_as_json_of_the_same(proact):
-    told = proact("agree", "--consensus", "soft", "--min-ratings", 2)
-    assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--json"]
-
-
 def fill_in(sheet, *grades):
     """Have one rater fill in a sheet, the grades in turn."""
-    rows = list(csv.DictReader(StringIO(Path(sheet).read_text(encoding="utf-8"))))
-    with Path(sheet).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(
-            {**each, "annotator": "ann", "grade": grades[number % len(grades)]} for number, each in enumerate(rows)
-        )
+    rows = rows_of(Path(sheet))
+    filled(Path(sheet), rows, raters=1, times=1, grade=lambda number: grades[number % len(grades)])
 
 
 def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
@@ -179,42 +154,39 @@ def test_a_sheet_that_is_filled_in_is_read_by_the_command_that_is_next(proact):
     assert next_of(sheet) == ["agree", "--run", at("run"), "--ratings", "labels/run.csv"]
     fill_in("labels/run.csv", "PASS")
     told = proact(*next_of(sheet))
-    assert told[0] == 0, told[2]
     assert pasted(proact, told) == ["agree", "--ratings", "labels/run.csv", "--run", at("run"), "--json"]
+    told = proact("agree", "--consensus", "soft", "--min-ratings", 2)
+    assert pasted(proact, told) == ["agree", "--consensus", "soft", "--min-ratings", "2", "--json"]
 
 
 # Prompts
 
 
-def test_a_prompt_that_was_tried_is_evaluated_by_the_same_models(proact, server):
+def test_a_prompt_or_program_that_was_tried_is_evaluated_by_the_same_models(proact, server):
     models = [*answered_by(server, "ann"), *judged_by(server)]
     told = proact("try", "Don't push; it's rude.", *models, *corpus(4), *CALLS, "--max-calls", 100)
-    assert told[0] == 0, told[2]
     words = pasted(proact, told)
     expected = ["eval", "--system-prompt", "Don't push; it's rude.", *models, *corpus(4), *CALLS]
     assert (words[:3], sorted(words)) == (expected[:3], sorted(expected))
-    # Without one, a prompt in a file that the person writes.
+    # Without one, a prompt in a file that the person writes; and so of a long one.
     told = proact("try", *models, *corpus(4), *CALLS)
     Path("FILE").write_text("Look ahead.", encoding="utf-8")
     assert next_of(told)[:2] == ["try", "@FILE"]
     assert proact(*next_of(told))[0] == 0
     assert "Look ahead." in {sent.messages[0]["content"] for sent in server.of("assistant")}
-
-
-def test_a_long_prompt_is_asked_for_in_a_file(proact, server):
-    told = proact("try", "Look ahead.\n" * 20, *answered_by(server, "ann"), *judged_by(server), *corpus(4))
-    Path("FILE").write_text("Look ahead.\n" * 20, encoding="utf-8")
+    told = proact("try", "Look ahead.\n" * 20, *models, *corpus(4))
     assert "With the prompt in FILE: Next: " in told[2]
     assert flags_of(pasted(proact, told))["--system-prompt"] == "@FILE"
+    write_artefact(Path(at("assistant.json")), artefact())
+    told = proact("try", "--program", at("assistant.json"), *models, *corpus(4))
+    assert flags_of(pasted(proact, told))["--program"] == at("assistant.json")
 
 
 def test_of_ones_own_conversation_the_judge_that_was_not_asked_is_not_named(proact, server):
     Path(at("talk.txt")).write_text("User: Hi", encoding="utf-8")
     judge = ["--judge", "openai/j", "--judge-api-base", "http://me:hunter2@there/v1"]
     told = proact("try", "Hm.", *answered_by(server, "ann"), *judge, "--conversation", at("talk.txt"))
-    assert told[0] == 0, told[2]
-    assert "--judge" not in next_of(told)
-    assert "hunter2" not in told[2]
+    assert (told[0], "--judge" in next_of(told), "hunter2" in told[2]) == (0, False, False)
 
 
 def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
@@ -223,18 +195,11 @@ def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
     assert pasted(proact, proact("try", "--list"))[:3] == ["try", "--corpus", "sample"]
 
 
-def test_a_program_that_was_tried_is_evaluated(proact, server):
-    write_artefact(Path(at("assistant.json")), artefact())
-    told = proact("try", "--program", at("assistant.json"), *answered_by(server, "ann"), *judged_by(server), *corpus(4))
-    assert flags_of(pasted(proact, told))["--program"] == at("assistant.json")
-
-
 def test_a_secret_among_parameters_is_asked_for_and_never_printed(proact, server):
     secret = {"api_key_2": "hunter2", "plain": 3}
     params = ["--model-param", f"extra_body={json.dumps(secret)}", "--judge-param", "session_token=hunter3"]
     told = proact("try", "Hm.", *answered_by(server, "ann"), *judged_by(server), *params, *corpus(4))
-    assert told[0] == 0, told[2]
-    assert "hunter" not in told[1] + told[2]
+    assert (told[0], "hunter" in told[1] + told[2]) == (0, False)
     assert "Fill in what is [hidden] in it. Next: " in told[2]
     words = next_of(told)
     (body,) = [word for word in words if word.startswith("extra_body=")]

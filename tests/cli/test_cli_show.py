@@ -75,7 +75,7 @@ def first_of(path):
 # The list
 
 
-def test_a_line_a_trigger_says_what_became_of_it(show, run):
+def test_a_line_a_trigger_says_what_became_of_it(show, proact, run):
     assert [line.rstrip() for line in show(run).splitlines()] == [
         "trigger phase    grade",
         f"d1__t2  EMERGENT PASS     {RESPONSE}",
@@ -85,6 +85,7 @@ def test_a_line_a_trigger_says_what_became_of_it(show, run):
         "",
         "4 of 4 triggers.",
     ]
+    assert f"Next: dspy-proact show {run} --trigger d2__t2" in proact("show", run, "--grade", "fail")[2]
 
 
 @pytest.mark.parametrize(
@@ -224,11 +225,6 @@ def test_a_list_fits_its_terminal(show, monkeypatch, tmp_path, columns):
     assert all(columns - 2 < width <= columns for width in widths)
 
 
-def test_what_comes_next_is_a_command_that_works(proact, run):
-    _, _, err = proact("show", run, "--grade", "fail")
-    assert f"Next: dspy-proact show {run} --trigger d2__t2" in err
-
-
 def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_path):
     assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
     assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
@@ -253,14 +249,6 @@ def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
     assert "openai/m: PASS\n" in show(path, "--trigger", "d1")
     assert listed(show(path, "--search", "ladder")) == []
     assert listed(show(path, "--search", "boxes")) == ["d1__t2"]
-
-
-def test_a_damaged_run_is_refused_with_its_line(proact, run):
-    with (run / "events.jsonl").open("a", encoding="utf-8") as file:
-        file.write("rubbish\n")
-    status, out, err = proact("show", run)
-    assert (status, out) == (2, "")
-    assert "events.jsonl, line 8" in err
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--trigger", "d2"]])
@@ -326,6 +314,8 @@ def test_quotes_in_vain_and_judges_that_differ_are_told(show, run):
         "reasons: because",
         "",
     ]
+    assert show(run, "--trigger", "d3").endswith("openai/m: unscored\n  no response: response: empty\n\n")
+    assert show(run, "--trigger", "d4").endswith("openai/m: pending\n  no response: pending\n\n")
 
 
 @pytest.mark.parametrize(
@@ -359,11 +349,6 @@ def test_an_offer_may_be_quoted_as_short_as_it_is(show, tmp_path):
     ]
 
 
-def test_what_has_no_response_says_why(show, run):
-    assert show(run, "--trigger", "d3").endswith("openai/m: unscored\n  no response: response: empty\n\n")
-    assert show(run, "--trigger", "d4").endswith("openai/m: pending\n  no response: pending\n\n")
-
-
 def test_the_other_runs_response_stands_under_it(show, run, other):
     out = show(run, "--trigger", "d1", "--beside", other)
     ours, theirs = out.index(f"openai/m in {run}: PASS"), out.index(f"openai/other in {other}: FAIL")
@@ -372,13 +357,11 @@ def test_the_other_runs_response_stands_under_it(show, run, other):
 
 
 def test_on_a_wide_terminal_the_responses_stand_in_columns(run, other):
-    readings = [first_of(path) for path in (run, other)]
-    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
-    print_reading(console, [("ours", readings[0]), ("theirs", readings[1])], tuple(Grade))
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())
+    sent = on_a_terminal(first_of(run), first_of(other))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", sent)
     assert re.search(r"^ours: PASS +theirs: FAIL", plain, re.MULTILINE)
     assert re.search(rf"^{re.escape(RESPONSE)} +Good luck\.", plain, re.MULTILINE)
-    assert re.search(rf"\x1b\[1;4m{re.escape(QUOTE.rstrip('.'))}\x1b\[0m", console.file.getvalue())
+    assert re.search(rf"\x1b\[1;4m{re.escape(QUOTE.rstrip('.'))}\x1b\[0m", sent)
 
 
 def test_a_control_turn_is_shown_with_its_offers(show, tmp_path):
@@ -436,24 +419,23 @@ def test_nothing_that_others_wrote_is_obeyed_or_takes_a_heading(show, tmp_path):
     assert "[bold]plain[/bold]" in "\n".join(whole)
 
 
+def on_a_terminal(*readings):
+    """What is sent to a wide terminal with colours."""
+    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
+    print_reading(console, list(zip(("ours", "theirs"), readings, strict=False)), tuple(Grade))
+    return console.file.getvalue()
+
+
 def test_on_a_terminal_only_our_own_styles_are_sent(tmp_path):
-    path = hostile_run(tmp_path / "hostile", HOSTILE)
-    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
-    reading = first_of(path)
-    print_reading(console, [("ours", reading), ("theirs", reading)], tuple(Grade))
-    assert not OBEYED.search(re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue()))
+    reading = first_of(hostile_run(tmp_path / "hostile", HOSTILE))
+    assert not OBEYED.search(re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(reading, reading)))
 
 
-@pytest.mark.parametrize("styled", [False, True])
-def test_a_line_of_a_megabyte_is_shown_to_its_end(show, tmp_path, styled):
+def test_a_line_of_a_megabyte_is_shown_to_its_end(show, tmp_path):
     path = hostile_run(tmp_path / "long", f"begin {'x' * 1_000_000} end")
-    if not styled:
-        assert show(path, "--trigger", "").count(" end") >= 4
-        assert max(map(len, show(path).splitlines())) <= 80
-        return
-    console = Console(force_terminal=True, width=120, file=io.StringIO(), color_system="truecolor")
-    print_reading(console, [("ours", first_of(path))], tuple(Grade))
-    assert console.file.getvalue().count("x") >= 4_000_000
+    assert show(path, "--trigger", "").count(" end") >= 4
+    assert max(map(len, show(path).splitlines())) <= 80
+    assert on_a_terminal(first_of(path)).count("x") >= 4_000_000
 
 
 def test_the_real_dialogue_is_shown_with_every_word(show, data, tmp_path):
