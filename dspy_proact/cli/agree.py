@@ -1,9 +1,11 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -15,7 +17,6 @@ from dspy_proact.cli.options.models import (
     EMBEDDED,
     GATE_IF_ASKED,
     JUDGING,
-    Judging,
     NamedModel,
     model_options,
 )
@@ -23,9 +24,11 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, 
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.corpus import Ratings
+    from dspy_proact.benchmarks.benchmark import Benchmark
+    from dspy_proact.benchmarks.evaluation import Rejudging
     from dspy_proact.benchmarks.proactbench.report import Choices, Study
     from dspy_proact.models import Gate
+    from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
 
 
@@ -120,7 +123,8 @@ _OF_JUDGE = (
 def agree(
     chosen: Chosen,
     judge: NamedModel,
-    judging: Judging,
+    judge_prompt: Literal["default", "official"],
+    judge_program: Path | None,
     scope: "Scope",
     labels: Labels,
     compared: _Compared,
@@ -134,83 +138,96 @@ def agree(
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
-    from dspy_proact.benchmarks.proactbench.report import study
     from dspy_proact.report.rating_sheet import rated_benchmark
     from dspy_proact.runs import RunFolder
 
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
+    if labels.ratings == "published" and (labels.run or labels.items):
+        flag = "--run" if labels.run else "--items"
+        raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
     if labels.run and declared.graded_answers_by_run:
-        if labels.ratings == "published":
-            raise UsageError("--run: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
         declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
     if (responses := declared.graded_answers()) is not None:
+        from dspy_proact.benchmarks.evaluation import Rejudging
+
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
                 "judges alike, whatever is set. Leave it out"
             )
-        from dspy_proact.benchmarks.evaluation import Rejudging
-        from dspy_proact.cli.views.probe_agreement import show_agreement
-        from dspy_proact.cli.views.runs import rejudged
-
         judges = judges_of(declared, judge, embedded=not judge.name)
-        rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judging.file, gate=gate())
-        ending = rejudged(rejudging, scope, output)
-        if ending is None:
-            return 0
-        for path in ending.begun:
-            show_agreement(declared, path, output.as_json, explain, rejudging.learned_by_judge())
-        return ending.close()
-    if labels.ratings == "published" and (labels.run or labels.items):
-        flag = "--run" if labels.run else "--items"
-        raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
+        rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judge_program, gate=gate())
+        return _graded_now(rejudging, scope, output, partial(_show_agreements, declared, output.as_json, explain))
+    from dspy_proact.benchmarks.proactbench.report import study
+
     if judge.name:
-        return _graded_now(labels.load(), judge, judging, gate(), scope, compared.choices, output, explain)
+        from dspy_proact.benchmarks.evaluation import Rejudging
+        from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
+
+        ratings = labels.load()
+        rejudging = Rejudging(
+            responses_of_ratings(ratings),
+            judge.specs(EMBEDDED),
+            judge_prompt=judge_prompt,
+            judge_program=judge_program,
+            gate=gate(),
+        )
+
+        def show(graded: "Summary", learned_on: int) -> None:
+            found = study(ratings, compared.choices, graded=graded, learned_on=learned_on)
+            _show_study(found, output.as_json, explain)
+
+        return _graded_now(rejudging, scope, output, show)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
     found = study(labels.load(), compared.choices, graded=labels.summary)
-    _show(found, output.as_json, explain)
-    _say_next(found, labels, output)
+    _show_study(found, output.as_json, explain)
+    if not output.as_json:
+        _say_next(found, labels)
     return 0
 
 
-def _graded_now(
-    ratings: "Ratings",
-    judge: NamedModel,
-    judging: Judging,
-    gate: "Gate",
-    scope: "Scope",
-    choices: "Choices",
-    output: Output,
-    explain: bool,
-) -> int:
-    """Have the judge grade the items, and compare; the exit status."""
-    from dspy_proact.benchmarks.evaluation import Rejudging
-    from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
-    from dspy_proact.benchmarks.proactbench.report import study
+def _graded_now(rejudging: "Rejudging", scope: "Scope", output: Output, show: "Callable[[Summary, int], None]") -> int:
+    """Have judges grade what people rated, and show how they agree; the exit status."""
     from dspy_proact.cli.views.runs import rejudged, say_of_programs
     from dspy_proact.cli.views.summary import summary_of
 
-    rejudging = Rejudging(
-        responses_of_ratings(ratings),
-        judge.specs(EMBEDDED),
-        judge_prompt=judging.prompt,
-        judge_program=judging.file,
-        gate=gate,
-    )
     say_of_programs(rejudging)
     ending = rejudged(rejudging, scope, output)
     if ending is None:
         return 0
     for graded in map(summary_of, ending.begun):
         if graded.verdicts:
-            learned_on = rejudging.learned_by_judge()
-            _show(study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
+            show(graded, rejudging.learned_by_judge())
     return ending.close()
 
 
-def _show(found: "Study", as_json: bool, explain: bool) -> None:
+def _show_agreements(
+    declared: "Benchmark[Any, Any]", as_json: bool, explain: bool, graded: "Summary", learned_on: int
+) -> None:
+    """Print the agreement of each judge with the human grades of a benchmark."""
+    from rich.console import Console
+
+    from dspy_proact.cli.views.message import print_more
+    from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
+
+    room, console = declared.agreement_room(), Console(soft_wrap=False)
+    agreements: Sequence[Any] = (
+        room.judge_agreements(graded, learned_on) if room else human_agreements(declared, graded, learned_on)
+    )
+    if as_json:
+        document = room.agreement_document if room else human_agreement_document
+        click.echo(json.dumps({"judges": [document(each) for each in agreements]}, indent=2, allow_nan=False))
+        return
+    show: Callable[..., None] = room.print_agreement if room else print_human_agreement
+    for each in agreements:
+        show(each, console, explain)
+    if not explain:
+        print_more()
+
+
+def _show_study(found: "Study", as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.benchmarks.proactbench.report import print_study, study_document
@@ -224,11 +241,9 @@ def _show(found: "Study", as_json: bool, explain: bool) -> None:
         print_more(besides=", and where judge and people differ most" if found.partings else "")
 
 
-def _say_next(found: "Study", labels: Labels, output: Output) -> None:
+def _say_next(found: "Study", labels: Labels) -> None:
     from dspy_proact.cli.views.message import Typed, say, say_next
 
-    if output.as_json:
-        return
     if labels.run is None and labels.items is None and labels.ratings == "published":
         say("To rate responses of your own: dspy-proact label sheet RUN")
     if found.pooled.compared:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -15,8 +15,6 @@ from dspy_proact.cli.options.models import (
     EMBEDDED,
     GATE,
     JUDGING,
-    Judging,
-    NamedAssistant,
     NamedModel,
     model_options,
     text_of,
@@ -72,9 +70,11 @@ _MIN_KAPPA = number_option(
 def evaluate(
     chosen: Chosen,
     model: NamedModel,
-    assistant: NamedAssistant,
+    system_prompt: str | None,
+    program: Path | None,
     judge: NamedModel,
-    judging: Judging,
+    judge_prompt: Literal["default", "official"],
+    judge_program: Path | None,
     min_kappa: float | None,
     corpus: str | None,
     scope: "Scope",
@@ -93,7 +93,7 @@ def evaluate(
     declared = chosen.declared()
     settings = chosen.settings_of_answers(declared)
     if min_kappa is not None:
-        _require_kappa(judging, min_kappa)
+        _require_kappa(judge_program, min_kappa)
     models = model.specs(EMBEDDED)
     embedded, alone = {spec.name for spec in models} == {EMBEDDED}, len(models) == 1
     if len({spec.name for spec in models}) < len(models):
@@ -110,10 +110,10 @@ def evaluate(
             judges,
             benchmark=declared,
             settings=settings,
-            program=assistant.program,
-            system_prompt=text_of(assistant.system_prompt),
-            judge_prompt=judging.prompt,
-            judge_program=judging.file,
+            program=program,
+            system_prompt=text_of(system_prompt),
+            judge_prompt=judge_prompt,
+            judge_program=judge_program,
             gate=gate,
         )
         for spec in models
@@ -129,17 +129,19 @@ def evaluate(
     return ending.close(ranks=bool(declared.published()))
 
 
-def _require_kappa(judging: Judging, least: float) -> None:
+def _require_kappa(program: Path | None, least: float) -> None:
     """Raise a `UsageError` where a compiled judge's card does not promise a kappa."""
-    if judging.program is None:
+    from dspy_proact.programs.artefact import read_judge
+
+    if program is None:
         raise UsageError("--min-kappa: has no effect without --judge-program, whose card it reads")
-    card = judging.program.card
+    card = read_judge(program).card
     for phase, gain in card.phases.items():
         low = gain.after.low
         if low is None or low < least:
             told = gain.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(
-                f"{judging.file}: --min-kappa {least:g} is not met in {phase}: quadratic kappa out of fold, against "
+                f"{program}: --min-kappa {least:g} is not met in {phase}: quadratic kappa out of fold, against "
                 f"the shares of people's grades in {card.provenance.data.name!r}, is {told} at 95 %"
             )
 

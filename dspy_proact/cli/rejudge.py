@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import ANSWERED_CORPUS, GRADING_SCOPE
 from dspy_proact.cli.options.kinds import Output, output_options
-from dspy_proact.cli.options.models import GATE, JUDGING, Judging, NamedModel, model_options
+from dspy_proact.cli.options.models import GATE, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Heading, verb
 from dspy_proact.errors import UsageError
 
@@ -54,7 +54,8 @@ def rejudge(
     run: Path,
     chosen: Chosen,
     judge: NamedModel,
-    judging: Judging,
+    judge_prompt: Literal["default", "official"],
+    judge_program: Path | None,
     corpus: str | None,
     scope: "Scope",
     gate: "Gate",
@@ -77,8 +78,8 @@ def rejudge(
         judges_of(declared, judge, responses.embedded),
         benchmark=declared,
         settings=settings,
-        judge_prompt=judging.prompt,
-        judge_program=judging.file,
+        judge_prompt=judge_prompt,
+        judge_program=judge_program,
         gate=gate,
     )
     say_of_programs(rejudging)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.cases import ANSWERED_CORPUS, HUB, answered_corpus
+from dspy_proact.cli.options.cases import ANSWERED_CORPUS, HUB
 from dspy_proact.cli.options.kinds import explain_option, json_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
@@ -136,6 +136,7 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, _Check | None]":
         return summarize(RunFolder(path)), None
     from dspy_proact.benchmarks.proactbench.corpus import read_results
     from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results, summarize_results
+    from dspy_proact.benchmarks.proactbench.results import answered_corpus
 
     results = read_results(path)
     answered = answered_corpus(results, corpus)

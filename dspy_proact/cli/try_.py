@@ -16,9 +16,7 @@ from dspy_proact.cli.options.models import (
     GATE,
     JUDGE_PROGRAM,
     PROGRAM,
-    Judging,
     NamedModel,
-    assistant_of,
     default_judge,
     model_options,
     text_of,
@@ -79,15 +77,19 @@ class _Place:
             UsageError: It has no such trigger or phase.
         """
         from dspy_proact.benchmarks.proactbench.cases import cases_of, conversation_case
+        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
         from dspy_proact.benchmarks.proactbench.types import Phase
-        from dspy_proact.cli.options.cases import read_corpus
+        from dspy_proact.cli.views.message import say
         from dspy_proact.runs import select_cases
 
         if self.said:
             return [conversation_case(self.said.turns)]
         phases = known_names("--stratum", (*self.strata, *self.phases), tuple(Phase))
         corpus = self.corpus or default_corpus(embedded)
-        known = {case.key: case for case in cases_of(read_corpus(corpus))}
+        read = load_corpus(corpus)
+        if read.ignored_note:
+            say(f"{corpus}: {read.ignored_note}")
+        known = {case.key: case for case in cases_of(read)}
         if self.triggers:
             more = "`dspy-proact try --list` prints them all, with the same --corpus"
             meant = [meant_key(key, list(known), "trigger", corpus, more) for key in self.triggers]
@@ -157,11 +159,12 @@ class _Trial:
     def assistant(self) -> "Assistant | None":
         """The assistant on trial; None where only the bare model is asked."""
         from dspy_proact.benchmarks.proactbench.programs import Assistant
+        from dspy_proact.programs.artefact import load_assistant
 
         if self.text is not None and self.program:
             raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
         if self.program:
-            return assistant_of(None, self.program)
+            return load_assistant(self.program)
         return None if self.prompt is None else Assistant(self.prompt)
 
 
@@ -206,7 +209,7 @@ def try_(
     model: NamedModel,
     program: Path | None,
     judge: NamedModel,
-    judging: Judging,
+    judge_program: Path | None,
     place: _Place,
     gate: "Gate",
     whole: bool,
@@ -229,8 +232,8 @@ def try_(
         read = (*_OF_JUDGES, *(option.opts[0] for option in GATE.options), "--whole", "--json")
         if flag := "TEXT" if text is not None else first_typed(but=read):
             raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
-        return examine(judge.spec(EMBEDDED), judging, gate, whole=whole, as_json=as_json)
-    if judging.file:
+        return examine(judge.spec(EMBEDDED), judge_program, gate, whole=whole, as_json=as_json)
+    if judge_program:
         raise UsageError("--judge-program: has no effect without --judge-cases")
     trial = _Trial(text, program, model, judge, place.said)
     if not place.listed:

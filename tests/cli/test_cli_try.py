@@ -19,10 +19,10 @@ from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
 from dspy_proact.benchmarks.proactbench.trial import Pair, Side
 from dspy_proact.benchmarks.proactbench.types import Response, Turn
-from dspy_proact.cli.options import cases
 from dspy_proact.cli.views.trial import SideBySide
 
 ONE = ("--trigger", "d0__t5")
+LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.corpus.load_corpus"
 
 
 # What is asked
@@ -103,7 +103,7 @@ def test_everything_is_asked_at_once_and_the_same_command_asks_the_same_triggers
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
     asked, path = [], corpus()
-    monkeypatch.setattr(cases, "read_corpus", lambda named: asked.append(named) or read_jsonl(path))
+    monkeypatch.setattr(LOAD_CORPUS, lambda named: asked.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
     assert (status, asked, STAND_IN in out) == (0, ["proactbench"], False)
@@ -137,7 +137,7 @@ LOG = {"messages": [{"role": "system", "content": "@ Be kind."}, {"role": "user"
     ],
 )
 def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
-    monkeypatch.setattr(cases, "read_corpus", lambda named: pytest.fail("no corpus is loaded"))
+    monkeypatch.setattr(LOAD_CORPUS, lambda named: pytest.fail("no corpus is loaded"))
     status, out, err = proact("try", PROMPT, *models(server), "--conversation", talk(content), "--whole")
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
     assert "has no rubric; --judge is not asked" in err

@@ -107,11 +107,11 @@ class Chosen:
         return read_settings(declared.settings_type, self.given, declared.name)
 
     def settings_of_answers(self, declared: "Benchmark[Any, Any]") -> "Settings":
-        """The same where answers are made; raises likewise, and where what is set decides nothing."""
-        from dspy_proact.cli.options.settings import require_deciding
+        """The same where answers are made; raises likewise, and where a setting has no effect."""
+        from dspy_proact.cli.options.settings import require_effect
 
         settings = self.settings(declared)
-        require_deciding(settings, [name for name, _ in self.given])
+        require_effect(settings, [name for name, _ in self.given])
         return settings
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
@@ -120,7 +120,7 @@ class Chosen:
         Raises:
             UsageError: It cannot be set so, or what is set decides answers, or nothing.
         """
-        from dspy_proact.cli.options.settings import plain, read_settings, require_deciding
+        from dspy_proact.cli.options.settings import plain, read_settings, require_effect
 
         settings, usual = (
             read_settings(declared.settings_type, self.given, declared.name, before),
@@ -130,7 +130,7 @@ class Chosen:
             if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
                 free = f", but {', '.join(sorted(declared.of_grading))} may change" if declared.of_grading else ""
                 raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
-        require_deciding(settings, [name for name, _ in self.given if name in declared.of_grading])
+        require_effect(settings, [name for name, _ in self.given if name in declared.of_grading])
         return settings
 
 

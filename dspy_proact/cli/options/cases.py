@@ -1,7 +1,7 @@
 """Which cases a command is about: the corpus, how much of it, and the key of a single case."""
 
 from collections.abc import Sequence
-from itertools import takewhile
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +11,6 @@ from dspy_proact.cli.options.verb import Bundle, Heading, Section
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results
     from dspy_proact.runs import Scope
 
 HUB = "proactbench"
@@ -36,34 +35,6 @@ ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
 def default_corpus(embedded: bool) -> str:
     """The corpus where none is named: the stand-in's is the sample, a real model's the published one."""
     return "sample" if embedded else HUB
-
-
-def read_corpus(named: str, revision: str | None = None) -> "Corpus":
-    """The corpus of a name; a note says which fields the format does not know.
-
-    Args:
-        named: As `--corpus` takes it.
-        revision: Of the dataset, as it was recorded before; None for the newest.
-    """
-    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
-    from dspy_proact.cli.views.message import say
-
-    corpus = load_corpus(named, revision)
-    if corpus.ignored_note:
-        say(f"{named}: {corpus.ignored_note}")
-    return corpus
-
-
-def answered_corpus(results: "Results", named: str | None) -> "Corpus | None":
-    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
-
-    if named is not None:
-        return load_corpus(named)
-    sample = load_corpus("sample")
-    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
-    answered = {trigger.origin.dialogue for trigger in results.triggers}
-    return sample if answered and answered <= dialogues else None
 
 
 # How much
@@ -142,16 +113,6 @@ def meant_key(named: str, keys: Sequence[str], noun: str, where: str, more: str 
     if meant:
         others = f" and {len(meant) - _MOST_NAMED} more" if len(meant) > _MOST_NAMED else ""
         raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(meant[:_MOST_NAMED])}{others}; give more of it")
-    near = max(keys, key=lambda key: _shared(key, named), default=None)
-    hint = f"; did you mean {near}?" if near and 2 * _shared(near, named) >= len(named) else "." if more else ""
+    near = get_close_matches(named, keys, n=1)
+    hint = f"; did you mean {near[0]}?" if near else "." if more else ""
     raise UsageError(f"--{noun} {named}: {where} has no such {noun}{hint}{f' {more}' if more else ''}")
-
-
-def _shared(key: str, named: str) -> int:
-    """Characters that two keys share at their beginnings and their ends."""
-
-    def begun(one: str, other: str) -> int:
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-    first = begun(key, named)
-    return first + begun(key[first:][::-1], named[first:][::-1])

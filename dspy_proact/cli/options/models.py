@@ -1,9 +1,9 @@
 """Which models and programs a command asks, and how: the same options in every command that calls a model."""
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,8 @@ from dspy_proact.errors import UsageError
 from dspy_proact.plain_text import encodable
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.programs import Assistant
     from dspy_proact.calls import Price
     from dspy_proact.models import Gate, ModelSpec
-    from dspy_proact.programs.artefact import JudgeArtefact
 
 EMBEDDED = "embedded"
 """The stand-in, which is `dspy_proact.models.EMBEDDED` without its imports."""
@@ -93,9 +91,7 @@ def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bu
 # Calls
 
 
-def _gate(
-    *, max_calls: int | None, max_tokens: int | None, max_usd: float | None, **calls: Any
-) -> "Gate":  # nothing slow is imported before a model is asked
+def _gate(*, max_calls: int | None, max_tokens: int | None, max_usd: float | None, **calls: Any) -> "Gate":
     from dspy_proact.models import Gate, Limits
 
     return Gate(limits=Limits(max_calls, max_tokens, max_usd), **calls)
@@ -122,69 +118,18 @@ GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
 GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
 """The same, opened by a call: for a command that may ask no model."""
 
-# The judge's program
+# Programs
 
-
-@dataclass(frozen=True)
-class Judging:
-    """The prompt of a judge, ours or the official package's, or its compiled program."""
-
-    prompt: Literal["default", "official"]
-    file: Path | None
-    """Of the compiled program."""
-
-    @cached_property
-    def program(self) -> "JudgeArtefact | None":
-        """The compiled program; raises `UsageError` where it cannot be read."""
-        if self.file is None:  # nothing slow is imported for a command that may make no call
-            return None
-        from dspy_proact.programs.artefact import read_judge
-
-        return read_judge(self.file)
-
-
-def _judging(*, judge_program: Path | None, judge_prompt: Literal["default", "official"] = "default") -> Judging:
-    return Judging(judge_prompt, judge_program)
-
-
-_WORDS = choice_option(
+_JUDGE_PROMPT = choice_option(
     "--judge-prompt", ("default", "official"), "`official`: the prompt of the installed official package."
 )
-_COMPILED = path_option("--judge-program", "Compiled judge, as `optimize judge` writes it.")
-JUDGING = Bundle("judging", (Section(Heading.JUDGE, (_WORDS, _COMPILED)),), _judging)
-JUDGE_PROGRAM = Bundle("judging", (Section(Heading.JUDGE, (_COMPILED,)),), _judging)
+_JUDGE_PROGRAM = path_option("--judge-program", "Compiled judge, as `optimize judge` writes it.")
+JUDGING = Section(Heading.JUDGE, (_JUDGE_PROMPT, _JUDGE_PROGRAM))
+JUDGE_PROGRAM = Section(Heading.JUDGE, (_JUDGE_PROGRAM,))
 """Where the prompt is always ours."""
-
-# The assistant's program
-
-
-@dataclass(frozen=True)
-class NamedAssistant:
-    """The assistant that a person names: by its system prompt, or by its program."""
-
-    system_prompt: str | None = None
-    program: Path | None = None
-
-    def read(self) -> "Assistant":
-        """The assistant; raises as `assistant_of` does."""
-        return assistant_of(self.system_prompt, self.program)
-
-
 SYSTEM_PROMPT = click.Option(["--system-prompt"], metavar="TEXT|@FILE", help="System prompt (default: none).")
 PROGRAM = path_option("--program", "Compiled assistant, as `optimize assistant` writes it.")
-ASSISTANT = Bundle("assistant", (Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM)),), NamedAssistant)
-
-
-def assistant_of(system_prompt: str | None, program: Path | None = None) -> "Assistant":
-    """The assistant that a person names; raises `UsageError` where two are named, or one cannot be read."""
-    from dspy_proact.benchmarks.proactbench.programs import Assistant
-    from dspy_proact.programs.artefact import load_assistant
-
-    if program is None:
-        return Assistant(text_of(system_prompt))
-    if system_prompt is not None:
-        raise UsageError("--system-prompt and --program are mutually exclusive: a program has its own prompt")
-    return load_assistant(program)
+ASSISTANT = Section(Heading.MODELS, (SYSTEM_PROMPT, PROGRAM))
 
 
 def text_of(given: str | None) -> str | None:

@@ -1,7 +1,7 @@
-"""What a benchmark can be set to, by its model: told to a person, and read from NAME=VALUE."""
+"""What a benchmark can be set to, by its pydantic model: described to a person, and read from NAME=VALUE."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from types import UnionType
@@ -17,6 +17,7 @@ from dspy_proact.types import Frozen
 
 _BOUNDS = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
 """Of a number, by pydantic's names of them."""
+_KINDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def settings_of(kind: type[Settings]) -> list[Setting]:
 def read_settings(
     kind: type[Settings], given: Sequence[tuple[str, str]], of: str, before: Mapping[str, Any] | None = None
 ) -> Settings:
-    """The settings that a person gives, and beside them those of before, or the defaults.
+    """The settings that a person gives; the others as they were before, or by default.
 
     Args:
         kind: The benchmark's model.
@@ -70,7 +71,10 @@ def read_settings(
     values: dict[str, Any] = {}
     for name, text in given:
         if name not in kind.model_fields:
-            raise UsageError(f"--set {name}={text}: {_unknown(name, kind, of)}")
+            known = ", ".join(setting.usual for setting in settings_of(kind))
+            near = get_close_matches(name, kind.model_fields, n=1)
+            why = f"{of} has no setting {name!r}{f'; did you mean {near[0]}?' if near else '.'} It has {known}"
+            raise UsageError(f"--set {name}={text}: {why if known else f'{of} has nothing to set; leave it out'}")
         if name in values:
             raise UsageError(f"--set {name}: given twice; give it once")
         values[name] = _read(kind, name, text)
@@ -80,13 +84,13 @@ def read_settings(
         raise UsageError(f"--set: {_own(error) or f'{of} cannot be set so'}") from error
 
 
-def require_deciding(settings: Settings, names: Sequence[str]) -> None:
-    """Raise a `UsageError` where one of these settings decides nothing beside the others."""
+def require_effect(settings: Settings, names: Sequence[str]) -> None:
+    """Raise a `UsageError` where one of these settings has no effect beside the others."""
     idle = settings.idle
     for name in names:
         if name in idle:
-            others = ", ".join(each for each in type(settings).model_fields if each not in idle)
-            raise UsageError(f"--set {name}: decides nothing with {idle[name]}; {others} do. Leave it out")
+            others = ", ".join(other for other in type(settings).model_fields if other not in idle)
+            raise UsageError(f"--set {name}: has no effect with {idle[name]}; these do: {others}")
 
 
 def plain(settings: Settings, name: str) -> Any:
@@ -98,7 +102,7 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
     """A value as its field takes it: `none` where it may have none, words as they stand, lists as JSON."""
     field = kind.model_fields[name]
     declared: dict[str, Any] = {name: (field.annotation, field)}
-    alone = create_model(name, __base__=Frozen, **declared)  # what settings say of each other is for all of them
+    alone = create_model(name, __base__=Frozen, **declared)  # checks over several settings are for all of them
     if text.strip().lower() == "none" and _may_be_none(alone, name):
         return None
     try:
@@ -108,7 +112,9 @@ def _read(kind: type[Settings], name: str, text: str) -> Any:
             return getattr(alone.model_validate({name: json.loads(text)}), name)
         except ValueError:
             (setting,) = [each for each in settings_of(kind) if each.name == name]
-            raise UsageError(f"--set {name}={text}: {_told(setting, _own(error))}") from error
+            taken = f"{name} takes {setting.wants}, by default {_typed(setting.default)}: {setting.description}"
+            own = _own(error)
+            raise UsageError(f"--set {name}={text}: {f'{own}. {taken}' if own else taken}") from error
 
 
 def _may_be_none(alone: type[BaseModel], name: str) -> bool:
@@ -120,23 +126,9 @@ def _may_be_none(alone: type[BaseModel], name: str) -> bool:
 
 
 def _own(error: ValidationError) -> str:
-    """What a benchmark's own check says first; empty where none of them speaks."""
-    raised = (each.get("ctx", {}).get("error") for each in error.errors())
+    """The message of the first check that a benchmark raised itself; empty for checks of pydantic alone."""
+    raised = (line.get("ctx", {}).get("error") for line in error.errors())
     return next((str(each) for each in raised if isinstance(each, Exception)), "")
-
-
-def _unknown(name: str, kind: type[Settings], of: str) -> str:
-    if not kind.model_fields:
-        return f"{of} has nothing to set; leave it out"
-    near = get_close_matches(name, kind.model_fields, n=1)
-    meant = f"; did you mean {near[0]}?" if near else "."
-    return f"{of} has no setting {name!r}{meant} It has {', '.join(each.usual for each in settings_of(kind))}"
-
-
-def _told(setting: Setting, own: str) -> str:
-    """What a setting takes, and what a check of the benchmark's own says of a value."""
-    taken = f"{setting.name} takes {setting.wants}, by default {_typed(setting.default)}: {setting.description}"
-    return f"{own}. {taken}" if own else taken
 
 
 def _typed(value: Any) -> str:
@@ -144,37 +136,26 @@ def _typed(value: Any) -> str:
 
 
 def _wanted(field: FieldInfo) -> str:
-    names = {"int": "a whole number", "float": "a number", "str": "a text"}
-    told = [
-        f"{names[word]}{_within(field)}" if word in ("int", "float") else names.get(word, word)
-        for word in _words(field.annotation)
-    ]
-    return " or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
-
-
-def _within(field: FieldInfo) -> str:
-    """The bounds of a number."""
     bounds = {name: getattr(each, name) for each in field.metadata for name in _BOUNDS if hasattr(each, name)}
+    within = "".join(f" {_BOUNDS[name]} {bound:.15g}" for name, bound in bounds.items())
     if {"ge", "le"} <= bounds.keys():
-        return f" from {bounds['ge']:.15g} to {bounds['le']:.15g}"
-    return "".join(f" {_BOUNDS[name]} {bound:.15g}" for name, bound in bounds.items())
+        within = f" from {bounds['ge']:.15g} to {bounds['le']:.15g}"
+    wanted = [
+        _KINDS.get(word, word) + (within if word in ("int", "float") else "") for word in _words(field.annotation)
+    ]
+    *others, last = wanted
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def _words(annotation: Any) -> list[str]:
     """What stands for a type, each word once."""
-    return list(dict.fromkeys(_each_word(annotation)))
-
-
-def _each_word(annotation: Any) -> Iterator[str]:
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
-        for each in get_args(annotation):
-            yield from _each_word(each)
-    elif origin is Literal:
-        yield from map(str, get_args(annotation))
-    elif annotation is bool:
-        yield from ("true", "false")
-    elif annotation is type(None):
-        yield "none"
-    else:
-        yield "JSON" if origin else getattr(annotation, "__name__", str(annotation))
+        return list(dict.fromkeys(word for each in get_args(annotation) for word in _words(each)))
+    if origin is Literal:
+        return list(dict.fromkeys(map(str, get_args(annotation))))
+    if annotation is bool:
+        return ["true", "false"]
+    if annotation is type(None):
+        return ["none"]
+    return ["JSON" if origin else getattr(annotation, "__name__", str(annotation))]

@@ -27,13 +27,14 @@ from dspy_proact.report import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dspy_proact.benchmarks.proactbench.examination import Examined, JudgedCase
     from dspy_proact.benchmarks.proactbench.jury import Jury
-    from dspy_proact.cli.options.models import Judging
     from dspy_proact.models import Gate, ModelSpec
 
 
-def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool, as_json: bool) -> int:
+def examine(judge: "ModelSpec", program: "Path | None", gate: "Gate", *, whole: bool, as_json: bool) -> int:
     """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
 
     Raises:
@@ -43,7 +44,7 @@ def examine(judge: "ModelSpec", judging: "Judging", gate: "Gate", *, whole: bool
     from dspy_proact.benchmarks.proactbench.examination import Examination
     from dspy_proact.benchmarks.proactbench.jury import open_jury
 
-    jury, cases = open_jury(judge, gate, start=Start(file=judging.file)), judge_cases()
+    jury, cases = open_jury(judge, gate, start=Start(file=program)), judge_cases()
     card = jury.program.card
     say_of_card("--judge-program", card, "judge", [judge.name])
     if card and card.cases:

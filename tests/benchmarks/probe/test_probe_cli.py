@@ -106,17 +106,26 @@ def test_answers_are_judged_again_by_another_rule_and_by_no_other_setting(proact
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["turns=3"], "--set turns: decides nothing with agent=single; calls, agent, sanitize,"),
-        (["agent=react", "trials=3"], "--set trials: decides nothing with agent=react; turns, observation, calls,"),
-        (["agent=react", "embedder_price=1"], "--set embedder_price: decides nothing with embedder=none; turns,"),
-        (["take=3"], "--set take: decides nothing with baseline=none; calls,"),
-        (["baseline=kind", "take=3"], "--set take: decides nothing with baseline=kind; sanitize, baseline, seed do."),
+        (["turns=3"], "--set turns: has no effect with agent=single; these do: calls, agent, sanitize,"),
+        (
+            ["agent=react", "trials=3"],
+            "--set trials: has no effect with agent=react; these do: turns,",
+        ),
+        (
+            ["agent=react", "embedder_price=1"],
+            "--set embedder_price: has no effect with embedder=none; these do:",
+        ),
+        (["take=3"], "--set take: has no effect with baseline=none; these do: calls,"),
+        (
+            ["baseline=kind", "take=3"],
+            "--set take: has no effect with baseline=kind; these do: sanitize, ",
+        ),
         (
             ["baseline=bm25", "agent=react"],
-            "--set agent: decides nothing with baseline=bm25; sanitize, baseline, take,",
+            "--set agent: has no effect with baseline=bm25; these do: sanitize, baseline, take,",
         ),
-        (["sanitize=false", "seed=3"], "--set seed: decides nothing with sanitize=false; calls,"),
-        (["oracle=bottleneck", "upstream_rule=true"], "--set upstream_rule: decides nothing with oracle=bottleneck;"),
+        (["sanitize=false", "seed=3"], "--set seed: has no effect with sanitize=false; these do: calls,"),
+        (["oracle=bottleneck", "upstream_rule=true"], "--set upstream_rule: has no effect with oracle=bottleneck;"),
     ],
 )
 @pytest.mark.parametrize("verb", [["eval"], ["optimize", "assistant"]])
@@ -155,7 +164,7 @@ def test_an_oracle_that_tells_the_bottleneck_leaves_a_rejudging_no_rule_of_it(pr
     evaluated = ("eval", "--benchmark", "probe", "--set", "oracle=bottleneck", "--limit", 1, "--out", "told")
     assert proact(*evaluated)[0] == 0
     status, _, err = proact("rejudge", "told", "--set", "upstream_rule=true", "--out", "again")
-    assert (status, "--set upstream_rule: decides nothing with oracle=bottleneck" in err) == (2, True)
+    assert (status, "--set upstream_rule: has no effect with oracle=bottleneck" in err) == (2, True)
 
 
 @pytest.mark.parametrize(
