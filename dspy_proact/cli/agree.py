@@ -249,5 +249,5 @@ def _say_next(found: "Study", labels: Labels) -> None:
     if found.pooled.compared:
         say_next("agree", *Typed().options(), "--json")
     else:
-        told = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
-        say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=told)
+        message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."
+        say_next("agree", *Typed().options(), "--judge", "MODEL", "--dry-run", before=message)

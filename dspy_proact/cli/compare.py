@@ -55,8 +55,8 @@ def compare(runs: tuple[Path, ...], ratings: tuple[str, ...], chosen: Chosen, ex
 
     if len(runs) != 2:
         others = [str(path) for path in runs if not RunFolder(path).exists] if len(runs) > 2 else []
-        told = f"; these are no runs: {', '.join(others)}" if others else ""
-        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{told}")
+        message = f"; these are no runs: {', '.join(others)}" if others else ""
+        raise UsageError(f"compare takes RUN_A and RUN_B, and {len(runs)} are given{message}")
     if len(ratings) not in (0, 2):
         raise UsageError(
             f"--ratings is given {'once' if len(ratings) == 1 else f'{len(ratings)} times'}: {EACH_ITS_OWN}"

@@ -121,11 +121,11 @@ def sheet(
     file = _written(text, out, f"{name}.csv", *filter(None, (run, items)))
     if rare:
         say(rare)
-    told = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
     if draw is None:
-        say_next("agree", *of, "--ratings", file or "FILE", before=told)
+        say_next("agree", *of, "--ratings", file or "FILE", before=message)
     else:
-        say_next("report", run or "", "--ratings", file or "FILE", before=f"{told} Raters may share the rows out.")
+        say_next("report", run or "", "--ratings", file or "FILE", before=f"{message} Raters may share the rows out.")
 
 
 def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
@@ -137,8 +137,8 @@ def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chose
     if flag := first_typed(("--items", "--draw", "--draw-seed")):
         raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
     file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
-    told = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
-    say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=told)
+    message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
+    say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=message)
 
 
 def _drawn(summary: "Summary", count: int, again: str | None, seed: int) -> "tuple[list[RatedItem], Draw]":

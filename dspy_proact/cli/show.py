@@ -52,7 +52,7 @@ class _Choice:
     def among(self, run: "ShownRun", other: "ShownRun | None") -> "list[Outcome]":
         """The cases that apply, in the order of the run; raises `UsageError` where a name is none of the run's."""
         if any(name.casefold() == "unscored" for name in self.grade):
-            raise UsageError("--grade unscored: is no grade; --unscored lists what has none")
+            raise UsageError("--grade unscored: is not a grade; use --unscored")
         if self.phases:
             require_phases(run.nouns, run.path)
         labels = known_names("--grade", self.grade, run.labels)

@@ -173,11 +173,11 @@ def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(proac
     ("more", "told"),
     [
         (["--phase", "RECOVERY"], "--phase: contest has no phases; use --stratum"),
-        (["--judge-prompt", "official"], "--judge-prompt: contest has no judge with other words"),
-        (["--system-prompt", "x"], "--system-prompt: contest has no assistant that takes a prompt"),
+        (["--judge-prompt", "official"], "--judge-prompt: contest has no choice of judge prompts"),
+        (["--system-prompt", "x"], "--system-prompt: contest has no system prompt"),
         (["--program", "nowhere.json"], "--program: contest has no compiled assistant"),
         (["--judge-program", "nowhere.json"], "--judge-program: contest has no compiled judge"),
-        (["--corpus", "sample"], "--corpus: contest has no corpus to choose"),
+        (["--corpus", "sample"], "--corpus: contest has no choice of corpora"),
         (["--controls"], "--controls: contest has no control cases"),
     ],
 )
@@ -246,7 +246,10 @@ def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_
     found = json.loads(proact("report", "lax", "--json")[1])
     assert found["overall"]["micro"]["weighted"]["value"] == pytest.approx(8 / 9)  # only the wrong guess is lost
     status, _, err = proact("rejudge", "run", "--set", "style=rhymed", "--out", "other")
-    assert (status, "--set style: decides answers, which are there already, but longest may change" in err) == (2, True)
+    assert (status, "--set style: would change the answers, which exist already; only longest may be set" in err) == (
+        2,
+        True,
+    )
     assert proact("rejudge", "run", "--set", "style=plain", "--out", "same")[0] == 3
 
 

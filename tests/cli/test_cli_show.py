@@ -118,7 +118,7 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
     ("options", "told"),
     [
         (["--grade", "good"], "--grade good: is none of PASS, PARTIAL, FAIL"),
-        (["--grade", "UNSCORED"], "--grade unscored: is no grade; --unscored lists what has none"),
+        (["--grade", "UNSCORED"], "--grade unscored: is not a grade; use --unscored"),
         (["--phase", "x"], "--stratum x: is none of EMERGENT, CRITICAL, RECOVERY"),
         (["--search", " "], "--search: the text is empty"),
         (["--trigger", "d1", "--grade", "pass"], "--trigger and --grade are mutually exclusive"),
@@ -185,10 +185,10 @@ def reworded(tmp_path):
 
 def test_what_the_other_run_asks_in_other_words_is_marked_and_said(show, run, reworded):
     lines = show(run, "--beside", reworded).splitlines()
-    assert "PASS     FAIL    [asked otherwise] Label the boxes" in lines[1]
-    assert sum("[asked otherwise]" in line for line in lines) == 2
+    assert "PASS     FAIL    [other wording] Label the boxes" in lines[1]
+    assert sum("[other wording]" in line for line in lines) == 2
     assert " ".join(lines[-2:]) == (
-        "[asked otherwise]: the other run asks something else under this key; it is not to be compared."
+        "[other wording]: the other run words this case differently; the two cannot be compared."
     )
     first, second, *_ = json.loads(show(run, "--beside", reworded, "--json"))
     assert (first["worded_otherwise"], second["worded_otherwise"]) == (True, False)
@@ -230,7 +230,7 @@ def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_pat
     assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
     ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
     assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
-    assert "asked otherwise" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
+    assert "other wording" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger
     for options, place in (([], 1), (["--json"], 2)):
         assert "embedded stand-in" in proact("show", "small", *options)[place]
     word = ours[0]["response"].split()[-1]

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from dspy_proact.runs import Nouns, Settings
 
 LACKED = {
-    "--system-prompt": "assistant that takes a prompt",
+    "--system-prompt": "system prompt",
     "--program": "compiled assistant",
-    "--judge-prompt": "judge with other words",
+    "--judge-prompt": "choice of judge prompts",
     "--judge-program": "compiled judge",
     "--min-kappa": "compiled judge",
-    "--corpus": "corpus to choose",
-    "--guard": "guards of a compile",
+    "--corpus": "choice of corpora",
+    "--guard": "guards",
     "--max-demos": "worked examples",
-    "--ratings": "ratings to choose",
-    "--run": "ratings of a run",
+    "--ratings": "choice of ratings",
+    "--run": "ratings of runs",
     "--items": "ratings of items",
-    "--consensus": "ratings to compare otherwise",
-    "--min-ratings": "ratings to compare otherwise",
-    "--exclude": "ratings to compare otherwise",
+    "--consensus": "choice of how ratings are compared",
+    "--min-ratings": "choice of how ratings are compared",
+    "--exclude": "choice of how ratings are compared",
 }
 """Options that not every benchmark has, and what one lacks that does not have them."""
 DEFAULT = "proactbench"
@@ -128,8 +128,8 @@ class Chosen:
         )
         for name, _ in self.given:
             if name not in declared.of_grading and plain(settings, name) != before.get(name, plain(usual, name)):
-                free = f", but {', '.join(sorted(declared.of_grading))} may change" if declared.of_grading else ""
-                raise UsageError(f"--set {name}: decides answers, which are there already{free}; leave it out")
+                free = f"; only {', '.join(sorted(declared.of_grading))} may be set" if declared.of_grading else ""
+                raise UsageError(f"--set {name}: would change the answers, which exist already{free}; leave it out")
         require_effect(settings, [name for name, _ in self.given if name in declared.of_grading])
         return settings
 

@@ -28,7 +28,7 @@ _BEFORE = 20
 """Characters before the text that was searched for."""
 _TAILS = 5, 9, 13
 """Characters that are kept of the end of a key, as many as it takes."""
-_REWORDED = "asked otherwise"
+_REWORDED = "other wording"
 """Mark of a case that the other run was asked with other wording."""
 
 
@@ -181,7 +181,7 @@ def print_cases(
     left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
     click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{each}{left}."), width))
     if reworded:
-        note = f"[{_REWORDED}]: the other run asks something else under this key; it is not to be compared."
+        note = f"[{_REWORDED}]: the other run words this case differently; the two cannot be compared."
         click.echo(textwrap.fill(note, width))
 
 
