@@ -134,9 +134,8 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, _Check | None]":
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return summarize(RunFolder(path)), None
-    from dspy_proact.benchmarks.proactbench.corpus import read_results
+    from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
     from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results, summarize_results
-    from dspy_proact.benchmarks.proactbench.results import answered_corpus
 
     results = read_results(path)
     answered = answered_corpus(results, corpus)

@@ -187,8 +187,8 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
-        from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.results import answered_corpus, responses_of_results
+        from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
+        from dspy_proact.benchmarks.proactbench.results import responses_of_results
         from dspy_proact.kept import Kind, place_of
 
         if place_of(path).kind is not Kind.FILE:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from dspy_proact.benchmarks.proactbench.cases import case_set_of
-from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results, ResultTrigger, load_corpus
+from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results, ResultTrigger
 from dspy_proact.benchmarks.proactbench.programs import usable
 from dspy_proact.benchmarks.proactbench.types import Response
 from dspy_proact.benchmarks.proactbench.views import JudgeView
@@ -73,13 +73,3 @@ def _stage(case: Case, trigger: ResultTrigger | None) -> Event:
         missing = Failure(kind="content", reason="absent", detail="the results file does not have this trigger")
         return response_stage(case.key, None, "").model_copy(update={"failure": missing})
     return response_stage(case.key, trigger.response, "the results file has no response to this trigger")
-
-
-def answered_corpus(results: Results, named: str | None) -> Corpus | None:
-    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    if named is not None:
-        return load_corpus(named)
-    sample = load_corpus("sample")
-    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
-    answered = {trigger.origin.dialogue for trigger in results.triggers}
-    return sample if answered and answered <= dialogues else None

@@ -31,6 +31,7 @@ from dspy_proact.benchmarks.proactbench.corpus.results import (
     Results,
     ResultTrigger,
     TokenUsage,
+    answered_corpus,
     read_results,
     write_results,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "Results",
     "SampleResponse",
     "TokenUsage",
+    "answered_corpus",
     "comes_with_items",
     "control_turns",
     "judge_cases",

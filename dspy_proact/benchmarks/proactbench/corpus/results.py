@@ -18,7 +18,14 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import Corpus, DialogueRow, RowRubric, rubric_of, trigger_key
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
+    Corpus,
+    DialogueRow,
+    RowRubric,
+    load_corpus,
+    rubric_of,
+    trigger_key,
+)
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
@@ -445,3 +452,13 @@ def _point(trigger: ResultTrigger) -> dict[str, object]:
         verdict = {"status": _EVALUATED, "score": trigger.grade, "rationale": trigger.reasoning, "evidence": evidence}
     criteria = rubric.model_dump(mode="json", exclude={"phase"})
     return {"turn": trigger.turn, "evaluation_rubric": {"type": rubric.phase, **criteria}, "evaluation_result": verdict}
+
+
+def answered_corpus(results: Results, named: str | None) -> Corpus | None:
+    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
+    if named is not None:
+        return load_corpus(named)
+    sample = load_corpus("sample")
+    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
+    answered = {trigger.origin.dialogue for trigger in results.triggers}
+    return sample if answered and answered <= dialogues else None
