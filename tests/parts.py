@@ -25,7 +25,7 @@ class Parts:
     """Of tuning on everything."""
 
     @classmethod
-    def of(cls, compiling: Compile[Any], server: Server) -> "Parts":
+    def of(cls, compiling: Compile, server: Server) -> "Parts":
         """Those of a compile at a server which nobody else asks meanwhile."""
 
         def heard() -> list[Sent]:

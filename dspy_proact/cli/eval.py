@@ -136,12 +136,12 @@ def _require_kappa(program: Path | None, least: float) -> None:
     if program is None:
         raise UsageError("--min-kappa: has no effect without --judge-program, whose card it reads")
     card = read_judge(program).card
-    for phase, gain in card.phases.items():
-        low = gain.after.low
+    for row in card.rows:
+        low = row.after.low if row.unit == "kappa" else None
         if low is None or low < least:
-            told = gain.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
+            told = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(
-                f"{program}: --min-kappa {least:g} is not met in {phase}: quadratic kappa out of fold, against "
+                f"{program}: --min-kappa {least:g} is not met in {row.title}: quadratic kappa out of fold, against "
                 f"the shares of people's grades in {card.provenance.data.name!r}, is {told} at 95 %"
             )
 

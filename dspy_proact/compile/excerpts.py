@@ -11,6 +11,8 @@ from pydantic import TypeAdapter
 from dspy_proact.plain_text import encodable_all
 
 _ANYTHING = TypeAdapter[Any](Any)
+SHOWN = 30_000
+"""Characters of an input that a proposer is shown."""
 CUT = "... (cut)"
 """Stands at the end of a text that is not shown whole."""
 

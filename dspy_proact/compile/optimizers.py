@@ -12,6 +12,7 @@ from typing import Any
 
 import dspy
 
+from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.compile.candidate import Candidate, Chosen, rank
 from dspy_proact.compile.excerpts import Excerpts
 from dspy_proact.compile.progress import Progress
@@ -56,9 +57,9 @@ def _kept(
 
 def _candidates(training: Training[P], found: Sequence[tuple[P, float]]) -> list[Candidate[P]]:
     """The student, and what an optimizer found beside it."""
-    said = training.student.fingerprint()
+    said = fingerprint_of(training.student)
     start = Candidate(training.student, mean_score(training, training.student))
-    return [start, *(Candidate(program, score) for program, score in found if program.fingerprint() != said)]
+    return [start, *(Candidate(program, score) for program, score in found if fingerprint_of(program) != said)]
 
 
 def mean_score(training: Training[P], program: P) -> float:
@@ -68,6 +69,8 @@ def mean_score(training: Training[P], program: P) -> float:
 
 
 def _labeled(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:
+    if not training.labelled:
+        return _candidates(training, [])
     few_shot = dspy.LabeledFewShot(k=recipe.max_demos)
     shown: Any = few_shot.compile(training.student, trainset=list(training.labelled))
     return _candidates(training, [(shown, mean_score(training, shown))])
@@ -125,10 +128,10 @@ class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues
     """DSPy's, shown nothing but text, and of long inputs an excerpt.
 
     Args:
-        excerpts: Of inputs; None shows them whole.
+        excerpts: Of inputs.
     """
 
-    def __init__(self, excerpts: Excerpts | None):
+    def __init__(self, excerpts: Excerpts):
         super().__init__(adapter=TamedJSONAdapter())
         self._excerpts = excerpts
 
@@ -138,14 +141,12 @@ class _Proposer(InstructionProposer):  # pyright: ignore[reportGeneralTypeIssues
         reflective_dataset: Mapping[str, Sequence[Mapping[str, Any]]],
         components_to_update: list[str],
     ) -> dict[str, str]:
-        excerpts = self._excerpts
-        if excerpts:
-            reflective_dataset = {
-                name: [{**each, "Inputs": excerpts.of(each["Inputs"])} for each in reflective_dataset[name]]
-                for name in components_to_update
-                if name in reflective_dataset
-            }
-        return super().__call__(candidate, reflective_dataset, components_to_update)
+        shown = {
+            name: [{**each, "Inputs": self._excerpts.of(each["Inputs"])} for each in reflective_dataset[name]]
+            for name in components_to_update
+            if name in reflective_dataset
+        }
+        return super().__call__(candidate, shown, components_to_update)
 
 
 def _gepa(training: Training[P], recipe: Recipe) -> list[Candidate[P]]:

@@ -14,15 +14,6 @@ from dspy_proact.errors import StageError
 class Program(Protocol):
     """What can be tuned: a DSPy module with predictors, which raises a `StageError` where it has no answer."""
 
-    @property
-    def instruction(self) -> str:
-        """What its first predictor tells its model to do; empty for nothing."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Hash of all that it says to its model."""
-        ...
-
     def predictors(self) -> list[Any]:
         """Its predictors, in the order in which it asks them."""
         ...
@@ -69,6 +60,8 @@ class Training(ABC, Generic[P]):
     proposal: Proposal
     width: int
     """Examples at once."""
+    excerpts: Excerpts
+    """Cuts the inputs that a proposer is shown."""
 
     @abstractmethod
     def score(self, example: dspy.Example, prediction: dspy.Prediction) -> float:
@@ -85,11 +78,6 @@ class Training(ABC, Generic[P]):
     def shortfall(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What a proposer may be told of an answer that it has not seen."""
         return self.feedback(example, prediction)
-
-    @property
-    def excerpts(self) -> Excerpts | None:
-        """Cuts the inputs that a proposer is shown; None where it is shown them whole."""
-        return None
 
     @property
     def labelled(self) -> Sequence[dspy.Example]:
@@ -138,8 +126,9 @@ class Training(ABC, Generic[P]):
 
 
 def instructions_of(program: Program) -> list[str]:
-    """What it tells its model to do, by predictor."""
-    return [program.instruction, *(each.signature.instructions for each in program.predictors()[1:])]
+    """What it tells its model to do, by predictor; of its first its own word, which is empty where nothing is told."""
+    first, *further = (each.signature.instructions for each in program.predictors())
+    return [getattr(program, "instruction", first), *further]
 
 
 def variant(program: P, instruction: str | Sequence[str | None] | None, demos: Sequence[dspy.Example]) -> P:

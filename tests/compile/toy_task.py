@@ -16,8 +16,9 @@ from server import Answer, Sent, Server
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.compile.candidate import Chosen
+from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.compile.excerpts import SHOWN, Excerpts
 from dspy_proact.compile.folds import Fold, grouped_folds, split
-from dspy_proact.compile.named import PROPOSER
 from dspy_proact.compile.training import Proposal, Training
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Gate, ModelSpec, Record, open_model
@@ -141,6 +142,7 @@ class WordTask:
             proposer_lm=self.proposer_lm,
             proposal=Proposal(ProposeRule, ("one", "another")),
             width=self.width,
+            excerpts=Excerpts(SHOWN),
             words={word.key: word for word in train},
         )
 

@@ -9,6 +9,7 @@ import json
 import time
 from typing import Any, Literal
 
+from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
 from dspy_proact.benchmarks.probe.scoring import IdentificationVerdict, ParametersVerdict
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
@@ -52,6 +53,21 @@ def sample_graded_parameters() -> tuple[GradedParameters, ...]:
     """Four sets of parameters per task, in the order of their file."""
     lines = (DATA / "sample" / "graded_parameters.jsonl").read_text(encoding="utf-8").splitlines()
     return tuple(map(GradedParameters.model_validate_json, lines))
+
+
+def human_grades() -> list[HumanGrade]:
+    """The authors' word on every answer, and on each facet of a description."""
+    rows: list[HumanGrade] = []
+    for each in sample_graded_descriptions():
+        answer = Solution(bottleneck=each.description, faults=("evidence", "action", "parameters"))
+        words = {"judgment": each.verdict.judgment, **each.verdict.facets.model_dump()}
+        rows += [HumanGrade(each.task, answer, word, "authors", part, item=each.key) for part, word in words.items()]
+    actions = {task.key: task.gold.action for task in load_tasks("sample")}
+    for each in sample_graded_parameters():
+        faults = ("evidence", "bottleneck")
+        answer = Solution(action=actions[each.task], parameters=each.parameters, faults=faults)
+        rows.append(HumanGrade(each.task, answer, each.verdict.judgment, "authors", "judgment", item=each.key))
+    return rows
 
 
 def responses_of_graded() -> Responses:

@@ -15,7 +15,6 @@ import threading
 from dataclasses import dataclass, field
 from importlib.resources import files
 
-from dspy_proact.benchmarks.proactbench.compile.texts import criteria_of
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION
 from dspy_proact.benchmarks.proactbench.types import Rubric
 from dspy_proact.evidence import words_of
@@ -25,9 +24,7 @@ _RUN = 4
 _LEAST = 4
 """Letters that an ending leaves."""
 _ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
-_VOCABULARY = (
-    files("dspy_proact.benchmarks.proactbench.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
-)
+_VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 
 
 @dataclass
@@ -53,7 +50,7 @@ def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> s
         seen: What may be: conversation and response.
         withheld: Is added to.
     """
-    criteria = "\n".join(criteria_of(rubric))
+    criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
     runs = _runs(criteria) - _runs(seen)
     known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
     sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
