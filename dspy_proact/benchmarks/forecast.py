@@ -39,7 +39,7 @@ class RoleCalls:
             untold += stage is None
             for call in stage or ():
                 calls += 1
-                prompt += count_tokens(model.name, [dict(message) for message in call.messages])
+                prompt += count_tokens(model.name, call.messages)
                 low, high = (
                     told + min(tokens, most or tokens) for told, tokens in zip((low, high), call.tokens, strict=True)
                 )

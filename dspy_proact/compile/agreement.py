@@ -60,8 +60,8 @@ def level_of(declared: Declared, votes: Votes, part: Part, cuts: Cuts | None = N
     if part.scale == "nominal":
         return max(range(len(part.levels)), key=given.count)
     bounds = (cuts.partial, cuts.full) if cuts else [level + 0.5 for level in range(len(part.levels) - 1)]
-    order = range(len(part.levels))
-    return cut_label(given, order[::-1], bounds)
+    label = cut_label([part.levels[level] for level in given], part.levels[::-1], bounds)
+    return part.levels.index(label)
 
 
 class Agreement:

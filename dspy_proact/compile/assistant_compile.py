@@ -353,7 +353,7 @@ class AssistantTraining(Training[Any]):
     _graded: dict[tuple[str, str], Scored[Any] | None] = field(default_factory=dict, repr=False, compare=False)
     _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
 
-    @cached_property
+    @property
     def teacher(self) -> Any:
         """Whose answers are shown."""
         return self.examiner.tuning.teacher(self.student)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.calls import Price
@@ -132,7 +133,7 @@ def guarded_at_most(recipe: Recipe, count: int) -> int:
     return count * (recipe.trials + _FURTHER + 1)
 
 
-def mean_tokens(model: Model, prompts: Sequence[list[dict[str, str]]]) -> float:
+def mean_tokens(model: Model, prompts: Sequence[Sequence[Mapping[str, Any]]]) -> float:
     """Of the messages of some prompts, by the model's tokenizer."""
     counts = [count_tokens(model.name, messages) for messages in prompts]
     return sum(counts) / len(counts)

@@ -121,11 +121,11 @@ def _shares(
         return 1 - sum(apart) / len(apart)
 
     def compared(items: Sequence[GradedAnswer], *part: str) -> Any:
-        numbers = (
+        before, after = (
             [agreed(item, tested.results[item.key], part or tuple(item.grades)) for item in items]
             for tested in (compiled.before, compiled.after)
         )
-        return score_change(*numbers, [item.group for item in items], seed=seed)
+        return score_change(before, after, [item.group for item in items], seed=seed)
 
     target = compared(compiling.items)
     of_part = {name: [item for item in compiling.items if name in item.grades] for name in parts if len(parts) > 1}

@@ -134,7 +134,8 @@ def measured_of(
             name, (part,) = measure.name, measure.parts
             number = _part(part)
             on_card = shown is None or name in shown
-            found.append(Measured(name, tuning.titles.get(name, measure.title), of(*strata), number, on_card=on_card))
+            title, unit = tuning.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
+            found.append(Measured(name, title, of(*strata), number, unit, on_card=on_card))
     if declared.control_labels:
         title = tuning.titles.get("controls", declared.nouns.controls)
         found.append(Measured(controls, title, of(CONTROL), lambda examined: examined.harm, "rate"))

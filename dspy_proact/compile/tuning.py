@@ -234,8 +234,9 @@ class Tuning:
             inputs: Of the judge; may be changed.
             before: The first verdict of the judge that a compile starts from.
         """
-        said = before and self.declared.graded_parts(before.scored)
-        if not said or any(said.get(part) != self.consensus(item, part) for part in item.grades):
+        if before is None or not (said := self.declared.graded_parts(before.scored)):
+            return None
+        if any(said.get(part) != self.consensus(item, part) for part in item.grades):
             return None
         return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
 

@@ -82,10 +82,10 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="read_task", title="read task", parts=("read_task",)),
         Measure(name="read_overall", title="read overall", parts=("read_overall",)),
         Measure(name="touched_f1", title="touched F1", parts=("touched_f1",)),
-        Measure(name="apart", title="word apart", parts=("apart",)),
-        Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",)),
-        Measure(name="faulty", title="faulty", parts=("faulty",)),
-        Measure(name="turns", title="turns", parts=("turns",)),
+        Measure(name="apart", title="word apart", parts=("apart",), higher_is_better=False),
+        Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",), higher_is_better=False),
+        Measure(name="faulty", title="faulty", parts=("faulty",), higher_is_better=False),
+        Measure(name="turns", title="turns", parts=("turns",), higher_is_better=False),
     )
     answer_type = Solution
     settings_type = ProbeSettings

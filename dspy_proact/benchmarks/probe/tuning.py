@@ -107,16 +107,14 @@ class ProbeTuning(Tuning):
     def shortfall(self, case: Case, answer: Solution, told: str) -> str:
         """What it answered, and how that did."""
         items = _view(case).task.items
-        titles: ClassVar[Mapping[str, str]] = {
-            item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items
-        }
+        titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
         named = ", ".join(titles.get(each, "an item that there is not") for each in answer.evidence)
         return (
             f"Evidence: {named or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
             f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
         )
 
-    def judge_inputs(self, case: Case, answer: Solution) -> dict[str, Any]:
+    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Of the judge of descriptions where there is one, else of that of parameters."""
         if answer.bottleneck:
             return description_inputs(_view(case), answer.bottleneck)

@@ -108,7 +108,7 @@ def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
         program = load_assistant(file)
     except UsageError:  # of a person's own file, which a program does not name
         program = None
-    if not hasattr(program, "system_prompt"):
+    if program is None or not hasattr(program, "system_prompt"):
         if no_demos and not artefact.demos:
             raise UsageError("--no-demos: it has no worked examples; leave it out")
         return "\n".join(lines_of(artefact.states, demos=not no_demos))
