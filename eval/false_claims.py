@@ -2,7 +2,7 @@
 
     python eval/false_claims.py
 
-Each seed is a study of 200 rated responses with a known rule (`benchmarks/proactbench/synthetic.py`). A rule to learn:
+Each seed is a study of 200 rated responses with a known rule (`eval/support/synthetic_study.py`). A rule to learn:
 the embedded judge is shown demos, which can teach it. Permuted: grades are dealt out anew within each phase, so that a
 search learns nothing. Always PARTIAL: a judge that says nothing else. 95 %: of a count (Wilson). Exits 1 if one is OUT.
 """
@@ -17,12 +17,7 @@ from functools import partial
 from statistics import fmean
 
 import dspy
-from support.synthetic_study import (
-    permuted_within_phase,
-    rater_kappa,
-    synthetic_items,
-    synthetic_ratings,
-)
+from support.synthetic_study import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 
 from dspy_proact import Gate, open_model
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench

@@ -66,7 +66,7 @@ def hub_of(dataset: str, files: Mapping[str, bytes]) -> Iterator[Hub]:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield Hub(f"http://127.0.0.1:{server.server_port}", asked)
         server.shutdown()

@@ -136,8 +136,10 @@ def _require_kappa(program: Path | None, least: float) -> None:
     if program is None:
         raise UsageError("--min-kappa: has no effect without --judge-program, whose card it reads")
     card = read_judge(program).card
-    for row in card.rows:
-        low = row.after.low if row.unit == "kappa" else None
+    if not (rows := [row for row in card.rows if row.unit == "kappa"]):
+        raise UsageError(f"{program}: --min-kappa: its card has no kappa")
+    for row in rows:
+        low = row.after.low
         if low is None or low < least:
             told = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(

@@ -128,7 +128,7 @@ class AssistantCompile(Compile):
         """The corpus."""
         corpus = self.case_set.corpus
         marks = tuple(sorted(self._marks))
-        return DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, dialogues=marks)
+        return DataSource(name=corpus.name, sha256=self.case_set.sha256, revision=corpus.revision, rows=marks)
 
     @property
     def start(self) -> str:

@@ -1,8 +1,8 @@
-"""Grouped k-fold: every item is tested once, by a program that never saw its scenario."""
+"""Grouped k-fold: every item is tested once, by a program that never saw its group."""
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -90,22 +90,6 @@ def balanced_folds(
     for place, unit in enumerate(sorted({item.unit for item in items} - units)):
         tests[place % len(tests)].add(unit)
     return tuple(Fold.of(items, test) for test in tests)
-
-
-def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
-
-    Args:
-        origins: Scenario and persona of each item; the persona empty where it is not known.
-    """
-    units: dict[str, str] = {}
-    of_persona: dict[str, str] = {}
-    for scenario, persona in origins:
-        units.setdefault(scenario, persona or scenario)
-        known = of_persona.setdefault(persona, scenario) if persona else scenario
-        mine, theirs = units[scenario], units[known]
-        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
-    return units
 
 
 def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:

@@ -76,13 +76,13 @@ class Forecast:
     concurrency: int
     """Calls in flight."""
     items: int
-    """Rated items or triggers on which a claim would rest."""
+    """Cases or graded answers on which a claim would rest."""
     group_count: int
-    """Groups of these that are not independent, such as scenarios."""
+    """Groups of these, within which they are not independent."""
     smallest_gain: float | None = None
     """The gain that these items show in at least four compiles of five; None where none may be claimed, or that is not
     known."""
-    groups: str = "scenarios"
+    groups: str = "groups"
     """What several groups are called."""
 
     @property

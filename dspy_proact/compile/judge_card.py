@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _ENOUGH = 200
 """Items from which on gains that are worth having can be shown, by simulation (eval/README.md)."""
 _WIDE, _RATERS = 25, 8
-"""Groups and raters that such a study should have: as many as ProactBench has, and as plans begin with."""
+"""Groups and raters that such a study should have."""
 _NONE = CardNumber(value=None, reason="no items")
 
 

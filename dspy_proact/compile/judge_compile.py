@@ -93,7 +93,7 @@ class JudgeCompile(Compile):
     def _checked(self, path: Path) -> Artefact:
         """The start; raises a `UsageError` where it has seen what is to be tested, or asks for other votes."""
         artefact = read_artefact(path, "judge")
-        require_unseen(path, artefact.card, self.data.dialogues, f"the {self.declared.nouns.rows} of these grades")
+        require_unseen(path, artefact.card, self.data.rows, f"the {self.declared.nouns.rows} of these grades")
         if artefact.votes != self.votes:
             raise UsageError(f"{path}: asks for {artefact.votes} verdicts an answer; give --votes {artefact.votes}")
         return artefact

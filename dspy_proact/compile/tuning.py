@@ -310,7 +310,7 @@ def graded_answers(
     told = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
     sha256 = hashlib.sha256(json.dumps([of, told], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
     marks = tuple(sorted({mark(item.case.view) for item in items}))
-    return GradedAnswers(DataSource(name=name, sha256=sha256, dialogues=marks), tuple(items))
+    return GradedAnswers(DataSource(name=name, sha256=sha256, rows=marks), tuple(items))
 
 
 class _Asked(Exception):  # noqa: N818 - no failure: it carries what was asked

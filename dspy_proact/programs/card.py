@@ -39,7 +39,7 @@ class DataSource(Frozen):
     """Of a dataset, or the commit of a study; None where it has none."""
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """sha256 of each file of a study."""
-    dialogues: tuple[str, ...] = ()
+    rows: tuple[str, ...] = ()
     """Marks of the rows of the corpus in it (`Benchmark.mark`), sorted."""
 
 
@@ -258,7 +258,7 @@ class Card(Frozen):
     @property
     def learned_from(self) -> frozenset[str]:
         """Marks of the rows of the corpus that it was compiled on."""
-        return frozenset(self.provenance.data.dialogues)
+        return frozenset(self.provenance.data.rows)
 
     @property
     def headline(self) -> str:

@@ -376,14 +376,11 @@ def _outcome(
 
 @contextmanager
 def rare_collections() -> Generator[None]:
-    """Inside, existing objects are not searched for garbage, and new ones rarely: many values are made, few cycles."""
-    before, frozen = gc.get_threshold(), gc.get_freeze_count()
-    gc.freeze()
+    """Inside, the garbage collector runs rarely: many values are made, few of them in cycles."""
+    before = gc.get_threshold()
     if before[0]:  # a collector that a person has turned off stays off
         gc.set_threshold(50_000, 20, 100)
     try:
         yield
     finally:
         gc.set_threshold(*before)
-        if not frozen:
-            gc.unfreeze()

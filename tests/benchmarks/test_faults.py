@@ -52,6 +52,15 @@ def evaluation(provider, folder, backend, timeout=30.0):
     return Evaluation(read_jsonl(path), model, judge, gate=Gate(timeout=timeout, retries=0, backend=backend))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def loaded(tmp_path_factory):
+    """Clients load slow modules at their first call, which no time limit of a test is to hold."""
+    with SimulatedProvider(healthy) as running:
+        for backend in ("auto", "litellm"):
+            folder = tmp_path_factory.mktemp(backend)
+            evaluation(running, folder, backend).run(folder / "run")
+
+
 def test_every_fault_has_its_outcome():
     assert OUTCOMES.keys() == FAULTS.keys()
 

@@ -232,7 +232,10 @@ def test_each_program_is_refused_where_the_other_is_asked_for(proact, tmp_path):
         (["try", "--program", "judge.json"], "judge.json: a compiled judge, where an assistant is asked for"),
         (["eval", "--judge-program", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
         (["optimize", "judge", "--start", "assistant.json"], "assistant.json: a compiled assistant, where a judge is"),
-        (["eval", "--program", "assistant.json", "--system-prompt", "Be kind."], "a program has its own prompt"),
+        (
+            ["eval", "--program", "assistant.json", "--system-prompt", "Be kind."],
+            "leave --system-prompt out",
+        ),
     ):
         status, out, err = proact(*command)
         assert (status, out) == (2, "")

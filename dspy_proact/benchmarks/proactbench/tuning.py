@@ -1,6 +1,6 @@
 """How ProactBench's assistant and judge are compiled: hint, proposals, what may be told of a verdict, ratings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from dspy_proact.benchmarks.proactbench.rated import case_of
 from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import JudgeView, dialogue_mark
-from dspy_proact.compile.folds import units_of
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, WorkedCase, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
@@ -177,7 +176,7 @@ class ProactTuning(Tuning):
                 sha256=sha256,
                 revision=source.source.commit,
                 files=dict(source.source.files),
-                dialogues=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
+                rows=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
             ),
             found.items,
         )
@@ -245,3 +244,19 @@ class ProactTuning(Tuning):
 def _triggered(case: Case) -> JudgeView:
     assert isinstance(case.view, JudgeView), "a trigger has a rubric"
     return case.view
+
+
+def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
+
+    Args:
+        origins: Scenario and persona of each item; the persona empty where it is not known.
+    """
+    units: dict[str, str] = {}
+    of_persona: dict[str, str] = {}
+    for scenario, persona in origins:
+        units.setdefault(scenario, persona or scenario)
+        known = of_persona.setdefault(persona, scenario) if persona else scenario
+        mine, theirs = units[scenario], units[known]
+        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
+    return units

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.benchmarks.benchmark import Start
 from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
 from dspy_proact.cli.options.cases import CORPUS, known_names, strata_options
@@ -111,6 +110,7 @@ def assistant(
     It is tested on groups of cases, such as scenarios, that it was not tuned on, by a judge that did not tune it.
     Repeat the command to resume.
     """
+    from dspy_proact.benchmarks.benchmark import Start
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import Typed, say
     from dspy_proact.compile.assistant_compile import AssistantCompile
