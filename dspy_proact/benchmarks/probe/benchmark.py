@@ -79,12 +79,12 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="task", title="task", parts=("task",)),
         Measure(name="overall", title="overall", parts=("overall",)),
         Measure(name="end_to_end", title="end to end", parts=("end_to_end",)),
-        Measure(name="read_task", title="read task", parts=("read_task",)),
-        Measure(name="read_overall", title="read overall", parts=("read_overall",)),
-        Measure(name="touched_f1", title="touched F1", parts=("touched_f1",)),
-        Measure(name="apart", title="word apart", parts=("apart",), higher_is_better=False),
+        Measure(name="read_task", title="readable task", parts=("read_task",)),
+        Measure(name="read_overall", title="readable overall", parts=("read_overall",)),
+        Measure(name="touched_f1", title="returned F1", parts=("touched_f1",)),
+        Measure(name="label_mismatch", title="label mismatch", parts=("label_mismatch",), higher_is_better=False),
         Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",), higher_is_better=False),
-        Measure(name="faulty", title="faulty", parts=("faulty",), higher_is_better=False),
+        Measure(name="faulty", title="malformed", parts=("faulty",), higher_is_better=False),
         Measure(name="turns", title="turns", parts=("turns",), higher_is_better=False),
     )
     answer_type = Solution
@@ -133,25 +133,25 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def published(self) -> "Sequence[PublishedRow]":
         """The paper's models, agents and people."""
-        from dspy_proact.benchmarks.probe.report.failures import published_rows
+        from dspy_proact.benchmarks.probe.report import published_rows
 
         return published_rows()
 
     def differences(self, run: Any) -> Sequence[str]:
         """The paper names no judge, so that no run is ranked."""
-        from dspy_proact.benchmarks.probe.report.failures import differences
+        from dspy_proact.benchmarks.probe.report import differences
 
         return tuple(differences(run))
 
     def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report.failures import leaderboard_details
+        from dspy_proact.benchmarks.probe.report import leaderboard_details
 
         return leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report.failures import leaderboard_document
+        from dspy_proact.benchmarks.probe.report import leaderboard_document
 
         return leaderboard_document(runs)
 
@@ -253,10 +253,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
-        from dspy_proact.benchmarks.probe.agents import AGENT
-        from dspy_proact.benchmarks.probe.embedded_judge import answer
+        from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 
-        return AGENT.stand_in if role == "assistant" else answer
+        return agent_answer if role == "assistant" else judge_answer
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
@@ -345,7 +344,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
-        from dspy_proact.benchmarks.probe.report.particulars import PARTICULARS
+        from dspy_proact.benchmarks.probe.report import PARTICULARS
 
         return PARTICULARS
 

@@ -9,7 +9,6 @@ from asking import answers, gate
 from probe_task import DESCRIPTION, GOOD, PARAMETERS, identified, resolved, view
 from server import Answer
 
-from dspy_proact.benchmarks.probe.embedded_judge import JUDGE
 from dspy_proact.benchmarks.probe.judging import ProbeJudge, description_inputs
 from dspy_proact.benchmarks.probe.scoring import (
     ESSENTIAL,
@@ -24,11 +23,13 @@ from dspy_proact.benchmarks.probe.scoring import (
     task_score,
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.stand_in import judge_answer
 from dspy_proact.benchmarks.probe.task import PARTS, Solution
 from dspy_proact.errors import ContentError
-from dspy_proact.models import ModelSpec, open_model
+from dspy_proact.models import ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
 
+JUDGE = Role("judge", "--judge", "verdict", judge_answer)
 OURS, PUBLISHED = ProbeSettings(), ProbeSettings(upstream_rule=True)
 RIGHT = dict.fromkeys((*ESSENTIAL, *FURTHER), "correct")
 IDENTIFIED = {"reasoning": "because", **RIGHT, "judgment": "CORRECT"}
@@ -134,11 +135,11 @@ def test_what_gold_has_none_of_may_be_left_out_but_for_the_published_rule():
 
 def test_parts_say_where_a_judgment_and_its_facets_differ_and_what_could_not_be_read():
     judged = (identified(judgment, when_deadline="missing") for judgment in ("CORRECT", "PARTIALLY_CORRECT"))
-    assert [parts_of(graded(view(), GOOD, OURS, each, resolved()), GOOD)["apart"] for each in judged] == [1, 0]
+    assert [parts_of(graded(view(), GOOD, OURS, each, resolved()), GOOD)["label_mismatch"] for each in judged] == [1, 0]
     unread = Solution(faults=PARTS)
     parts = parts_of(graded(view(), unread, OURS, None, None), unread)
     assert (parts["overall"], parts["task"], parts["faulty"]) == (0, 0, 1)
-    assert not [name for name in parts if name.startswith("read_") or name == "apart"]
+    assert not [name for name in parts if name.startswith("read_") or name == "label_mismatch"]
     half = Solution(action="request_key", parameters=PARAMETERS, faults=("evidence", "bottleneck"))
     assert parts_of(graded(view(), half, OURS, None, resolved()), half)["read_task"] == 1
 
