@@ -50,6 +50,8 @@ class Part:
     levels: tuple[str, ...]
     """From worst to best on an ordinal scale; in any order on a nominal one."""
     scale: Literal["ordinal", "nominal"] = "ordinal"
+    tuned: bool = True
+    """Whether a compile of the judge counts it; its agreement with people is reported either way."""
 
 
 @dataclass(frozen=True)
@@ -342,6 +344,10 @@ class Benchmark(Generic[Answer, Detail]):
 
     parts: Sequence[Part] = ()
     """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
+    about_raters: str = ""
+    """What a reader must know of the people behind `human_grades`, in sentences."""
+    own_study: ClassVar[bool] = False
+    """Whether `agree` and `label sheet` read ratings in formats of its own, in place of `human_grades`."""
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
@@ -399,23 +405,6 @@ class Benchmark(Generic[Answer, Detail]):
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self)
-
-    # Agreement and leaderboard
-
-    def agreement_room(self) -> Any | None:
-        """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
-        return None
-
-    @property
-    def graded_answers_by_run(self) -> bool:
-        """Whether raters fill in the sheet of any benchmark for the answers of a run."""
-        return type(self).graded_answers is Benchmark.graded_answers
-
-    def graded_answers(self) -> "Responses | None":
-        """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""
-        from dspy_proact.benchmarks.graded import responses_of_grades
-
-        return responses_of_grades(self)
 
     # Reports
 

@@ -200,7 +200,8 @@ class Tuning:
         """
         del source
         declared = self.declared
-        if not (rows := declared.human_grades()):
+        untuned = {part.name for part in declared.parts if not part.tuned}
+        if not (rows := [row for row in declared.human_grades() if row.part not in untuned]):
             raise UsageError(f"{declared.name}: declares no `human_grades`, to which a judge could be tuned")
         case_set = declared.read("sample", self.settings)
         cases = {case.key: case for case in case_set.cases}

@@ -61,6 +61,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
+    own_study = True
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
     as_published = ("--judge-prompt", "official")
     published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
@@ -210,9 +211,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""
         return self.tuning(Settings()).feedback(case, answer, scored)
-
-    def graded_answers(self) -> None:
-        """Ratings are named."""
 
     def particulars(self) -> "Particulars":
         """Conversations, rubrics, quotes and offers."""

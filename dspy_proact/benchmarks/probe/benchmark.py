@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
+    JUDGMENTS,
     PARTIAL,
     SOLVED,
     FacetGrades,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
     from dspy_proact.benchmarks.probe.tuning import ProbeTuning
-    from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder, Gate
     from dspy_proact.report.particulars import Particulars
 
@@ -98,8 +98,14 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         "action where there is no answer yet; agents with several calls cannot be told."
     )
     parts = (
-        Part("judgment", ("INCORRECT", "PARTIALLY_CORRECT", "CORRECT")),
+        Part("description", JUDGMENTS),
         *(Part(name, get_args(FacetWord), "nominal") for name in FacetGrades.model_fields),
+        Part("parameters", JUDGMENTS),
+        Part("would_resolve", ("no", "partially", "yes"), tuned=False),
+    )
+    about_raters = (
+        "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of "
+        "four qualities: agreement with them says nothing of people, and nothing of answers that a model would give."
     )
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
@@ -323,29 +329,19 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return feedback_of(scored.detail)
 
     def graded_parts(self, scored: Scored[ProbeGrade]) -> dict[str, str]:
-        """The word of a judge, and of a description each facet."""
-        grade = scored.detail
+        """The judgment of each judge that was asked, each facet of a description, and what parameters would do."""
+        grade, parts = scored.detail, dict[str, str]()
         if grade.identified:
-            return {"judgment": grade.identified.judgment, **grade.identified.facets.model_dump()}
-        return {"judgment": grade.resolved.judgment} if grade.resolved else {}
+            parts |= {"description": grade.identified.judgment, **grade.identified.facets.model_dump()}
+        if grade.resolved:
+            parts |= {"parameters": grade.resolved.judgment, "would_resolve": grade.resolved.would_resolve}
+        return parts
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Those of the sample's authors."""
         from dspy_proact.benchmarks.probe.graded import human_grades
 
         return human_grades()
-
-    def agreement_room(self) -> Any:
-        """Facet by facet."""
-        from dspy_proact.benchmarks.probe import report
-
-        return report
-
-    def graded_answers(self) -> "Responses":
-        """Those of the sample, which its authors graded."""
-        from dspy_proact.benchmarks.probe.graded import responses_of_graded
-
-        return responses_of_graded()
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
