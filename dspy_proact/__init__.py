@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, Start
+    from dspy_proact.benchmarks.compiled import load_assistant, load_judge
     from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of
-    from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-    from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.benchmarks.proactbench.jury import open_jury
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
@@ -42,10 +41,12 @@ if TYPE_CHECKING:
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.compile.assistant_compile import AssistantCompile
+    from dspy_proact.compile.judge_compile import JudgeCompile
     from dspy_proact.errors import ContentError, Halt, ProactError
     from dspy_proact.models import Gate, Limits, ModelSpec, open_model
     from dspy_proact.programs import Recipe
-    from dspy_proact.programs.artefact import load_assistant, load_judge, read_artefact, read_judge
+    from dspy_proact.programs.artefact import read_artefact, read_judge
     from dspy_proact.report import (
         Comparison,
         Corrected,
@@ -158,8 +159,9 @@ _ROOMS = {
     "benchmarks.execution": ["Execution"],
     "benchmarks.proactbench.benchmark": ["ProactBench"],
     "benchmarks.proactbench.cases": ["cases_of"],
-    "benchmarks.proactbench.compile.assistant.assistant_compile": ["AssistantCompile"],
-    "benchmarks.proactbench.compile.judge.judge_compile": ["JudgeCompile"],
+    "benchmarks.compiled": ["load_assistant", "load_judge"],
+    "compile.assistant_compile": ["AssistantCompile"],
+    "compile.judge_compile": ["JudgeCompile"],
     "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
     "benchmarks.proactbench.jury": ["open_jury"],
     "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
@@ -182,7 +184,7 @@ _ROOMS = {
     "errors": ["ContentError", "Halt", "ProactError"],
     "models": ["Gate", "Limits", "ModelSpec", "open_model"],
     "programs": ["Recipe"],
-    "programs.artefact": ["load_assistant", "load_judge", "read_artefact", "read_judge"],
+    "programs.artefact": ["read_artefact", "read_judge"],
     "report": [
         "Comparison",
         "Corrected",

@@ -21,7 +21,7 @@ from support.provider import Received, Scripted, SimulatedProvider, healthy
 from support.synthetic_study import synthetic_items, synthetic_ratings
 
 from dspy_proact import Gate, load_ratings
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.models import ModelSpec
 from dspy_proact.programs import Recipe
 

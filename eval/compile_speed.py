@@ -23,11 +23,10 @@ from typing import Any
 from support.provider import Received, Scripted, SimulatedProvider
 
 from dspy_proact import Gate, ModelSpec, load_corpus, load_ratings
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
-from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.named import PROPOSER
+from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.compile import PROPOSER, Compile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.programs import OPTIMIZERS, Recipe
 
 PROMISED = {"judge search": 20, "judge bootstrap": 12, "assistant search": 12, "assistant bootstrap": 12}

@@ -2,7 +2,7 @@
 
     python eval/false_claims.py
 
-Each seed is a study of 200 rated responses with a known rule (`benchmarks/proactbench/synthetic.py`). A rule to learn:
+Each seed is a study of 200 rated responses with a known rule (`eval/support/synthetic_study.py`). A rule to learn:
 the embedded judge is shown demos, which can teach it. Permuted: grades are dealt out anew within each phase, so that a
 search learns nothing. Always PARTIAL: a judge that says nothing else. 95 %: of a count (Wilson). Exits 1 if one is OUT.
 """
@@ -17,25 +17,22 @@ from functools import partial
 from statistics import fmean
 
 import dspy
-from support.synthetic_study import (
-    permuted_within_phase,
-    rater_kappa,
-    synthetic_items,
-    synthetic_ratings,
-)
+from support.synthetic_study import permuted_within_phase, rater_kappa, synthetic_items, synthetic_ratings
 
 from dspy_proact import Gate, open_model
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import Labelled, labelled
-from dspy_proact.benchmarks.proactbench.compile.judge.task import CutJudge
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.compile.agreement import plain_cuts
+from dspy_proact.compile.judge_compile import CutJudge, JudgeCompile
+from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.programs import Recipe
-from dspy_proact.programs.artefact import compiled_judge
+from dspy_proact.runs import Settings
 from dspy_proact.stats import Improvement, Panel, apply_cuts, improvement
 
 LEVELS = (Grade.FAIL, Grade.PARTIAL, Grade.PASS)
-START = CutJudge(Judge(ask_quote_again=False))
+TUNING = ProactBench().tuning(Settings())
+START = CutJudge(Judge(ask_quote_again=False), plain_cuts(ProactBench()))
 FRESH, FRESH_SEED = 50, 1_000_000  # new items for each seed's compiled judge, 5,000 in all
 CALLS = 2_930  # that a study's two compiles took at commit e58b75b (mean of 4): no race, nothing reused
 
@@ -45,14 +42,15 @@ class Study:
     shown: tuple[bool, ...]  # of a rule to learn, of permuted labels, of a judge that always says PARTIAL
     rater_kappa: float
     calls: int  # of both compiles
-    fresh: Sequence[Labelled]  # that no compile saw
+    fresh: Sequence[GradedAnswer]  # that no compile saw
     before: Sequence[int]  # their levels by the uncompiled judge
     after: Sequence[int]  # and by the compiled one
 
 
-def graded(program: CutJudge, items: Sequence[Labelled]) -> list[int]:
+def graded(program: CutJudge, items: Sequence[GradedAnswer]) -> list[int]:
     with dspy.context(lm=open_model("embedded", JUDGE, Gate()).lm):
-        graded = [(2 * Grade(program.judge(**item.example.inputs()).grade).score, item.phase) for item in items]
+        asked = [(program.judge(**TUNING.judge_inputs(item.case, item.answer)), item.case.stratum) for item in items]
+    graded = [(2 * Grade(said.grade).score, phase) for said, phase in asked]
     return [int(apply_cuts([mean], (program.cuts[at].partial, program.cuts[at].full))[0]) for mean, at in graded]
 
 
@@ -63,17 +61,18 @@ def studied(seed: int, trials: int, count: int) -> Study:
     with tempfile.TemporaryDirectory() as out:
         taught = JudgeCompile(ratings, recipe=demos, gate=one).run(f"{out}/taught")
         searched = JudgeCompile(permuted, recipe=search, gate=one).run(f"{out}/searched")
-    items = labelled(ratings)
+    items = TUNING.graded(ratings).items
     constant = compared(graded(START, items), [1] * count, items).shown
-    new = labelled(synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH)))
-    program = CutJudge(compiled_judge(taught.artefact, ask_quote_again=False), taught.artefact.cuts)
+    fresh = synthetic_ratings(FRESH_SEED + seed, synthetic_items(FRESH_SEED + seed, FRESH))
+    new = TUNING.graded(fresh).items
+    program = CutJudge(taught.artefact.put_into(Judge(ask_quote_again=False), taught.path), taught.artefact.cuts)
     shown, calls = (taught.artefact.card.shown, searched.artefact.card.shown, constant), taught.paid + searched.paid
     return Study(shown, rater_kappa(ratings), calls, new, graded(START, new), graded(program, new))
 
 
-def compared(before: Sequence[int], after: Sequence[int], items: Sequence[Labelled]) -> Improvement:
-    panel = Panel.of([[rating.grade for rating in item.ratings] for item in items], LEVELS)
-    phases, scenarios = [item.phase for item in items], [item.scenario for item in items]
+def compared(before: Sequence[int], after: Sequence[int], items: Sequence[GradedAnswer]) -> Improvement:
+    panel = Panel.of([[each.grade for each in item.grades[""]] for item in items], LEVELS)
+    phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
     return improvement(before, after, panel, phases, scenarios, order=list(Phase)).overall
 
 

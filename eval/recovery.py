@@ -12,8 +12,9 @@ from pathlib import Path
 from statistics import fmean
 
 from dspy_proact import Assistant, Evaluation, Halt, ProactError, Summary, compare, load_corpus, summarize
+from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.kept import write_whole
-from dspy_proact.programs.artefact import compiled_assistant, read_assistant
+from dspy_proact.programs.artefact import read_artefact
 from dspy_proact.report import STAND_IN, ScatterPoint, percent, points_of, probability, scatter_svg
 from dspy_proact.runs import RunFolder, Scope
 from dspy_proact.stats import holm
@@ -38,10 +39,10 @@ def main() -> None:
     asked = parser.parse_args()
 
     try:
-        corpus, artefact = load_corpus(asked.corpus), read_assistant(asked.program)
+        corpus, artefact = load_corpus(asked.corpus), read_artefact(asked.program, "assistant")
         learned = artefact.card.provenance.data
         prompts = {path.stem: Assistant(path.read_text(encoding="utf-8")) for path in PROMPTS}
-        programs = {"bare": Assistant(), **prompts, "compiled": compiled_assistant(artefact)}
+        programs = {"bare": Assistant(), **prompts, "compiled": load_assistant(asked.program)}
         runs: dict[str, Summary] = {}
         for name, assistant in programs.items():
             evaluation = Evaluation(corpus, asked.model, asked.judge, program=assistant)

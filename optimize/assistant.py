@@ -12,14 +12,13 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_corpus
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.assistant.guards import MARGINS, Guard
+from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.programs import Recipe
 from dspy_proact.report import STAND_IN, percent, points_of
 
 CORPUS = "sample"
 RECIPE = Recipe(optimizer="search", trials=12, max_demos=2, folds=5, seed=0)
-GUARDS: dict[Guard, float] = {"offers": MARGINS["offers"]}
+GUARDS = {"offers": 0.05}
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -43,14 +42,14 @@ def main() -> None:
     name = asked.model.replace("/", "_")
     shutil.copyfile(finished.path, asked.programs / f"assistant-{name}.json")
     card = finished.artefact.card
-    for what, change in {**card.phases, "unwanted offers": card.offers}.items():
+    for change in (row for row in card.rows if row.unit != "times"):
         before, after, difference = change.before.estimate, change.after.estimate, change.difference.estimate
         turns, told = f"{change.count} turns", f"{percent(before)} before, {percent(after)} after"
-        print(f"{what} ({turns}): {told}, {points_of(difference)}")
-    words = card.length
+        print(f"{change.title} ({turns}): {told}, {points_of(difference)}")
+    words = card["length"]
     if words.count:
         print(f"words: {words.before.value:.0f} before, {words.after.value:.0f} after")
-    print(f"{card.statement}.")
+    print(card.headline)
     if card.provenance.embedded:
         print(STAND_IN)
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 
 from dspy_proact import Halt, ProactError, load_ratings
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.programs import Recipe
 
 RATINGS = "sample"
@@ -33,9 +33,9 @@ def main() -> None:
     name = asked.judge.replace("/", "_")
     shutil.copyfile(finished.path, asked.programs / f"judge-{name}.json")
     card = finished.artefact.card
-    before, after, difference = card.overall.before, card.overall.after, card.overall.difference
+    before, after, difference = card.target.before, card.target.after, card.target.difference
     print(f"quadratic kappa, out of fold, within phases: {before.value:.2f} before, {after.value:.2f} after,")
-    print(f"difference {difference.value:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}]: {card.statement}")
+    print(f"difference {difference.value:+.2f} [{difference.low:+.2f}, {difference.high:+.2f}]. {card.headline}")
 
 
 if __name__ == "__main__":

@@ -7,19 +7,22 @@ from typing import Any
 
 from rows import Row, jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
-from tuning import provenance
+from tuning import filed, provenance
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT, PROPOSAL
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.embedded import assistant, judge
-from dspy_proact.benchmarks.proactbench.programs import Assistant, AssistantCard, Reply
+from dspy_proact.benchmarks.proactbench.programs import Assistant
+from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS
 from dspy_proact.benchmarks.proactbench.types import Phase, Rubric, Turn
+from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.measured import Item, is_control
 from dspy_proact.models import Gate, ModelSpec
-from dspy_proact.programs import CardNumber, CardUsage, Recipe
-from dspy_proact.programs.artefact import AssistantArtefact, predictor_state, signature_hash
-from dspy_proact.programs.card import Change
+from dspy_proact.programs import Card, CardNumber, CardUsage, Recipe
+from dspy_proact.programs import Row as CardRow
+from dspy_proact.programs.artefact import Artefact
 from dspy_proact.programs.embedded import proposer
+from dspy_proact.runs import Settings
 
 KEY, SCENARIO, PERSONA = "narwhal", "IBEX", "okapi"
 """Stand in every key, scenario and persona, and nowhere else."""
@@ -33,6 +36,9 @@ PUSHY = "Always offer a next step that nobody asked for."
 TIMELY = "Look ahead, but only when the user is done."
 _TRIGGERS: Mapping[int, Phase] = {2: Phase.EMERGENT, 6: Phase.RECOVERY}
 """Of a dialogue of six turns: turn 4 alone lies two turns from any."""
+
+
+DECLARED: Any = ProactBench()
 
 
 # Corpora
@@ -98,6 +104,32 @@ FEW: Any = {"triggers": {4: Phase.RECOVERY}, "turns": 4}
 """How the dialogues of `few` are made."""
 
 
+ASSISTANT_OPTIMIZERS = ("bootstrap", "miprov2", "gepa", "search")
+
+
+def items_of(read: Corpus) -> tuple[Item, ...]:
+    """The triggers of a corpus and then its control turns, as a compile has them."""
+    cases = DECLARED.read(read, Settings()).cases
+    units = DECLARED.tuning(Settings()).units(cases)
+    return tuple(Item(case, units[case.key]) for case in cases)
+
+
+def of_phases(items: Sequence[Item], phases: Sequence[str]) -> list[Item]:
+    """Those of some phases."""
+    return [item for item in items if item.case.stratum in phases]
+
+
+def controls_among(items: Sequence[Item]) -> list[Item]:
+    """The control turns."""
+    return [item for item in items if is_control(item)]
+
+
+def last_message(item: Item) -> str:
+    """The message that awaits its response."""
+    view: Any = item.case.view
+    return view.conversation[-1].user
+
+
 def few(personas: int | Iterable[int] = 4) -> Corpus:
     """A dialogue a persona, each with a control turn and a trigger of RECOVERY and of no other phase."""
     return corpus(personas, **FEW)
@@ -160,7 +192,7 @@ def at(
     """A compile whose four models are at the server, unless others are given."""
     named: Any = at_server(server) | models
     said: Any = {"system_prompt": system_prompt, "start": start, "gate": gate or Gate(retries=0)}
-    return AssistantCompile(read, **named, recipe=how, phases=phases, margins=guards, **said)
+    return AssistantCompile(read, **named, recipe=how, strata=phases, margins=guards, **said)
 
 
 def command_at(server: Server, **others: str) -> list[str]:
@@ -217,7 +249,7 @@ def obedient(*instructions: str, timely: str = "PASS") -> Callable[[Sent], Answe
 def _tip(sent: Sent) -> int:
     """Place of the tip of a request among those of our search; 0 where it has none."""
     asked = str(sent.messages[-1]["content"])
-    return next((place for place, tip in enumerate(PROPOSAL.tips) if tip in asked), 0)
+    return next((place for place, tip in enumerate(PROPOSALS["assistant"].tips) if tip in asked), 0)
 
 
 def proposed(sent: Sent, instruction: str) -> str:
@@ -236,31 +268,35 @@ def proposed(sent: Sent, instruction: str) -> str:
 
 
 _NUMBER = CardNumber(value=0.5, low=0.3, high=0.7)
-_CHANGE = Change(count=20, total=20, before=_NUMBER, after=_NUMBER, difference=_NUMBER, low98=0.1, p=0.01)
 _USAGE = CardUsage(prompt_tokens=1000, completion_tokens=100, usd=None)
 
 
-def card(**changes: Any) -> AssistantCard:
+def card_row(name: str, title: str | None = None, **changes: Any) -> CardRow:
+    """A row by hand."""
+    of: dict[str, Any] = {"name": name, "title": title or name, "count": 20, "total": 20, "low98": 0.1, "p": 0.01}
+    return CardRow(**(of | dict.fromkeys(("before", "after", "difference"), _NUMBER) | changes))
+
+
+def card(**changes: Any) -> Card:
     """A card by hand."""
     of: dict[str, Any] = {
-        "statement": "improvement shown in RECOVERY, +50 [+30, +70] points",
+        "aim": "RECOVERY",
+        "case": "trigger",
+        "group": "scenario",
+        "groups": "scenarios",
         "shown": True,
-        "warnings": (),
-        "chosen": (Phase.RECOVERY,),
-        "target": _CHANGE,
-        "phases": dict.fromkeys(Phase, _CHANGE),
-        "offers": _CHANGE,
-        "length": _CHANGE,
-        "unscored": 0,
-        "scenarios": 10,
-        "triggers": 60,
+        "target": card_row("score", "RECOVERY", count=60, total=60),
+        "rows": (
+            *(card_row(phase.lower(), phase, margin=None if phase == "RECOVERY" else 0.05) for phase in Phase),
+            card_row("offers", "unwanted offers", unit="rate", margin=0.05),
+            card_row("length", "words", unit="times", margin=0.2),
+        ),
+        "items": 60,
         "controls": 20,
+        "group_count": 10,
+        "unscored": 0,
         "fold_scores": (0.6, None),
         "guards": {"offers": 0.05},
-        "candidates": (),
-        "withheld": (1, 2),
-        "rubric_overlap": 0.0,
-        "conversation_overlap": 0.0,
         "usage_before": _USAGE,
         "usage_after": _USAGE,
         "provenance": provenance(
@@ -271,7 +307,7 @@ def card(**changes: Any) -> AssistantCard:
             proposer="openai/writer",
         ),
     }
-    return AssistantCard(**(of | changes))
+    return Card(**(of | changes))
 
 
 def demo(persona: int = 0) -> dict[str, Any]:
@@ -281,15 +317,18 @@ def demo(persona: int = 0) -> dict[str, Any]:
     return {"augmented": True, "history": history, "user_message": said, "response": f"Good luck. {OFFER}"}
 
 
-def artefact(instruction: str | None = PUSHY, demos: int = 1, **changes: Any) -> AssistantArtefact:
+def artefact(instruction: str | None = PUSHY, demos: int = 1, **changes: Any) -> Artefact:
     """A compiled assistant by hand."""
     compiled = Assistant(instruction)
     compiled.reply.demos = [demo(persona) for persona in range(demos)]
-    return AssistantArtefact(
-        signature=signature_hash(Reply), state=predictor_state(compiled.reply, Reply), card=card(**changes)
-    )
+    return filed(compiled, "assistant", card(**changes))
 
 
 def criteria(read: Corpus) -> list[Rubric]:
     """Every rubric of a corpus."""
     return [trigger.rubric for dialogue in read.dialogues for trigger in dialogue.triggers]
+
+
+def compiled_assistant(of: Artefact) -> Assistant:
+    """The assistant of an artefact."""
+    return of.put_into(Assistant(), "assistant.json")

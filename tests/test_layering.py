@@ -31,18 +31,6 @@ PRINTING = {"cli", "__main__"}
 
 
 BENCHMARKS = {path.name for path in (HOUSE / "benchmarks").iterdir() if (path / "__init__.py").is_file()}
-NOT_YET = {"programs/artefact.py", "compile/compile.py"}
-"""Neutral files that still name a benchmark."""
-
-
-NOT_LAZY = {
-    f"cli/views/{name}.py"
-    for name in (
-        *("agent_card_text", "assistant_card_text", "card_headline", "card_text", "compilation"),
-        *("judge_card_text", "program_diff"),
-    )
-}
-"""Files of the command line that import a benchmark at once."""
 
 
 def benchmark_of(path):
@@ -85,7 +73,7 @@ def test_imports_go_one_way():
             if parts[0] != "dspy_proact" or len(parts) == 1 or allowed is None:
                 continue
             named = parts[2] if parts[1] == "benchmarks" and len(parts) > 2 and parts[2] in BENCHMARKS else None
-            assert named in (None, folder) or path.relative_to(HOUSE).as_posix() in NOT_YET, (path, name)
+            assert named in (None, folder), (path, name)
             assert parts[1] in {room, *allowed} or named, (path, name)
 
 
@@ -94,7 +82,7 @@ def test_the_command_line_reaches_a_benchmark_only_when_it_is_asked_for():
     for room, path, _ in sources():
         body = ast.parse(path.read_text(encoding="utf-8")).body
         nodes = [node for node in body if isinstance(node, ast.Import | ast.ImportFrom)]
-        if room == "cli" and path.relative_to(HOUSE).as_posix() not in NOT_LAZY:
+        if room == "cli":
             assert not {name.split(".")[2] for name in imported(nodes) if name.count(".") > 1} & BENCHMARKS, path
 
 

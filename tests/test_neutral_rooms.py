@@ -18,6 +18,8 @@ ROOMS = {
     "the driver": "benchmarks/*.py",
     "the core of report": "report/*.py",
     "the page": "report/page/**/*.*",
+    "compiles": "compile/*.py",
+    "programs": "programs/*.py",
 }
 DOORS = {"report/__init__.py"}
 """Files that name the room of each benchmark, which is all that they do."""
@@ -69,14 +71,7 @@ NAME_ONE = {
     ),
     **dict.fromkeys(("cli/report.py", "cli/views/summary.py", "cli/export.py"), "results files, a format of one"),
     **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/label.py"), "ratings: to be of any"),
-    **dict.fromkeys(
-        (
-            *("programs/artefact.py", "cli/optimize/assistant.py", "cli/optimize/judge.py"),
-            *("cli/views/compilation.py", "cli/views/program_diff.py", "cli/views/card_headline.py"),
-            *("cli/views/card_text.py", "cli/views/assistant_card_text.py", "cli/views/judge_card_text.py"),
-        ),
-        "compiles: to be of any",
-    ),
+    "cli/optimize/judge.py": "ratings: to be of any",
 }
 """Files outside the folders of benchmarks that may name one, and why; none is added."""
 

@@ -4,26 +4,30 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import dspy
 from server import GRADES, Answer, Sent, verdict
 from specs import spec
 
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.corpus import RatedItem, Ratings, RatingsSource
-from dspy_proact.benchmarks.proactbench.programs import Gain, GradeResponse, Judge, JudgeCard, PhaseCard
+from dspy_proact.benchmarks.proactbench.programs import Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rating, Rubric, Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.compile.training import variant
+from dspy_proact.compile.tuning import GradedAnswer
 from dspy_proact.models import Gate, ModelIdentity
-from dspy_proact.programs import CardNumber, CardUsage, DataSource, Provenance, Recipe
-from dspy_proact.programs.artefact import Cuts, JudgeArtefact, predictor_state, signature_hash
+from dspy_proact.programs import Card, CardNumber, CardUsage, DataSource, Provenance, Recipe, Row
+from dspy_proact.programs.artefact import Artefact, Cuts, signature_of, states_of
 from dspy_proact.programs.embedded.proposer import answer as propose
+from dspy_proact.runs import Settings
 
 PHASES = tuple(Phase)
+TUNING: Any = ProactBench().tuning(Settings())
 QUOTE = "Label the boxes today."
 KEY, RATER = "quokka", "wombat"
 """Stand in every key, and in every rater's name, and nowhere else."""
@@ -139,7 +143,7 @@ def models(sent: Sent) -> Answer:
 
 def taught(of: Ratings) -> Callable[[Sent], Answer]:
     """Models of which the judge is wrong throughout, and right as soon as it has a demo or a rule of the proposer's."""
-    people = {each.response: each.consensus for each in labelled(of)}
+    people = {each.answer.text: consensus(each) for each in graded(of)}
 
     def answer(sent: Sent) -> Answer:
         if sent.role == "proposer":
@@ -192,46 +196,73 @@ def _after(low: float | None) -> CardNumber:
     return CardNumber(value=0.5, low=low, high=0.7)
 
 
-def card(**low: float | None) -> JudgeCard:
+def card(**low: float | None) -> Card:
     """A card by hand, with the lower bound of the kappa after in each phase."""
-    gain = {"labels": 20, "before": NUMBER, "difference": NUMBER, "low98": 0.1, "p": 0.01}
-    beside = ("exact_before", "exact_after", "exact_commonest", "one_human", "best_attainable")
-    phases = {
-        phase: PhaseCard(
-            **gain,
-            after=_after(low.get(phase, 0.4)),
-            **dict.fromkeys((*beside, "bias_before", "bias_after"), NUMBER),
-        )
-        for phase in Phase
-    }
-    return JudgeCard(
-        statement="improvement shown",
+    names = ("exact before", "exact after", "exact commonest", "one human", "best attainable")
+    beside = dict.fromkeys((*names, "bias before", "bias after"), NUMBER)
+
+    def row(title: str, count: int, after: CardNumber, **further: Any) -> Row:
+        numbers = {"before": NUMBER, "after": after, "difference": NUMBER, "low98": 0.1, "p": 0.01}
+        return Row(name=title.lower(), title=title, unit="kappa", count=count, total=count, **numbers, **further)
+
+    return Card(
+        aim="agreement with people",
+        case="graded answer",
+        group="scenario",
+        groups="scenarios",
         shown=True,
-        overall=Gain(**gain, after=NUMBER),
-        phases=phases,
-        scenarios=10,
+        target=row("average", 60, NUMBER),
+        rows=tuple(row(phase, 20, _after(low.get(phase, 0.4)), beside=beside) for phase in Phase),
+        items=60,
+        group_count=10,
+        unscored=0,
         raters=2,
-        unread=0,
-        evidence_before=(1, 2),
-        evidence_after=(2, 2),
+        counts={"evidence before": (1, 2), "evidence after": (2, 2)},
         usage_before=USAGE,
         usage_after=USAGE,
         fold_scores=(0.6, 0.7),
-        overlap=0.0,
         provenance=provenance(),
     )
 
 
-def artefact(
-    votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None
-) -> JudgeArtefact:
+def filed(program: Any, role: Any, of: Card, benchmark: str = "proactbench", **reading: Any) -> Artefact:
+    """The file of a program as it is."""
+    states = states_of(program)
+    return Artefact(
+        signature=signature_of(program, states),
+        benchmark=benchmark,
+        role=role,
+        program=type(program).__name__,
+        states=states,
+        card=of,
+        **reading,
+    )
+
+
+def artefact(votes: int = 1, cuts: tuple[float, float] | None = None, demos: int = 1, **low: float | None) -> Artefact:
     """A compiled judge by hand: a rule of its own, and demos of the study's responses."""
     judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
-    judge.grade.demos = [each.worked() for each in labelled(study())[:demos]]
-    return JudgeArtefact(
-        signature=signature_hash(GradeResponse),
-        state=predictor_state(judge.grade, GradeResponse),
-        votes=votes,
-        cuts=dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {},
-        card=card(**low),
-    )
+    judge.grade.demos = worked(study())[:demos]
+    cut = dict.fromkeys(Phase, Cuts(partial=cuts[0], full=cuts[1])) if cuts else {}
+    return filed(judge, "judge", card(**low), votes=votes, cuts=cut)
+
+
+def graded(of: Ratings) -> Sequence[GradedAnswer]:
+    """The items of a study, as a compile has them."""
+    return TUNING.graded(of).items
+
+
+def consensus(each: GradedAnswer) -> str:
+    """The commonest grade of an item."""
+    return TUNING.consensus(each, "")
+
+
+def worked(of: Ratings) -> list[dspy.Example]:
+    """The items as a judge that agrees with people would have answered them."""
+    examples = [dspy.Example(key=each.key, **TUNING.judge_inputs(each.case, each.answer)) for each in graded(of)]
+    return [TUNING.worked(each, example, None) for each, example in zip(graded(of), examples, strict=True)]
+
+
+def compiled_judge(of: Artefact, ask_quote_again: bool = True) -> Judge:
+    """The judge of an artefact."""
+    return of.put_into(Judge(ask_quote_again), "judge.json")

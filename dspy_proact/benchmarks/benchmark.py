@@ -22,7 +22,6 @@ from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder, Gate
 
 Answer = TypeVar("Answer", bound=BaseModel)
@@ -40,7 +39,7 @@ class Start:
     prompt: str | None = None
     """A system prompt, or the name of a judge's prompt; None for the program's own."""
     file: Path | None = None
-    """Of a compiled program, or the folder of its compile."""
+    """Of a compiled program, or the folder of its compile; `program` and `judge` of a benchmark are not given one."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +50,8 @@ class Part:
     levels: tuple[str, ...]
     """From worst to best on an ordinal scale; in any order on a nominal one."""
     scale: Literal["ordinal", "nominal"] = "ordinal"
+    tuned: bool = True
+    """Whether a compile of the judge counts it; its agreement with people is reported either way."""
 
 
 @dataclass(frozen=True)
@@ -321,6 +322,10 @@ class Benchmark(Generic[Answer, Detail]):
         """What an optimizer may be told of an answer and its grade; nothing hidden of the case may be in it."""
         return f"Graded {scored.label}, {scored.score:.2f} of 1."
 
+    def tuning(self, settings: Settings) -> Any | None:
+        """How its programs are compiled, a `compile.tuning.Tuning`; None for what suits any benchmark."""
+        return None
+
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The first calls of `answer`, without repairs; None where they cannot be told."""
         return None
@@ -339,6 +344,10 @@ class Benchmark(Generic[Answer, Detail]):
 
     parts: Sequence[Part] = ()
     """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
+    about_raters: str = ""
+    """What a reader must know of the people behind `human_grades`, in sentences."""
+    own_study: ClassVar[bool] = False
+    """Whether `agree` and `label sheet` read ratings in formats of its own, in place of `human_grades`."""
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
@@ -396,35 +405,6 @@ class Benchmark(Generic[Answer, Detail]):
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self)
-
-    # Compiles, agreement and leaderboard
-
-    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
-        """What `optimize assistant` does; raises `UsageError` where it cannot be done as asked."""
-        raise UsageError(f"{self.name}: it has no assistant to compile")
-
-    def judge_compile(self, tuning: "JudgeTuning") -> Any:
-        """What `optimize judge` does; raises likewise."""
-        raise UsageError(f"{self.name}: it has no judge to compile")
-
-    def begun_with(self, artefact: Any, start: Path | None) -> Any:
-        """What the predictors of one of its programs said before it was compiled, and the hash of that program."""
-        raise UsageError(f"{self.name}: it has no program with several questions")
-
-    def agreement_room(self) -> Any | None:
-        """Where the agreement of judges with graded answers is counted, in place of `report.human_agreements`."""
-        return None
-
-    @property
-    def graded_answers_by_run(self) -> bool:
-        """Whether raters fill in the sheet of any benchmark for the answers of a run."""
-        return type(self).graded_answers is Benchmark.graded_answers
-
-    def graded_answers(self) -> "Responses | None":
-        """Answers that people graded, without their grades; None where ratings are named by `--ratings`."""
-        from dspy_proact.benchmarks.graded import responses_of_grades
-
-        return responses_of_grades(self)
 
     # Reports
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.execution import Bound, Execution
 from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import Participant, Rule, fingerprint_of, program_name
@@ -62,9 +63,8 @@ class Evaluation(Execution):
         companions = declared.companions(settings, gate)
         settings = declared.settled(settings, companions)
         cases = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, settings, revision)
-        module = (
-            program if program is not None and start.file is None else declared.program(settings, start, companions)
-        )
+        given = program is not None and start.file is None
+        module = program if given else compiled_program(declared, settings, start, "assistant", companions)
         answering = _participant(declared, settings, module, model, gate=gate, companions=companions, cases=cases)
         asks = declared.unasked(settings) is None
         judges = _Judges(declared, settings, judge, gate, prompt=judge_prompt, program=judge_program, asked=asks)
@@ -123,7 +123,8 @@ class _Judges:
     ):
         file = _file(program)
         given = program if program is not None and file is None else None
-        self.program = given or declared.judge(settings, Start(None if prompt == "default" else prompt, file))
+        start = Start(None if prompt == "default" else prompt, file)
+        self.program = given or compiled_program(declared, settings, start, "judge")
         models = list[Model]()
         if self.program is not None and asked:
             models = open_judges(EMBEDDED if named is None else named, role_of(declared, "judge"), gate)

@@ -39,7 +39,7 @@ class RoleCalls:
             unknown += stage is None
             for call in stage or ():
                 calls += 1
-                prompt += count_tokens(model.name, [dict(message) for message in call.messages])
+                prompt += count_tokens(model.name, call.messages)
                 few, many = (min(tokens, most or tokens) for tokens in call.tokens)
                 low, high = low + few, high + many
         little, much = model.price.of(prompt, low), model.price.of(prompt, high)

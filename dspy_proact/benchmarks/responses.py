@@ -1,5 +1,8 @@
 """Existing responses, to be graded again."""
 
+import hashlib
+import json
+import time
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -8,9 +11,20 @@ from pydantic import ValidationError
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Price
-from dspy_proact.errors import RunError
-from dspy_proact.runs import Case, CaseRecord, CaseSet, Event, RoleIdentity, RunFolder, latest
+from dspy_proact.errors import RunError, UsageError
+from dspy_proact.runs import (
+    Case,
+    CaseRecord,
+    CaseSet,
+    CorpusRecord,
+    Event,
+    RoleIdentity,
+    RunFolder,
+    StageKey,
+    latest,
+)
 
+_GRADED = "graded answers"
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")
 
 
@@ -80,6 +94,43 @@ class Responses:
             system_prompt=manifest.system_prompt,
             card=manifest.cards.get("assistant"),
             learned_on=manifest.learned_on,
+        )
+
+    @classmethod
+    def of_human_grades(cls, declared: Benchmark[Any, Any]) -> Self:
+        """Every answer that people graded, once, without their grades; its case is the one that it answers.
+
+        Raises:
+            UsageError: Nobody graded anything, or an answer is to a case that the sample does not have.
+        """
+        if not (grades := declared.human_grades()):
+            raise UsageError(f"{declared.name}: there are no people's ratings to agree with; declare `human_grades`")
+        settings = declared.settings_type()
+        known = {case.key: case for case in declared.read("sample", settings).cases}
+        cases, answers = dict[str, Case](), dict[str, Any]()
+        for grade in grades:
+            if grade.case not in known:
+                raise UsageError(
+                    f"{declared.name}: a human grade is of the case {grade.case!r}, which the sample lacks"
+                )
+            case, key = known[grade.case], grade.item or grade.case
+            cases[key] = Case(key, case.group, case.stratum, case.view, {**case.meta, "case": case.key})
+            answers[key] = grade.answer.model_dump(mode="json")
+        identified = json.dumps([declared.name, [*answers.items()]], ensure_ascii=False, sort_keys=True)
+        sha256 = hashlib.sha256(identified.encode("utf-8", "surrogatepass")).hexdigest()
+        record = CorpusRecord(name=_GRADED, revision=None, rows=len(cases), cases=len(cases), ignored_fields={})
+        return cls(
+            name=_GRADED,
+            parent=sha256,
+            identity=RoleIdentity(model="graded", program="by hand", prompt="", decoding={}),
+            case_set=CaseSet(tuple(cases.values()), record, sha256),
+            stages=tuple(
+                Event(key=StageKey(case=key, epoch=1, stage="response"), answer=answer, calls=(), time=time.time())
+                for key, answer in answers.items()
+            ),
+            embedded=False,
+            benchmark=declared.name,
+            settings=settings.model_dump(mode="json"),
         )
 
 

@@ -1,7 +1,7 @@
 """`dspy-proact agree`: how far a judge agrees with people."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,13 +13,7 @@ from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
-from dspy_proact.cli.options.models import (
-    EMBEDDED,
-    GATE_IF_ASKED,
-    JUDGING,
-    NamedModel,
-    model_options,
-)
+from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
@@ -146,18 +140,20 @@ def agree(
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    if labels.run and declared.graded_answers_by_run:
-        declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
-    if (responses := declared.graded_answers()) is not None:
+    if not declared.own_study:
         from dspy_proact.benchmarks.evaluation import Rejudging
+        from dspy_proact.benchmarks.responses import Responses
 
+        if labels.run:
+            declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "
                 "judges alike, whatever is set. Leave it out"
             )
         judges = judges_of(declared, judge, embedded=not judge.name)
-        rejudging = Rejudging(responses, judges, benchmark=declared, judge_program=judge_program, gate=gate())
+        answers = Responses.of_human_grades(declared)
+        rejudging = Rejudging(answers, judges, benchmark=declared, judge_program=judge_program, gate=gate())
         return _graded_now(rejudging, scope, output, partial(_show_agreements, declared, output.as_json, explain))
     from dspy_proact.benchmarks.proactbench.report import study
 
@@ -212,17 +208,13 @@ def _show_agreements(
     from dspy_proact.cli.views.message import print_more
     from dspy_proact.report.human_agreement import human_agreement_document, human_agreements, print_human_agreement
 
-    room, console = declared.agreement_room(), Console(soft_wrap=False)
-    agreements: Sequence[Any] = (
-        room.judge_agreements(graded, learned_on) if room else human_agreements(declared, graded, learned_on)
-    )
+    agreements = human_agreements(declared, graded, learned_on)
     if as_json:
-        document = room.agreement_document if room else human_agreement_document
-        click.echo(json.dumps({"judges": [document(each) for each in agreements]}, indent=2, allow_nan=False))
+        documents = [human_agreement_document(agreement) for agreement in agreements]
+        click.echo(json.dumps({"judges": documents}, indent=2, allow_nan=False))
         return
-    show: Callable[..., None] = room.print_agreement if room else print_human_agreement
-    for each in agreements:
-        show(each, console, explain)
+    for agreement in agreements:
+        print_human_agreement(agreement, Console(soft_wrap=False), explain)
     if not explain:
         print_more()
 

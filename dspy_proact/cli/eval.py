@@ -10,15 +10,7 @@ import click
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
 from dspy_proact.cli.options.cases import CORPUS, SCOPE
 from dspy_proact.cli.options.kinds import Output, number_option, output_options
-from dspy_proact.cli.options.models import (
-    ASSISTANT,
-    EMBEDDED,
-    GATE,
-    JUDGING,
-    NamedModel,
-    model_options,
-    text_of,
-)
+from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
@@ -136,12 +128,14 @@ def _require_kappa(program: Path | None, least: float) -> None:
     if program is None:
         raise UsageError("--min-kappa: has no effect without --judge-program, whose card it reads")
     card = read_judge(program).card
-    for phase, gain in card.phases.items():
-        low = gain.after.low
+    if not (rows := [row for row in card.rows if row.unit == "kappa"]):
+        raise UsageError(f"{program}: --min-kappa: its card has no kappa")
+    for row in rows:
+        low = row.after.low
         if low is None or low < least:
-            told = gain.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
+            told = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(
-                f"{program}: --min-kappa {least:g} is not met in {phase}: quadratic kappa out of fold, against "
+                f"{program}: --min-kappa {least:g} is not met in {row.title}: quadratic kappa out of fold, against "
                 f"the shares of people's grades in {card.provenance.data.name!r}, is {told} at 95 %"
             )
 

@@ -95,7 +95,7 @@ def sheet(
     from dspy_proact.stats import FEWEST_RATED
 
     declared = chosen.known(*([run] if run else []))
-    if run and declared.graded_answers_by_run:
+    if run and not declared.own_study:
         _write_plain_sheet(run, declared, chosen, out)
         return
     if (run is None) == (items is None):

@@ -158,8 +158,8 @@ class _Trial:
     @cached_property
     def assistant(self) -> "Assistant | None":
         """The assistant on trial; None where only the bare model is asked."""
+        from dspy_proact.benchmarks.compiled import load_assistant
         from dspy_proact.benchmarks.proactbench.programs import Assistant
-        from dspy_proact.programs.artefact import load_assistant
 
         if self.text is not None and self.program:
             raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")

@@ -3,36 +3,34 @@
 import asyncio
 import signal
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Generator, Mapping
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar
 
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Usage
-from dspy_proact.compile.cross_fit import Compiled, CrossFit
-from dspy_proact.compile.forecast import Forecast
-from dspy_proact.compile.named import Named
-from dspy_proact.compile.progress import CompileObserver, Progress
-from dspy_proact.compile.silenced import silenced
-from dspy_proact.compile.task import Task
+from dspy_proact.compile.cross_fit import Compiled, CrossFit, Task
+from dspy_proact.compile.folds import Grouped
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
+from dspy_proact.compile.optimizers import silenced
+from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM
 from dspy_proact.kept import Claim, Claimed, Identified, now, versions
-from dspy_proact.models import Answered, Gate, Model, ModelIdentity, Record, open_model, wait_for
-from dspy_proact.programs import Card, DataSource, Provenance, Recipe
-from dspy_proact.programs.artefact import (
-    AgentArtefact,
-    AssistantArtefact,
-    JudgeArtefact,
-    JudgesArtefact,
-    write_artefact,
-)
-from dspy_proact.runs import orderly_interrupt
+from dspy_proact.models import Answered, Gate, Model, ModelIdentity, ModelSpec, Record, Role, open_model, wait_for
+from dspy_proact.programs import OPTIMIZERS, Card, DataSource, Provenance, Recipe
+from dspy_proact.programs.artefact import Artefact, ProgramRole, signature_of, states_of, write_artefact
+from dspy_proact.programs.embedded import proposer
+from dspy_proact.runs import Settings, orderly_interrupt
 from dspy_proact.switch import Switch
 
-A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
+PROPOSER = Role("proposer", "--proposer", "verdict", proposer.answer)
+"""Who writes instructions for a compile."""
+Named = Mapping[str, tuple[ModelSpec, Role]]
+"""The models of a compile by what each is asked for, with their roles; the one under tuning stands first."""
 COMPILES = Path("compiles")
 """Where compiles are done unless a person says otherwise."""
 _RECORD = "record.jsonl"
@@ -61,17 +59,17 @@ class CompileClaim(Claimed[CompileIdentity]):
 
 
 @dataclass(frozen=True)
-class Finished(Generic[A]):
+class Finished:
     """How a compile ended."""
 
     path: Path
     """The artefact."""
-    artefact: A
+    artefact: Artefact
     paid: int
     """Requests that were sent by this command; the rest stood in the record."""
 
 
-class Compile(ABC, Generic[A]):
+class Compile(ABC):
     """What the compiles of all programs have in common.
 
     Args:
@@ -83,8 +81,11 @@ class Compile(ABC, Generic[A]):
         UsageError: The models cannot be called as asked.
     """
 
-    program: ClassVar[str]
-    """What is compiled: the name of folder and file."""
+    role: ClassVar[ProgramRole]
+    """Of what is compiled: the name of folder and file."""
+    declared: Benchmark[Any, Any]
+    of: Settings
+    """The settings of the benchmark."""
 
     def __init__(self, models: Named, recipe: Recipe, gate: Gate | None):
         self.recipe, self._named, self._gate = recipe, models, gate or Gate()
@@ -119,14 +120,28 @@ class Compile(ABC, Generic[A]):
         """What `run` takes at most; no call is made and nothing is written."""
 
     @abstractmethod
-    def artefact(self, task: Any, compiled: Compiled[Any, Any, Any], made: Provenance) -> A:
+    def artefact(self, task: Any, compiled: Compiled[Any, Any, Any], made: Provenance) -> Artefact:
         """What is written of what came of a task, with what it was made."""
+
+    def artefact_of(self, program: Any, card: Card, **reading: Any) -> Artefact:
+        """The file of a program that was compiled, with its card and how its verdicts are read."""
+        states = states_of(program)
+        return Artefact(
+            signature=signature_of(program, states),
+            benchmark=self.declared.name,
+            role=self.role,
+            program=type(program).__name__,
+            settings=self.of.model_dump(mode="json"),
+            states=states,
+            card=card,
+            **reading,
+        )
 
     @cached_property
     def identity(self) -> CompileIdentity:
         """What must be equal for two commands to be the same compile."""
         return CompileIdentity(
-            program=self.program,
+            program=self.role,
             models={name: model.identity for name, model in self.models.items()},
             recipe=self.recipe,
             settings=self.settings,
@@ -136,10 +151,10 @@ class Compile(ABC, Generic[A]):
 
     @property
     def default_folder(self) -> Path:
-        """`compiles/<program>--<8 hex of the identity>`."""
-        return COMPILES / f"{self.program}--{self.identity.digest()[:8]}"
+        """`compiles/<role>--<8 hex of the identity>`."""
+        return COMPILES / f"{self.role}--{self.identity.digest()[:8]}"
 
-    def run(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished[A]:
+    def run(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
         """Compile, or go on with the compile in the folder, and write the artefact.
 
         Args:
@@ -154,8 +169,8 @@ class Compile(ABC, Generic[A]):
         """
         return self._run(out, observer or CompileObserver(), Switch())
 
-    async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished[A]:
-        """The same, awaited; it works in threads of its own. Cancelled, it drops what is in flight, then ends."""
+    async def arun(self, out: str | Path | None = None, observer: CompileObserver | None = None) -> Finished:
+        """Async version of `run`, in threads of its own. Cancelled, it drops what is in flight, then ends."""
         observer, switch = observer or CompileObserver(), Switch()
         compiling = asyncio.create_task(asyncio.to_thread(self._run, out, observer, switch))
         with orderly_interrupt(switch, observer.interrupted):
@@ -167,7 +182,7 @@ class Compile(ABC, Generic[A]):
                 await asyncio.gather(compiling, return_exceptions=True)
                 raise
 
-    def _run(self, out: str | Path | None, observer: CompileObserver, switch: Switch) -> Finished[A]:
+    def _run(self, out: str | Path | None, observer: CompileObserver, switch: Switch) -> Finished:
         for model in self.models.values():
             model.require_key()
         folder = Path(out or self.default_folder)
@@ -186,7 +201,7 @@ class Compile(ABC, Generic[A]):
                     claim.leave(*folder.iterdir())
                 raise
             artefact = self.artefact(task, compiled, self._provenance())
-            path = folder / f"{self.program}.json"
+            path = folder / f"{self.role}.json"
             write_artefact(path, artefact)
             return Finished(path, artefact, record.paid)
 
@@ -246,9 +261,31 @@ class Compile(ABC, Generic[A]):
             signal.signal(signal.SIGINT, before)
 
 
-def require_unseen(start: Path, card: Card, dialogues: Collection[str], what: str) -> None:
-    """Raise a `UsageError` where the program to start from has seen one of the dialogues that are to be tested."""
-    if seen := card.learned_from.intersection(dialogues):
+def models_of(named: Named, proposed_by: ModelSpec | str) -> Named:
+    """The models of a compile, with the one that writes instructions."""
+    return {**named, "proposer": (ModelSpec.of(proposed_by), PROPOSER)}
+
+
+def suited(recipe: Recipe, tuning: Tuning, items: Sequence[Grouped], role: ProgramRole) -> Recipe:
+    """The recipe with no more folds than there are units, and without worked examples where there are none.
+
+    Raises:
+        UsageError: The optimizer works by worked examples that nobody has.
+    """
+    possible = OPTIMIZERS if role == "judge" else tuple(name for name in OPTIMIZERS if name != "labeled")
+    why = "nobody has written the answers that it would show"
+    if not tuning.demos:
+        possible, why = ("search", "gepa"), f"{tuning.declared.name} has no worked examples, by which it works"
+    if recipe.optimizer not in possible:
+        raise UsageError(f"--optimizer {recipe.optimizer}: {why}; choose among {', '.join(possible)}")
+    units = len({item.unit for item in items})
+    folds = {"folds": max(2, min(recipe.folds, units))}
+    return recipe.model_copy(update=folds if tuning.demos else {**folds, "max_demos": 0})
+
+
+def require_unseen(start: Path, card: Card, marks: Collection[str], what: str) -> None:
+    """Raise a `UsageError` where the program to start from has seen rows of the corpus that are to be tested."""
+    if seen := card.learned_from.intersection(marks):
         raise UsageError(
             f"{start}: was compiled on {len(seen)} of {what}, so that no program that never saw them could be tested "
             "on them; start from one that was compiled on others, or leave --start out"

@@ -1,13 +1,16 @@
-"""Grouped k-fold: every item is tested once, by a program that never saw its scenario."""
+"""Grouped k-fold: every item is tested once, by a program that never saw its group."""
 
 import random
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from dspy_proact.errors import UsageError
+from dspy_proact.runs import Nouns
 
+_LEAST = 2
+"""Units of a training set: one to learn from, one to compare candidates on."""
 _INNER_FOLDS = 4
 """A quarter of a training set's units, about, is where candidates are compared."""
 
@@ -48,21 +51,14 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
     """Folds of whole units, balanced by size; the same items and seed give the same folds, in any order of the items.
 
     Args:
-        items: To be split; each is in the test part of one fold.
+        items: To be split; each is in the test part of one fold. They have as many units as there are folds, or more.
         count: Number of folds, 2 or more.
         seed: Of the order in which units of one size are dealt out.
-
-    Raises:
-        UsageError: There are fewer units than folds.
     """
     units: defaultdict[str, list[Item]] = defaultdict(list)
     for item in items:
         units[item.unit].append(item)
-    if not 2 <= count <= len(units):
-        raise UsageError(
-            f"{len(units)} personas or scenarios cannot make {count} folds; give --folds between 2 and {len(units)}, "
-            "or bring items of more scenarios"
-        )
+    assert 2 <= count <= len(units), "folds are counted before"
     order = sorted(units)
     random.Random(seed).shuffle(order)
     tests: list[set[str]] = [set() for _ in range(count)]
@@ -72,41 +68,28 @@ def grouped_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[It
     return tuple(Fold.of(items, test) for test in tests)
 
 
-def tested_folds(items: Sequence[Item], count: int, seed: int) -> tuple[Fold[Item], ...]:
-    """The folds of a compile, each of which leaves two units or more: some to learn from, some to compare on.
+def balanced_folds(
+    items: Sequence[Item], chosen: Sequence[Item], count: int, seed: int, nouns: Nouns
+) -> tuple[Fold[Item], ...]:
+    """The folds of a compile, balanced by the chosen items; what else a unit has goes with them.
+
+    Each leaves two units or more: some to learn from, some to compare candidates on.
 
     Raises:
-        UsageError: There are too few units for that, or fewer than folds.
+        UsageError: There are fewer units than folds, or a fold leaves fewer than two units to learn from.
     """
-    units = {item.unit for item in items}
-    if len(units) < 3:
+    units = {item.unit for item in chosen}
+    tests: list[set[str]] = []
+    if 2 <= count <= len(units):
+        tests = [{item.unit for item in fold.test} for fold in grouped_folds(chosen, count, seed)]
+    if not tests or any(len(units - test) < _LEAST for test in tests):
         raise UsageError(
-            f"{len(items)} labelled items of too few scenarios: {len(units)} that share no persona, where 3 are the "
-            "least that can be compiled on and tested; label responses of more scenarios"
+            f"{len(chosen)} {nouns.cases} of {len(units)} independent {nouns.groups} cannot make {count} folds and "
+            "leave two of them to learn from in each; give another number of --folds, or bring more of them"
         )
-    folds = grouped_folds(items, count, seed)
-    if any(len({item.unit for item in fold.train}) < 2 for fold in folds):
-        raise UsageError(
-            f"{count} folds of {len(units)} personas or scenarios leave only one of them to learn from in some fold; "
-            f"give more --folds, up to {len(units)}, or bring items of more scenarios"
-        )
-    return folds
-
-
-def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
-
-    Args:
-        origins: Scenario and persona of each item; the persona empty where it is not known.
-    """
-    units: dict[str, str] = {}
-    of_persona: dict[str, str] = {}
-    for scenario, persona in origins:
-        units.setdefault(scenario, persona or scenario)
-        known = of_persona.setdefault(persona, scenario) if persona else scenario
-        mine, theirs = units[scenario], units[known]
-        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
-    return units
+    for place, unit in enumerate(sorted({item.unit for item in items} - units)):
+        tests[place % len(tests)].add(unit)
+    return tuple(Fold.of(items, test) for test in tests)
 
 
 def split(train: Sequence[Item], seed: int) -> tuple[Sequence[Item], Sequence[Item]]:

@@ -6,7 +6,7 @@ litellm bundles; nothing is looked up over the network.
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -184,13 +184,13 @@ def find_price(route: Route) -> Price:
     return Price(prompt=prompt, completion=completion, cached=cached, reason="list price in litellm's bundled map")
 
 
-def count_tokens(model: str, messages: list[dict[str, Any]]) -> int:
+def count_tokens(model: str, messages: Sequence[Mapping[str, Any]]) -> int:
     """Tokens of the messages, as `litellm.token_counter` counts them; four characters each for the embedded model."""
     if model == EMBEDDED:
         return sum(len(message["content"]) for message in messages) // _CHARACTERS_A_TOKEN
     litellm = import_litellm()
     litellm.disable_hf_tokenizer_download = True
-    return litellm.token_counter(model=model, messages=messages)
+    return litellm.token_counter(model=model, messages=[dict(message) for message in messages])
 
 
 def tokenizer_name(model: str) -> str:

@@ -1,8 +1,8 @@
 """What DSPy programs of ours are built of: ways to ask, adapters, cards."""
 
-from dspy_proact.programs.agent_card import AgentCandidate, AgentCard
 from dspy_proact.programs.card import (
     OPTIMIZERS,
+    CandidateCard,
     Card,
     CardNumber,
     CardUsage,
@@ -10,6 +10,7 @@ from dspy_proact.programs.card import (
     Optimizer,
     Provenance,
     Recipe,
+    Row,
     tokens_ratio,
 )
 from dspy_proact.programs.direct import Direct
@@ -17,8 +18,7 @@ from dspy_proact.programs.fenced_json import FencedJSON, ask_plainly
 
 __all__ = [
     "OPTIMIZERS",
-    "AgentCandidate",
-    "AgentCard",
+    "CandidateCard",
     "Card",
     "CardNumber",
     "CardUsage",
@@ -28,6 +28,7 @@ __all__ = [
     "Optimizer",
     "Provenance",
     "Recipe",
+    "Row",
     "ask_plainly",
     "tokens_ratio",
 ]

@@ -1,28 +1,32 @@
 """A compiled program as one JSON file: what its predictors learned, how it is asked, and its card.
 
 DSPy's own state is positional and sets whatever it finds as attributes, so it is read only through this envelope: a
-strict model with exact keys, the hash of the declared signature, and no model bound to it. No pickle is read.
+strict model with exact keys, the hash of the declared signatures, and no model bound to it. No pickle is read.
 """
 
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, cast
 
 import dspy
 from pydantic import Field, TypeAdapter, ValidationError, model_validator
 
-from dspy_proact.benchmarks.proactbench.programs.assistant import Assistant, AssistantCard, Reply
-from dspy_proact.benchmarks.proactbench.programs.judge import GradeResponse, Judge, JudgeCard
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import Kind, first_fault, place_of, require_finite, write_whole
-from dspy_proact.programs.agent_card import AgentCard
+from dspy_proact.programs.card import Card
 from dspy_proact.types import Frozen
 
-FORMAT = 1
+FORMAT = 2
 _OTHER_FORMAT = re.compile(rb'\s*\{\s*"format"\s*:\s*(?!%d\b)(\d+)' % FORMAT)
+ProgramRole = Literal["assistant", "judge"]
+Module = TypeVar("Module", bound=dspy.Module)
+_USED: dict[ProgramRole, str] = {
+    "judge": "judges are used by --judge-program",
+    "assistant": "an assistant is used by --program",
+}
 
 
 class FieldState(Frozen):
@@ -51,7 +55,7 @@ class PredictorState(Frozen):
 
 
 class Cuts(Frozen):
-    """From where on the mean level of several verdicts (FAIL 0, PARTIAL 1, PASS 2) is PARTIAL, and PASS."""
+    """From where on the mean level of several verdicts is the middle level, and the best one; the worst has level 0."""
 
     partial: float = Field(ge=0, le=2)
     full: float = Field(ge=0, le=2)
@@ -59,16 +63,29 @@ class Cuts(Frozen):
     @model_validator(mode="after")
     def _rise(self) -> Self:
         if not self.partial < self.full:
-            raise ValueError(f"the cut of PASS, {self.full:g}, does not lie above that of PARTIAL, {self.partial:g}")
+            raise ValueError(f"the upper cut, {self.full:g}, does not lie above the lower one, {self.partial:g}")
         return self
 
 
-class Filed(Frozen):
-    """What every artefact holds."""
+class Artefact(Frozen):
+    """The file of a compiled program."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[2] = FORMAT
     signature: str
-    """sha256 of the declared signature, or of several: names, order, types and descriptions."""
+    """sha256 of the declared signatures: names, order, types and descriptions of their fields."""
+    benchmark: str
+    role: ProgramRole
+    program: str
+    """Name of its class."""
+    settings: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Of the benchmark, by which the program is built."""
+    states: dict[str, PredictorState]
+    """By predictor."""
+    votes: int = Field(default=1, ge=1)
+    """Verdicts to ask of a judge on each answer."""
+    cuts: dict[str, Cuts] = Field(default_factory=dict[str, Cuts])
+    """Of a judge, by stratum; where there are none, the commonest label holds."""
+    card: Card
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.digest[:12]!r})"
@@ -82,95 +99,80 @@ class Filed(Frozen):
         decisive = self.model_dump(mode="json", exclude={"card"})
         return hashlib.sha256(json.dumps(decisive, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
+    @property
+    def demos(self) -> int:
+        """Worked examples that it shows."""
+        return sum(len(state.demos) for state in self.states.values())
 
-class Envelope(Filed):
-    """An artefact of a program with one predictor."""
+    def put_into(self, program: Module, path: str | Path) -> Module:
+        """Load what the predictors learned into an uncompiled program, which is returned.
 
-    declares: ClassVar[type[dspy.Signature]]
-    """The signature of its program."""
-    state: PredictorState
-
-    @model_validator(mode="after")
-    def _demos_are_plain(self) -> Self:
-        if self.signature != signature_hash(self.declares):
-            return self  # another signature's, which is refused as a whole where it is read
-        for demo in self.state.demos:
-            if strange := sorted(demo.keys() - _demo_fields(self.declares)):
-                raise ValueError(f"a demo has a field that is not the program's: {strange[0]!r}")
-            for name, field in self.declares.fields.items():
-                if name not in demo:
-                    raise ValueError(f"a demo lacks the field {name!r}")
-                try:
-                    TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
-                except ValidationError as error:  # alone it would be told as if it stood at the top of the file
-                    raise ValueError(f"{name!r} of a demo: {first_fault(error)}") from error
-        return self
-
-
-class JudgeArtefact(Envelope):
-    """The file of a compiled judge."""
-
-    declares = GradeResponse
-    program: Literal["judge"] = "judge"
-    votes: int = Field(ge=1)
-    """Verdicts to ask for on each response."""
-    cuts: dict[Phase, Cuts] = Field(default_factory=dict[Phase, Cuts])
-    """By phase; where there are none, the commonest grade holds."""
-    card: JudgeCard
+        Raises:
+            UsageError: The program is another one, or has other signatures; or a demo does not fit.
+        """
+        if self.program != type(program).__name__:
+            raise UsageError(f"{path}: a compiled {self.program}, where {type(program).__name__} is asked for")
+        predictors = dict(program.named_predictors())
+        if not self.states.keys() <= predictors.keys() or self.signature != signature_of(program, self.states):
+            raise UsageError(
+                f"{path}: compiled for other signatures (names, order, types or descriptions of their fields have "
+                "changed since); compile it again"
+            )
+        for name, state in self.states.items():
+            _check_demos(state, _signature(predictors[name]), path)
+            predictors[name].load_state(state.model_dump(mode="json"))
+        module = cast("Any", program)
+        module.card, module.learned_from = self.card, self.card.learned_from
+        if self.role == "judge":
+            module.votes = self.votes
+            module.cuts = {stratum: (cut.partial, cut.full) for stratum, cut in self.cuts.items()}
+        if hasattr(program, "compiled_as"):
+            module.compiled_as(self.digest, self.card.learned_from)
+        elif self.role == "judge" or not hasattr(program, "name"):
+            module.name = f"compiled:{self.digest[:12]}"
+        return program
 
 
-class AssistantArtefact(Envelope):
-    """The file of a compiled assistant."""
-
-    declares = Reply
-    program: Literal["assistant"] = "assistant"
-    card: AssistantCard
-
-
-class SeveralArtefact(Filed):
-    """An artefact of a program with several predictors, whose signatures its benchmark knows."""
-
-    benchmark: str
-    states: dict[str, PredictorState]
-    """By predictor."""
-    card: AgentCard
+def _check_demos(state: PredictorState, declared: type[dspy.Signature], path: str | Path) -> None:
+    for demo in state.demos:
+        if strange := sorted(demo.keys() - _demo_fields(declared)):
+            raise UsageError(f"{path}: a demo has a field that is not the program's: {strange[0]!r}")
+        for name, field in declared.fields.items():
+            if name not in demo:
+                raise UsageError(f"{path}: a demo lacks the field {name!r}")
+            try:
+                TypeAdapter[Any](field.annotation or Any).validate_python(demo[name])
+            except ValidationError as error:
+                raise UsageError(f"{path}: {name!r} of a demo: {first_fault(error)}") from error
 
 
-class AgentArtefact(SeveralArtefact):
-    """The file of a compiled agent."""
-
-    program: Literal["agent"] = "agent"
-    agent: str
-    """By which it is chosen."""
+def states_of(program: dspy.Module) -> dict[str, PredictorState]:
+    """What the predictors of a program learned, by their names; their demos cut to fields of the signatures."""
+    return {name: _state(predictor) for name, predictor in program.named_predictors()}
 
 
-class JudgesArtefact(SeveralArtefact):
-    """The file of compiled judges that grade an answer together."""
-
-    program: Literal["judges"] = "judges"
-
-
-Artefact = JudgeArtefact | AssistantArtefact | AgentArtefact | JudgesArtefact
-A = TypeVar("A", JudgeArtefact, AssistantArtefact, AgentArtefact, JudgesArtefact)
-_USED = {
-    "judge": "judges are used by --judge-program",
-    "assistant": "an assistant is used by --program",
-    "agent": "an agent is used by --program on its own benchmark",
-    "judges": "judges are used by --judge-program on their own benchmark",
-}
-_FILE = TypeAdapter[Artefact](Annotated[Artefact, Field(discriminator="program")])
-
-
-def predictor_state(predictor: dspy.Predict, declared: type[dspy.Signature]) -> PredictorState:
-    """What a predictor learned, its demos cut to fields of the signature."""
-    state, fields = predictor.dump_state(), _demo_fields(declared)
-    words = state["signature"] | {"instructions": predictor.signature.__doc__ or ""}  # DSPy's are without indentation
+def _state(predictor: dspy.Predict) -> PredictorState:
+    state, fields = predictor.dump_state(), _demo_fields(_signature(predictor))
+    # DSPy's `instructions` are without indentation, and an empty docstring would come back as its default text.
+    words = state["signature"] | {"instructions": predictor.signature.__doc__ or ""}
     demos = [{name: value for name, value in dict(demo).items() if name in fields} for demo in state["demos"]]
     return PredictorState(demos=tuple(demos), signature=SignatureState.model_validate(words))
 
 
+def _signature(predictor: dspy.Predict) -> type[dspy.Signature]:
+    return cast("type[dspy.Signature]", predictor.signature)
+
+
 def _demo_fields(declared: type[dspy.Signature]) -> frozenset[str]:
     return frozenset(declared.fields) | {"augmented"}
+
+
+def signature_of(program: dspy.Module, names: Iterable[str] | None = None) -> str:
+    """sha256 over the declared signatures of a program's predictors, or of those with these names."""
+    chosen = None if names is None else frozenset(names)
+    predictors = program.named_predictors()
+    hashes = {name: signature_hash(_signature(each)) for name, each in predictors if chosen is None or name in chosen}
+    return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
 
 def write_artefact(path: Path, artefact: Artefact) -> None:
@@ -182,11 +184,15 @@ def write_artefact(path: Path, artefact: Artefact) -> None:
     write_whole(path, artefact.model_dump_json(indent=1) + "\n")
 
 
-def read_artefact(path: str | Path) -> Artefact:
+def read_artefact(path: str | Path, role: ProgramRole | None = None) -> Artefact:
     """Read a file, or the one of the compile whose folder is given.
 
+    Args:
+        path: Of either.
+        role: That the program must have.
+
     Raises:
-        UsageError: It is not there, not an artefact of this format, or of another signature.
+        UsageError: It is not there, not an artefact of this format, or of another role.
     """
     path = _file_of(Path(path))
     try:
@@ -194,7 +200,7 @@ def read_artefact(path: str | Path) -> Artefact:
     except OSError as error:
         raise UsageError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
-        artefact = _FILE.validate_json(content)
+        artefact = Artefact.model_validate_json(content)
         require_finite(content)
     except ValidationError as error:
         if other := _OTHER_FORMAT.match(content):
@@ -205,12 +211,17 @@ def read_artefact(path: str | Path) -> Artefact:
         raise UsageError(f"{path}: not a compiled program of ours: {first_fault(error)}") from error
     except ValueError as error:
         raise UsageError(f"{path}: not a compiled program of ours: {error}") from error
-    if not isinstance(artefact, SeveralArtefact) and artefact.signature != signature_hash(artefact.declares):
+    if role not in (None, artefact.role):
+        article = "an" if role == "assistant" else "a"
         raise UsageError(
-            f"{path}: compiled for another signature of the {artefact.program} (names, order, types or descriptions "
-            "of its fields have changed since); compile it again"
+            f"{path}: a compiled {artefact.role}, where {article} {role} is asked for; {_USED[artefact.role]}"
         )
     return artefact
+
+
+def read_judge(path: str | Path) -> Artefact:
+    """Read the file of a judge; raises `UsageError` as `read_artefact` does."""
+    return read_artefact(path, "judge")
 
 
 def _file_of(path: Path) -> Path:
@@ -222,66 +233,6 @@ def _file_of(path: Path) -> Path:
         return path
     told = place.problem("the file of a compiled program, or the folder of its compile", Kind.COMPILES)
     raise UsageError(f"{path}: cannot be read: {told}")
-
-
-def read_judge(path: str | Path) -> JudgeArtefact:
-    """Read the file of a judge; raises `UsageError` as `read_artefact` does, and where it is another program's."""
-    return _read(path, JudgeArtefact, "a judge")
-
-
-def read_assistant(path: str | Path) -> AssistantArtefact:
-    """Read the file of an assistant; raises `UsageError` as `read_artefact` does, and where it is another program's."""
-    return _read(path, AssistantArtefact, "an assistant")
-
-
-def read_agent(path: str | Path) -> AgentArtefact:
-    """Read the file of an agent; raises `UsageError` likewise. Whoever knows its signatures checks them."""
-    return _read(path, AgentArtefact, "an agent")
-
-
-def read_judges(path: str | Path) -> JudgesArtefact:
-    """Read the file of judges that grade together; as `read_agent` does."""
-    return _read(path, JudgesArtefact, "a pair of judges")
-
-
-def _read(path: str | Path, form: type[A], wanted: str) -> A:
-    artefact = read_artefact(path)
-    if not isinstance(artefact, form):
-        used = _USED[artefact.program]
-        article = "" if artefact.program == "judges" else "a "
-        raise UsageError(f"{path}: {article}compiled {artefact.program}, where {wanted} is asked for; {used}")
-    return artefact
-
-
-def load_assistant(path: str | Path) -> Assistant:
-    """The assistant in a file, ready for any `dspy.LM`; raises `UsageError` as `read_assistant` does."""
-    return compiled_assistant(read_assistant(path))
-
-
-def load_judge(path: str | Path) -> Judge:
-    """The judge in a file, ready for any `dspy.LM`; raises `UsageError` as `read_judge` does.
-
-    It gives one verdict at a time. How many to ask for, and how they are read together, say `votes` and `cuts` of
-    `read_judge`, which an `Evaluation` goes by.
-    """
-    return compiled_judge(read_judge(path))
-
-
-def compiled_judge(artefact: JudgeArtefact, ask_quote_again: bool = True) -> Judge:
-    """The judge of an artefact."""
-    judge = Judge(ask_quote_again)
-    judge.grade.load_state(artefact.state.model_dump(mode="json"))
-    judge.name, judge.votes, judge.card = f"compiled:{artefact.digest[:12]}", artefact.votes, artefact.card
-    judge.cuts = {phase: (cut.partial, cut.full) for phase, cut in artefact.cuts.items()}
-    return judge
-
-
-def compiled_assistant(artefact: AssistantArtefact) -> Assistant:
-    """The assistant of an artefact."""
-    assistant = Assistant()
-    assistant.reply.load_state(artefact.state.model_dump(mode="json"))
-    assistant.card = artefact.card
-    return assistant.compiled_as(artefact.digest, artefact.card.learned_from)
 
 
 def signature_hash(signature: type[dspy.Signature]) -> str:

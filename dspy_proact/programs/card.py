@@ -1,17 +1,18 @@
-"""What every card of a compiled program holds: what was shown, at what price, and with what it was made."""
+"""The card of a compiled program: what was shown, what it cost, and with what it was made."""
 
-from collections.abc import Iterable, Sequence
-from typing import Literal, Self, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, get_args
 
 from pydantic import Field, model_validator
 
 from dspy_proact.calls import Call, Price
 from dspy_proact.models import ModelIdentity
 from dspy_proact.plain_text import html_table
-from dspy_proact.stats import Estimate
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS, ENOUGH_RATERS, Estimate, smallest_gain
 from dspy_proact.types import Frozen
 
 Optimizer = Literal["labeled", "bootstrap", "miprov2", "gepa", "search"]
+_MEASURES_NOTHING = "The embedded stand-in measures nothing about any model: "
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 
 
@@ -38,8 +39,8 @@ class DataSource(Frozen):
     """Of a dataset, or the commit of a study; None where it has none."""
     files: dict[str, str] = Field(default_factory=dict[str, str])
     """sha256 of each file of a study."""
-    dialogues: tuple[str, ...] = ()
-    """Marks of the dialogues in it (`views.dialogue_mark`), sorted."""
+    rows: tuple[str, ...] = ()
+    """Marks of the rows of the corpus in it (`Benchmark.mark`), sorted."""
 
 
 class Provenance(Frozen):
@@ -96,27 +97,77 @@ class CardNumber(Frozen):
         )
 
 
-class Change(Frozen):
-    """A number out of fold, before and after, on the same turns."""
+Unit = Literal["score", "rate", "kappa", "times"]
+"""A mean score or a kappa, higher is better; a rate or a ratio of means, lower is better."""
 
+
+class Row(Frozen):
+    """A number out of fold, before and after, on the same cases."""
+
+    name: str
+    """By which a guard names it."""
+    title: str
+    unit: Unit = "score"
     count: int
-    """Turns that could be graded, before and after; no response is graded 0, or is no offer to grade."""
+    """Cases that could be graded, before and after."""
     total: int
-    """Turns that were asked."""
+    """Cases that were asked."""
     before: CardNumber
     after: CardNumber
     difference: CardNumber
-    """After minus before; of lengths after by before. With its 95 % interval."""
+    """After minus before, of `times` after by before, with its 95 % interval."""
     low98: float | None = None
     """Lower end of the 98 % interval of the difference: above 0 it carries the claim."""
     p: float | None = None
-    """Of exchanging before and after within whole scenarios; of phases adjusted by Holm."""
+    """Of exchanging before and after within whole groups; of rows of one kind adjusted by Holm."""
     low98_unread: float | None = None
-    """`low98` over all turns, the unread at their worst, which a claim needs above 0 too; None where all were read."""
+    """`low98` over all cases, counting unreadable verdicts against the claim; None where all were read."""
     least: CardNumber | None = None
-    """The difference over all turns, the unread 1 before and 0 after; None where all were read."""
+    """The difference over all cases, the unread 1 before and 0 after; None where all were read."""
     most: CardNumber | None = None
-    """The difference over all turns, the unread 0 before and 1 after; None where all were read."""
+    """The difference over all cases, the unread 0 before and 1 after; None where all were read."""
+    margin: float | None = None
+    """How far it may get worse before it counts as a cost; None for a row that is no cost."""
+    beside: dict[str, CardNumber] = Field(default_factory=dict[str, CardNumber])
+    """Further numbers of the same cases, such as the exact agreement before and after."""
+
+    @property
+    def worse(self) -> float | None:
+        """By how much it got worse, in the unit of its margin; negative where it got better."""
+        return self._worse(self.difference.value)
+
+    @property
+    def worst(self) -> float | None:
+        """The upper end of that, counting unreadable verdicts against the program; None without an interval."""
+        if self.unit in ("rate", "times"):
+            return self._worse((self.most or self.difference).high)
+        return self._worse((self.least or self.difference).low)
+
+    def _worse(self, difference: float | None) -> float | None:
+        if difference is None:
+            return None
+        return difference - 1 if self.unit == "times" else difference if self.unit == "rate" else -difference
+
+    @property
+    def cost(self) -> str:
+        """The change as the statement lists it."""
+        if self.unit != "times":
+            return f"{self.title} {self.difference.points} points"
+        return f"{self.title} x {self.difference}"
+
+
+class CandidateCard(Frozen):
+    """A program that was tried, by the tuning judge on what candidates were compared on: chosen, not tested, there."""
+
+    score: float
+    """Mean score in [0, 1], as far as it was compared."""
+    share: float
+    """Share in (0, 1] of the cases on which it was compared, before it was dropped as unlikely to win."""
+    harm: float | None
+    """Mean harm at control cases in [0, 1]; None where that was not measured, or there are none."""
+    broken: tuple[str, ...]
+    """Guards that it does not keep; those of candidates that were not tested, being worse, are not known."""
+    chosen: bool
 
 
 class CardUsage(Frozen):
@@ -162,36 +213,146 @@ class Card(Frozen):
     its own.
     """
 
-    statement: str
-    """`improvement shown` or `no improvement shown`, and what follows from it."""
+    aim: str
+    """What it was tuned for."""
+    case: str
+    """What an item is called."""
+    group: str
+    """What a group of items is called, which are not independent."""
+    groups: str
     shown: bool
-    usage_before: CardUsage
-    usage_after: CardUsage
-    scenarios: int
-    """Scenarios that it was compiled on; of another benchmark its groups, which its card names."""
+    """Whether an improvement may be claimed."""
+    target: Row
+    """Of what it was tuned for."""
+    rows: tuple[Row, ...]
+    """Beside it: strata or parts, measures, control cases, length and tokens."""
+    items: int
+    """That it was compiled on; control cases are not counted."""
+    controls: int = 0
+    group_count: int
+    unscored: int
+    """Items left out of their number because a verdict on them could not be read, before or after."""
+    raters: int = 0
+    """People whose grades a judge was tuned to."""
+    warnings: tuple[str, ...] = ()
+    """What weakens it, such as one judge for tuning and for reporting."""
+    notes: tuple[str, ...] = ()
+    """Further sentences, without their full stop."""
     fold_scores: tuple[float | None, ...]
     """Mean score of each fold's program on its test items; None where none could be scored."""
+    guards: dict[str, float] = Field(default_factory=dict[str, float])
+    """Margin of each guard."""
+    candidates: tuple[CandidateCard, ...] = ()
+    """Of the last compile, on everything, in the order of trying."""
+    counts: dict[str, tuple[int, int]] = Field(default_factory=dict[str, tuple[int, int]])
+    """So many of so many, such as the verdicts whose quote stands in the answer."""
+    overlap: dict[str, float] = Field(default_factory=dict[str, float])
+    """Share in [0, 1] of the instructions' runs of eight words that stand in texts of a kind."""
+    usage_before: CardUsage
+    usage_after: CardUsage
     provenance: Provenance
+
+    def __getitem__(self, name: str) -> Row:
+        return next(row for row in (self.target, *self.rows) if row.name == name)
+
+    @property
+    def learned_from(self) -> frozenset[str]:
+        """Marks of the rows of the corpus that it was compiled on."""
+        return frozenset(self.provenance.data.rows)
+
+    @property
+    def headline(self) -> str:
+        """Whether it rose by more than chance, and at what cost; where not, which rise would have shown."""
+        target, change, cases = self.target, self.target.difference, self._counted
+        kappa = target.unit == "kappa"
+        size = f"{change.value:+.2f} in kappa" if kappa and change.value is not None else f"{change.points} points"
+        bounds = "" if change.low is None or change.high is None else f", 95 % {change.low:+.2f} to {change.high:+.2f}"
+        told = "" if change.value is None else f" ({size}{bounds if kappa else ''})"
+        where = "" if kappa else f" in {self.aim}"
+        if self.shown:
+            whom = f"these {self.raters} raters" if self.raters > 1 else "this rater"
+            few = kappa and self.raters < ENOUGH_RATERS
+            claim = f": the judge agrees better with {whom if few else 'people'}" if kappa else ""
+            said = f"Improvement shown{where}{f' with {whom}' if few else ''}{claim}{told}, on {cases} not seen before"
+        elif not target.count:
+            said = f"No improvement could have been shown{where}: nothing could be graded"
+        elif (target.low98 or 0) > 0 and target.low98_unread is not None and target.low98_unread <= 0:
+            unread = target.total - target.count
+            said = f"No improvement shown{where}{told}: not counting the {unread} unreadable against it"
+        elif target.count < CLAIM_LABELS or self.group_count < CLAIM_GROUPS:
+            few = f"{cases} in {self.group_count} {self.groups} are too few"
+            said = f"No improvement could have been shown{where}: {few}; a claim takes {CLAIM_LABELS} in {CLAIM_GROUPS}"
+        elif change.value is None:
+            said = f"No improvement could have been shown{where}: {change.reason}"
+        else:
+            said = f"No improvement shown{where}{told}{self._detectable}"
+        stand_in = _MEASURES_NOTHING if self.provenance.embedded else ""
+        return f"{stand_in}{said}{self._costs}."
+
+    @property
+    def _counted(self) -> str:
+        return f"{self.target.count:,} {self.case}{'' if self.target.count == 1 else 's'}"
+
+    @property
+    def _detectable(self) -> str:
+        """The gain that would have been shown, as the end of a sentence."""
+        target = self.target
+        if target.unit == "kappa":
+            least = smallest_gain(target.count, self.group_count, self.raters)
+            return f": {self._counted} have 80 % power to detect {least:.2f}" if least else ""
+        if target.low98 is None or target.difference.value is None:
+            return ""
+        least = 100 * (target.difference.value - target.low98)
+        return f": with {self._counted} it takes a measured gain of {least:.0f} points"
+
+    @property
+    def _costs(self) -> str:
+        """What got worse beyond its usual margin, and what is not known, as the end of a sentence."""
+        costs = [row for row in self.rows if row.margin is not None and row.count]
+        if not costs or not self.target.count:
+            return ""
+        beyond = [row.cost for row in costs if (row.worse or 0) > (row.margin or 0)]
+        unsure = [
+            row.title
+            for row in costs
+            if (row.worse or 0) <= (row.margin or 0) and (row.worst is None or row.worst > (row.margin or 0))
+        ]
+        if not any(row.worse for row in costs):
+            unsure = []
+        clauses = [f"beyond the usual margins: {', '.join(beyond)}"] if beyond else []
+        if unsure:
+            more = "further costs" if beyond else "costs beyond the usual margins"
+            clauses.append(f"{more} cannot be excluded for {', '.join(unsure)}")
+        return "".join(f"; {clause}" for clause in clauses) or "; no cost beyond the usual margins"
 
     @property
     def told(self) -> str:
         """What it shows and how it was made, in two sentences."""
         made, data = self.provenance.recipe, self.provenance.data
         how = f"Compiled by {made.optimizer}, seed {made.seed}, on {data.name} (sha256 {data.sha256[:16]})"
-        return f"{how}. Its card, out of fold: {self.statement}."
+        return f"{how}. Its card, out of fold: {self.headline}"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.statement!r})"
+        return f"{type(self).__name__}({self.headline!r})"
 
     def __str__(self) -> str:
         return repr(self)
 
-    def html(self, headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-        """What is claimed, above a table of numbers, for a notebook."""
+    def _repr_html_(self) -> str:
+        rows = ((row.title, str(row.count), str(row.before), str(row.after), str(row.difference)) for row in self._all)
         stand_in = ["embedded stand-in"] if self.provenance.embedded else []
-        return html_table(headings, rows, above=[*stand_in, f"{self.statement}."])
+        return html_table(("out of fold", "n", "before", "after", "change"), rows, above=[*stand_in, self.headline])
 
     @property
-    def learned_from(self) -> frozenset[str]:
-        """Marks of the dialogues that it was compiled on."""
-        return frozenset(self.provenance.data.dialogues)
+    def _all(self) -> Iterator[Row]:
+        yield from (self.target, *self.rows)
+
+    def document(self) -> Mapping[str, Any]:
+        """The card as JSON, its headline and the tokens and price of one answer first."""
+        usages = {"before": self.usage_before, "after": self.usage_after}
+        cost: dict[str, Any] = {
+            when: {name: None if number is None else number / 1000 for name, number in usage.model_dump().items()}
+            for when, usage in usages.items()
+        }
+        cost["times_the_tokens"] = tokens_ratio(self.usage_before, self.usage_after)
+        return {"headline": self.headline, "cost_per_answer": cost, **self.model_dump(mode="json")}

@@ -5,7 +5,7 @@ one, so is each person beside each other: the human reference. Nothing is pooled
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from types import SimpleNamespace
@@ -28,6 +28,8 @@ class AgreementRow:
 
     part: str
     """Its name; `grade` for the grading as a whole."""
+    leads: bool
+    """Whether it is the first part of some answers, of which the headline speaks."""
     asked: int
     """Answers that people graded, of those in the run."""
     graded: int
@@ -55,6 +57,8 @@ class HumanAgreement:
     """One a part, in the order in which they are declared."""
     learned_on: int = 0
     """Answers of cases that its program was compiled on."""
+    about_raters: str = ""
+    """What a reader must know of the people, in sentences."""
 
 
 def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: int = 0) -> tuple[HumanAgreement, ...]:
@@ -62,17 +66,20 @@ def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: in
 
     Args:
         declared: The benchmark, with its human grades.
-        run: On these answers, as `benchmarks.graded.responses_of_grades` makes them.
+        run: On these answers, as `Responses.of_human_grades` makes them.
         learned_on: Answers of cases that the judge's program was compiled on.
     """
     groups = {outcome.key: outcome.group for outcome in run.outcomes}
-    given: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    given: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))  # by part and answer
     raters = set[str]()
     for grade in declared.human_grades():
         if (grade.item or grade.case) in groups:  # a run may be limited to some
             given[grade.part][grade.item or grade.case].append(grade.grade)
             raters.add(grade.rater)
-    found: list[HumanAgreement] = []
+    parts = declared.graded_by_people
+    graded = {key for answers in given.values() for key in answers}
+    leading = {next(part.name for part in parts if key in given[part.name]) for key in graded}
+    agreements: list[HumanAgreement] = []
     for judge in run.judges:
         said = {
             outcome.key: _parts_of(declared, run, outcome, verdict)
@@ -81,12 +88,12 @@ def human_agreements(declared: Benchmark[Any, Any], run: Summary, learned_on: in
             if verdict.judge == judge
         }
         rows: list[AgreementRow] = []
-        for part in declared.graded_by_people:
-            known = {key: parts[part.name] for key, parts in said.items() if part.name in parts}
-            rows.append(worded(_row(part, given[part.name], known, groups), run.nouns))
+        for part in parts:
+            known = {key: levels[part.name] for key, levels in said.items() if part.name in levels}
+            rows.append(worded(_row(part, part.name in leading, given[part.name], known, groups), run.nouns))
         about = run.judge_names[judge], run.embedded, len(raters), len(set(groups.values()))
-        found.append(HumanAgreement(*about, tuple(rows), learned_on))
-    return tuple(found)
+        agreements.append(HumanAgreement(*about, tuple(rows), learned_on, declared.about_raters))
+    return tuple(agreements)
 
 
 def _parts_of(
@@ -98,7 +105,9 @@ def _parts_of(
     return declared.graded_parts(Scored(verdict.score, verdict.label, held))
 
 
-def _row(part: Part, given: dict[str, list[str]], said: dict[str, str], groups: dict[str, str]) -> AgreementRow:
+def _row(
+    part: Part, leads: bool, given: dict[str, list[str]], said: dict[str, str], groups: dict[str, str]
+) -> AgreementRow:
     keys = [key for key in given if key in said]
     agreed = [sum(grade == said[key] for grade in given[key]) / len(given[key]) for key in keys]
     pairs = [(grade, said[key], groups[key]) for key in keys for grade in given[key]]
@@ -113,6 +122,7 @@ def _row(part: Part, given: dict[str, list[str]], said: dict[str, str], groups: 
 
     return AgreementRow(
         part=part.name or "grade",
+        leads=leads,
         asked=len(given),
         graded=len(keys),
         same=sum(agreed),
@@ -122,61 +132,67 @@ def _row(part: Part, given: dict[str, list[str]], said: dict[str, str], groups: 
     )
 
 
-def human_agreement_headline(found: HumanAgreement) -> str:
+def human_agreement_headline(agreement: HumanAgreement) -> str:
     """On how many answers the judge agrees with people, with the interval; it speaks of these raters only."""
-    row = found.rows[0]
-    of = f"{row.same:g} of {row.graded}" if row.graded == row.asked else f"{row.same:g} of the {row.graded} read"
-    rate = "" if row.share.value is None else f" ({share(row.share.value)} %, {bounds(row.share)})"
-    begin = MEASURES_NOTHING if found.embedded else ""
-    no_test = f"; it was compiled on {found.learned_on} of these answers, so that this is no test of it"
-    people = f"{'this' if found.raters == 1 else 'these'} {counted(found.raters, 'rater')}"
-    said = f"{found.judge} gives the {row.part} of {people} to {of} answers{rate}"
-    return f"{begin}{said}{no_test if found.learned_on else ''}."
+    several, shares = len(agreement.rows) > 1, list[str]()
+    for row in agreement.rows:
+        if row.leads:
+            of = (
+                f"{row.same:g} of {row.graded}" if row.graded == row.asked else f"{row.same:g} of the {row.graded} read"
+            )
+            rate = "" if row.share.value is None else f" ({share(row.share.value)} %, {bounds(row.share)})"
+            shares.append(f"to {f'the {row.part} of ' if several else ''}{of} answers{rate}")
+    no_test = f"; it was compiled on {agreement.learned_on} of these answers, so that this is no test of it"
+    people = "the only rater" if agreement.raters == 1 else f"these {counted(agreement.raters, 'rater')}"
+    begin = MEASURES_NOTHING if agreement.embedded else ""
+    given = f"{agreement.judge} gives the grade of {people} {' and '.join(shares)}"
+    return f"{begin}{given}{no_test if agreement.learned_on else ''}."
 
 
-def human_agreement_document(found: HumanAgreement) -> dict[str, Any]:
+def human_agreement_document(agreement: HumanAgreement) -> dict[str, Any]:
     """The document of `agree --json`, of one judge."""
     rows = [
         {**document(row), **{name: getattr(row, name).for_json() for name in ("share", "kappa", "people")}}
-        for row in found.rows
+        for row in agreement.rows
     ]
-    about = {"judge": found.judge, "embedded": found.embedded, "raters": found.raters, "groups": found.groups}
-    return {"headline": human_agreement_headline(found), **about, "learned_on": found.learned_on, "rows": rows}
+    about = {name: getattr(agreement, name) for name in ("judge", "embedded", "raters", "groups", "learned_on")}
+    return {"headline": human_agreement_headline(agreement), **about, "rows": rows}
 
 
-def print_human_agreement(found: HumanAgreement, console: Console, explain: bool = False) -> None:
+def print_human_agreement(agreement: HumanAgreement, console: Console, explain: bool = False) -> None:
     """Print the headline, and each part.
 
     Args:
-        found: What is reported.
+        agreement: What is reported.
         console: Where it is printed.
         explain: Whether notes on the numbers follow.
     """
-    with_people = any(row.people.value is not None for row in found.rows)
-    rows = [
-        [
-            row.part,
-            f"{row.same:g}/{row.graded}",
-            percent(row.share),
-            coefficient(row.kappa),
-            *([coefficient(row.people)] if with_people else []),
-        ]
-        for row in found.rows
-    ]
+    with_people = any(row.people.value is not None for row in agreement.rows)
+    sections, reasons = list[list[list[str]]](), list[tuple[str, str | None]]()
+    for row in agreement.rows:
+        people = [coefficient(row.people)] if with_people else []
+        cells = [row.part, f"{row.same:g}/{row.graded}", percent(row.share), coefficient(row.kappa), *people]
+        if row.leads or not sections:
+            sections.append([])
+        sections[-1].append(cells)
+        if row.share.reason == row.kappa.reason:
+            reasons.append((row.part, row.share.reason))
+        else:
+            reasons += [(f"share of {row.part}", row.share.reason), (f"kappa of {row.part}", row.kappa.reason)]
     headings = ("both say the same", "n", "share, %", "kappa", *(["one person, kappa"] if with_people else []))
-    show(console, human_agreement_headline(found), table(headings, rows))
-    first = found.rows[0]
-    if first.graded < first.asked:
-        show(console, f"{first.asked - first.graded} of {first.asked} left out: their verdict could not be read.")
-    reasons = [(f"share of {row.part}", row.share.reason) for row in found.rows]
-    reasons += [(f"kappa of {row.part}", row.kappa.reason) for row in found.rows]
-    show(console, *each_reason(reasons), *(_notes(found) if explain else ()))
-
-
-def _notes(found: HumanAgreement) -> Sequence[str]:
-    few = "" if found.raters > 3 else f" {found.raters} raters say nothing of other people."
-    return (
-        "share: of the answers whose verdict could be read, cluster-robust over groups.",
-        "kappa: agreement beyond chance, with a jackknife over groups; quadratic weights on ordinal scales, none on "
-        f"nominal ones. Both generalise to other cases, not to other graders.{few}",
-    )
+    show(console, human_agreement_headline(agreement), table(headings, *sections))
+    for row in agreement.rows:
+        if row.leads and row.graded < row.asked:
+            left_out = row.asked - row.graded
+            show(console, f"{row.part}: {left_out} of {row.asked} left out, because their verdict could not be read.")
+    show(console, *each_reason(reasons), *filter(None, [agreement.about_raters]))
+    if explain:
+        few = (
+            "" if agreement.raters > 3 else f" {counted(agreement.raters, 'rater')} cannot stand for people in general."
+        )
+        show(
+            console,
+            "share: of the answers whose verdict could be read, cluster-robust over groups.",
+            "kappa: agreement beyond chance, with a jackknife over groups; quadratic weights on ordinal scales, none "
+            f"on nominal ones. Both generalise to other cases, not to other graders.{few}",
+        )

@@ -87,7 +87,7 @@ def rated_benchmark(path: str | Path, declared: Benchmark[Any, Any], folder: Run
         del corpus, settings, revision
         return rated.case_set
 
-    found.human_grades, found.read = (lambda: grades), read
+    found.human_grades, found.read, found.about_raters = (lambda: grades), read, ""
     return found
 
 

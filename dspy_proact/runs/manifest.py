@@ -99,9 +99,11 @@ class Measure(Frozen):
     title: str
     """For people."""
     statistic: Literal["mean", "f1", "precision", "recall", "balanced_accuracy", "kappa"] = "mean"
-    """Higher is better for all; the mean's range is its part's, kappa's [-1, 1] and the others' [0, 1]."""
+    """The mean's range is its part's, kappa's [-1, 1] and the others' [0, 1]."""
     parts: tuple[str, ...]
     """Names of parts of a grade: one for a mean; the truth and the prediction, each 0 or 1, for the others."""
+    higher_is_better: bool = True
+    """Which way a guard of a compile looks, and which change counts as a cost."""
 
     @model_validator(mode="after")
     def _require_parts(self) -> Self:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from rows import jsonl, record, row, rows, trigger_point
 from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
 from specs import spec, specs
-from tuning import artefact
+from tuning import artefact, compiled_judge
 
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
@@ -24,7 +24,7 @@ from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
 from dspy_proact.models import Gate, Limits
-from dspy_proact.programs.artefact import JudgeArtefact, compiled_judge
+from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import Summary, summarize, summary_document
 from dspy_proact.runs import CONTROL, RunFolder, Scope
 
@@ -44,7 +44,7 @@ def corpus(folder: Path, *each: dict[str, Any]) -> Corpus:
 
 
 def evaluation(
-    server: Server, read: Corpus, judge: Any = KIND, program: JudgeArtefact | None = None, **calls: Any
+    server: Server, read: Corpus, judge: Any = KIND, program: Artefact | None = None, **calls: Any
 ) -> Evaluation:
     model, judges = spec("hosted_vllm/any", server.assistant), specs(judge, server.judge)
     return Evaluation(read, model, judges, judge_program=program, gate=Gate(retries=0, **calls))

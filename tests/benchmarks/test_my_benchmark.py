@@ -148,14 +148,12 @@ def test_a_sheet_that_cannot_be_read_is_refused(run, proact, text, why):
     assert (status, why in err) == (2, True), err
 
 
-@pytest.mark.xfail(strict=True, reason="compiles of any benchmark are not there yet")
 def test_its_assistant_is_compiled(run, proact):
     recipe = ["--optimizer", "search", "--trials", 2, "--folds", 2]
     assert proact("optimize", "assistant", *NAMED, *recipe, "--out", "compiled")[0] == 0
     assert proact("eval", *NAMED, "--program", "compiled", "--out", "tuned")[0] == 0
 
 
-@pytest.mark.xfail(strict=True, reason="compiles of any benchmark are not there yet")
 def test_its_judge_is_compiled(run, proact):
     recipe = ["--optimizer", "search", "--trials", 2, "--folds", 2]
     assert proact("optimize", "judge", *NAMED, *recipe, "--out", "compiled")[0] == 0

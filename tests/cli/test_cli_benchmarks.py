@@ -261,8 +261,8 @@ def test_guesses_are_graded_again_by_other_rules_and_not_said_to_have_been_made_
     [
         (["leaderboard"], "contest: it has no leaderboard"),
         (["agree"], "contest: there are no people's ratings to agree with"),
-        (["optimize", "assistant"], "contest: it has no assistant to compile"),
-        (["optimize", "judge"], "contest: it has no judge to compile"),
+        (["optimize", "assistant"], "there is no stand-in of the assistant; name a model with --model"),
+        (["optimize", "judge"], "contest is graded without a judge; there is none to tune"),
     ],
 )
 def test_a_verb_that_it_does_not_know_says_so(proact, command, told):

@@ -21,8 +21,9 @@ def optimize(proact, tmp_path):
 def test_the_card_says_how_many_cases_were_right_and_that_none_is_lost(optimize):
     status, out, err = optimize("--guard", "cases", "--out", "out")
     assert status == 0
-    cases = json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["cases"]
-    told = f"worked cases of the judge's rules: {cases['before']} of 40 right before, {cases['after']} after, none lost"
+    counts = json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["counts"]
+    before, after = counts["cases before"][0], counts["cases after"][0]
+    told = f"worked cases of the judge's rules: {before} of 40 right before, {after} after, none lost"
     assert told in " ".join(out.split())
     assert "--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it." in err
 
@@ -31,7 +32,7 @@ def test_without_the_guard_the_cases_are_not_asked_about(optimize):
     _, out, err = optimize("--out", "out")
     assert "worked cases" not in out
     assert "reads no rules" not in err
-    assert json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["cases"] is None
+    assert "cases before" not in json.loads(Path("out", "judge.json").read_text(encoding="utf-8"))["card"]["counts"]
 
 
 def test_a_folder_of_a_compile_without_the_guard_is_another_compiles(optimize):

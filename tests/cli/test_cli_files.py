@@ -10,8 +10,9 @@ import tuning
 from proact_run import PHASES, RESPONSE, answered, graded, manifest, run_of, trigger, written
 from server import Answer, verdict
 
+from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.artefact import load_assistant, read_judge, write_artefact
+from dspy_proact.programs.artefact import read_judge, write_artefact
 from dspy_proact.runs import RunFolder, RunWriter
 
 # Paths
@@ -105,7 +106,7 @@ def test_what_was_not_asked_for_is_named_with_what_to_do(proact, command, others
         assert err.count("\n") == 1
     if others is NO_PROGRAMS:
         content = json.loads(Path("judge.json").read_text(encoding="utf-8"))
-        for version in (0, 2):
+        for version in (0, 1):
             Path("old.json").write_text(json.dumps(content | {"format": version}), encoding="utf-8")
             status, out, err = proact(*command, "old.json")
             assert (status, out) == (2, "")
@@ -127,8 +128,8 @@ def test_the_folder_of_a_compile_opens_its_program(proact):
 
 @pytest.mark.usefixtures("world")
 def test_a_compile_of_the_other_program_is_told(proact):
-    assert "A: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
-    assert "C: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
+    assert "A/assistant.json: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
+    assert "C/judge.json: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
 
 
 @pytest.mark.usefixtures("world")
@@ -342,7 +343,7 @@ def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path)
     assert proact("rejudge", "run", "--judge", "embedded", "--out", "child")[0] == 0
     cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
     assert cards["assistant"] == made.card.told
-    assert made.card.statement in cards["assistant"]
+    assert made.card.headline in cards["assistant"]
     assert cards["judge"] == tuning.artefact().card.told
     assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
     proact("report", "run", "--html", "page.html")

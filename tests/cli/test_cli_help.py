@@ -3,22 +3,24 @@
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 import click
 import pytest
+from assistants import ASSISTANT_OPTIMIZERS
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.cli import proact as command_line
 from dspy_proact.cli.options.models import EMBEDDED, NamedModel, default_judge
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
-from dspy_proact.compile.named import PROPOSER
+from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED as NAME_OF_THE_STAND_IN
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import OPTIMIZERS, Recipe
 from dspy_proact.runs import Scope
 
+REPORT_JUDGE = replace(JUDGE, flag="--report-judge")
 ROLES = {
     "agree": {JUDGE},
     "eval": {ASSISTANT, JUDGE},

@@ -8,7 +8,6 @@ from server import Answer, error, verdict
 from tuning import artefact
 
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
-from dspy_proact.benchmarks.proactbench.programs import CasesRight
 
 CASES = judge_cases()
 
@@ -129,7 +128,7 @@ def program(tmp_path):
 
     def write(cases=None, **how):
         made = artefact(**how)
-        made = made.model_copy(update={"card": made.card.model_copy(update={"cases": cases})})
+        made = made.model_copy(update={"card": made.card.model_copy(update={"counts": cases or {}})})
         (tmp_path / "judge.json").write_text(made.model_dump_json())
         return ["--judge-program", "judge.json"]
 
@@ -204,5 +203,5 @@ def test_a_limit_among_the_votes_of_a_case_leaves_it_without_a_grade(proact, ser
 
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
     server.script = knowing
-    seen = CasesRight(before=20, after=25, of=40, dropped=1)
+    seen = {"cases before": (20, 40), "cases after": (25, 40)}
     assert "on these cases, so this is no test of it." in " ".join(proact(*examined(server, *program(seen)))[2].split())

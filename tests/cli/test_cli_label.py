@@ -14,7 +14,6 @@ from sheets import GRADES, filled, rows_of, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
-from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.cli.options.labels import FILES
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
@@ -107,7 +106,6 @@ def test_a_draw_with_too_few_of_a_phase_for_a_corrected_score_says_so(proact, ru
         ([], "takes what is to be rated: either RUN or --items FILE"),
         (["RUN", "--items", "items.jsonl"], "either RUN or --items FILE"),
         (["results.jsonl"], "a results file has no conversations"),
-        (["probe"], "no run of proactbench, whose phases and rubrics ratings are by"),
         (["--items", "items.jsonl", "--draw", "5"], "--draw and --items are mutually exclusive"),
         (["RUN", "--draw", "61"], "61 cannot be drawn of 60 scored triggers"),
         (["RUN", "--draw", "some"], "'some' is neither a number of responses nor a draw"),
@@ -123,8 +121,6 @@ def test_what_cannot_be_a_sheet_is_refused(proact, run, tmp_path, arguments, why
     (tmp_path / "items.jsonl").write_text(FILES[1].example, encoding="utf-8")
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     (tmp_path / "filled.csv").write_text("mine")
-    if "probe" in arguments:
-        Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "probe")
     before = sorted(tmp_path.rglob("*"))
     status, out, err = proact("label", "sheet", *(run if each == "RUN" else each for each in arguments))
     assert (status, out) == (2, "")

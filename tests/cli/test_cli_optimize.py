@@ -54,9 +54,9 @@ def at(server):
 def card_in(out):
     """The card that was printed as JSON, without what stands before it: a headline, and what one verdict costs."""
     document = json.loads(out)
-    assert list(document)[:2] == ["headline", "cost_per_verdict"]
+    assert list(document)[:2] == ["headline", "cost_per_answer"]
     assert document.pop("headline").startswith("The embedded stand-in measures nothing about any model: ")
-    usage, cost = document["usage_after"], document.pop("cost_per_verdict")["after"]
+    usage, cost = document["usage_after"], document.pop("cost_per_answer")["after"]
     assert cost == {name: number / 1000 for name, number in usage.items()}
     return document
 
@@ -68,14 +68,14 @@ def test_with_no_model_the_embedded_judge_is_tuned_to_the_sample(proact, tmp_pat
     status, out, err = proact("optimize", "judge", "--optimizer", "labeled", "--folds", 2, "--max-demos", 1)
     text = " ".join(out.split())
     assert status == 0
-    assert "judge embedded tuned to sample: labeled, 20 trials, at most 1 demos, 2 folds, seed 0, 1 vote" in text
+    assert "judge of proactbench on embedded, tuned on sample: labeled, 20 trials, at most 1 demos, 2 folds" in text
     assert "embedded stand-in" in text
     assert "No improvement shown (" in text
     (folder,) = (tmp_path / "compiles").iterdir()
     assert folder.name.startswith("judge--")
     file = f"compiles/{folder.name}/judge.json"
     explained = " ".join(proact("optimize", "show", file, "--explain")[1].split())
-    assert "compiled on all items and has no score of its own" in explained
+    assert "compiled on everything and has no score of its own" in explained
     assert f"The program is in {file}. Next: dspy-proact eval --model embedded --corpus sample " in err
     assert err.endswith(f"--judge embedded --judge-program {file}\n")
 
@@ -152,7 +152,6 @@ def test_a_key_that_is_refused_stops_it_naming_the_judge(optimize, server):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--folds", 5], "4 personas or scenarios cannot make 5 folds; give --folds between 2 and 4"),
         (["--start", "missing.json"], "missing.json: cannot be read"),
         (["--start", "spoilt.json"], "spoilt.json: not a compiled program of ours"),
         (["--ratings", "published"], "leave the run or the items out"),
@@ -175,14 +174,9 @@ SHEET = "item,annotator,grade,confidence,reason\n"
 @pytest.mark.parametrize(
     ("scenarios", "folds", "told"),
     [
-        (1, 5, "labelled items of too few scenarios: 1 that share no persona, where 3 are the least"),
-        (2, 2, "labelled items of too few scenarios: 2 that share no persona, where 3 are the least"),
-        (
-            3,
-            2,
-            "2 folds of 3 personas or scenarios leave only one of them to learn from in some fold; give more --folds",
-        ),
-        (3, 5, "3 personas or scenarios cannot make 5 folds; give --folds between 2 and 3"),
+        (1, 5, "1 triggers of 1 independent scenarios cannot make 2 folds and leave two of them to learn from"),
+        (2, 2, "2 triggers of 2 independent scenarios cannot make 2 folds"),
+        (3, 2, "3 triggers of 3 independent scenarios cannot make 2 folds"),
     ],
 )
 def test_too_few_labels_are_told_with_what_would_be_enough(proact, scenarios, folds, told):
@@ -218,11 +212,11 @@ def test_show_prints_the_card_of_a_program_as_the_compile_did(optimize, proact):
 
 def test_what_is_wrong_with_the_interval_of_a_phase_stands_on_the_card(proact, tmp_path):
     whole = artefact()
-    phases = dict(whole.card.phases)
+    rows = {row.title: row for row in whole.card.rows}
     for phase, why in (("EMERGENT", "few"), ("CRITICAL", "few"), ("RECOVERY", "for these 2 raters only")):
-        doubted = phases[phase].difference.model_copy(update={"reason": why})
-        phases[phase] = phases[phase].model_copy(update={"difference": doubted})
-    card = whole.card.model_copy(update={"phases": phases})
+        doubted = rows[phase].difference.model_copy(update={"reason": why})
+        rows[phase] = rows[phase].model_copy(update={"difference": doubted})
+    card = whole.card.model_copy(update={"rows": tuple(rows.values())})
     write_artefact(tmp_path / "judge.json", whole.model_copy(update={"card": card}))
     lines = proact("optimize", "show", "judge.json")[1].splitlines()
     assert "EMERGENT, CRITICAL: few." in lines
@@ -246,10 +240,10 @@ def spoilt(change):
 
 
 SPOILT = {
-    "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for another signature"),
-    "an unknown key": (spoilt(lambda it: it["state"].update(forward="x")), "state.forward"),
-    "a bound model": (spoilt(lambda it: it["state"].update(lm={"model": "openai/x"})), "state.lm"),
-    "a newer format": (spoilt(lambda it: it.update(format=2)), "format"),
+    "another signature": (spoilt(lambda it: it.update(signature="0" * 64)), "compiled for other signatures"),
+    "an unknown key": (spoilt(lambda it: it["states"]["grade"].update(forward="x")), "states.grade.forward"),
+    "a bound model": (spoilt(lambda it: it["states"]["grade"].update(lm={"model": "openai/x"})), "states.grade.lm"),
+    "a newer format": (spoilt(lambda it: it.update(format=3)), "format"),
     "a pickle": (pickle.dumps({}), "not a compiled program of ours"),
     "a torn file": (spoilt(lambda it: None)[:-9], "not a compiled program of ours"),
 }
@@ -331,7 +325,7 @@ def test_a_grade_that_only_the_cuts_make_is_exported(proact, program, tmp_path, 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--judge-prompt", "official"], "--judge-program has words of its own; leave --judge-prompt out"),
+        (["--judge-prompt", "official"], "--judge-program has a prompt of its own; leave --judge-prompt out"),
         (["--votes", 2], "the judge's program asks for 3 verdicts on each response; leave --votes out"),
     ],
 )

@@ -9,7 +9,7 @@ from assistants import PUSHY
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.programs.artefact import Cuts, compiled_assistant, write_artefact
+from dspy_proact.programs.artefact import Cuts, write_artefact
 
 PROMPT = "Answer.\nBe brief."
 
@@ -63,7 +63,7 @@ def test_a_prompt_that_is_named_is_compared_where_it_is_the_right_one(diff):
 def test_a_program_that_is_named_is_compared(diff, tmp_path):
     before = assistants.artefact(PUSHY, 1)
     write_artefact(tmp_path / "before.json", before)
-    compiled = begun_with(assistants.artefact(PUSHY, 0), compiled_assistant(before).fingerprint())
+    compiled = begun_with(assistants.artefact(PUSHY, 0), before.digest)
     status, out, _ = diff(compiled, "--start", "before.json")
     taken, brought = changed(out)
     assert (status, "A worked example:" in taken, brought) == (0, True, [])
@@ -126,9 +126,10 @@ def test_a_judge_has_no_system_prompt(diff):
 )
 def test_a_card_says_where_nothing_better_was_found(proact, tmp_path, text, cut, told):
     judge, artefact = Judge(ask_quote_again=False), tuning.artefact(demos=0)
-    signature = artefact.state.signature.model_copy(update={"instructions": text or judge.instruction})
+    signature = artefact.states["grade"].signature.model_copy(update={"instructions": text or judge.instruction})
     plain = {phase: Cuts(partial=0.5, full=cut) for phase in Phase}
-    updated = {"state": artefact.state.model_copy(update={"signature": signature}), "cuts": plain}
+    state = artefact.states["grade"].model_copy(update={"signature": signature})
+    updated = {"states": {"grade": state}, "cuts": plain}
     write_artefact(tmp_path / "program.json", begun_with(artefact.model_copy(update=updated), judge.fingerprint()))
     _, out, _ = proact("optimize", "show", "program.json")
     assert ("Nothing better was found: the file is the program that the compile began with." in out) is told

@@ -60,7 +60,7 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
     monkeypatch.setattr(
-        "dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(f"compiled from {file}")
+        "dspy_proact.benchmarks.compiled.load_assistant", lambda file: assistant.Assistant(f"compiled from {file}")
     )
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
     assert (status, out.count("with the program: ")) == (0, 3)
@@ -161,7 +161,7 @@ def test_a_conversation_can_come_from_standard_input(proact, monkeypatch):
 
 @pytest.mark.parametrize("other", [None, "TEXT", "--program"])
 def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server, monkeypatch, other):
-    monkeypatch.setattr("dspy_proact.programs.artefact.load_assistant", lambda file: assistant.Assistant(PROMPT))
+    monkeypatch.setattr("dspy_proact.benchmarks.compiled.load_assistant", lambda file: assistant.Assistant(PROMPT))
     command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
     program = ["--program", "best.json"] if other == "--program" else []
     status, _, err = proact(*command, *program, "--conversation", talk(LOG, "log.json"))

@@ -1,31 +1,38 @@
 """The picture that a compile of the assistant leaves: its candidates, by score and unwanted offers."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from xml.etree import ElementTree
 
 import pytest
 
-from dspy_proact.benchmarks.proactbench.programs import CandidateCard
-from dspy_proact.cli.views.assistant_card_text import draw_front, front_svg
+from dspy_proact.cli.views.card import draw_front
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.artefact import read_assistant
+from dspy_proact.programs.artefact import read_artefact
+from dspy_proact.programs.card import CandidateCard
 
 ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 def candidate(score, offers, *broken, chosen=False):
-    return CandidateCard(score=score, share=1, offers=offers, broken=broken, chosen=chosen)
+    return CandidateCard(score=score, share=1, harm=offers, broken=broken, chosen=chosen)
 
 
 def finished(folder, *candidates):
     """What is drawn: the path of an artefact and its card."""
-    return folder / "assistant.json", read_assistant(ARTEFACT).card.model_copy(update={"candidates": candidates})
+    return folder / "assistant.json", read_artefact(ARTEFACT).card.model_copy(update={"candidates": candidates})
+
+
+def picture(*candidates):
+    with TemporaryDirectory() as folder:
+        path = draw_front(*finished(Path(folder), *candidates))
+        return path.read_text(encoding="utf-8")
 
 
 def shown(*candidates):
     """Name to whether it is marked."""
-    root = ElementTree.fromstring(front_svg(finished(Path(), *candidates)[1]))
+    root = ElementTree.fromstring(picture(*candidates))
     circles = list(root.iter(f"{SVG}circle"))
     names = [each.find(f"{SVG}title").text.partition(": ")[0] for each in circles]
     return dict(zip(names, (each.get("fill") != "#ffffff" for each in circles), strict=True))
@@ -55,7 +62,7 @@ def test_what_was_not_looked_at_is_not_drawn():
 
 
 def test_it_says_that_nothing_was_tested_and_that_a_stand_in_was_at_work():
-    text = " ".join(ElementTree.fromstring(front_svg(read_assistant(ARTEFACT).card)).itertext())
+    text = " ".join(ElementTree.fromstring(picture(*read_artefact(ARTEFACT).card.candidates)).itertext())
     assert "not tested" in text
     assert "embedded stand-in" in text
 

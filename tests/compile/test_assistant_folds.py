@@ -1,19 +1,23 @@
 """How a corpus is dealt into folds for an assistant: by whole personas, balanced by the triggers that are tuned for."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
-from assistants import KEY, corpus, dialogue, few, recipe, token
+from assistants import DECLARED, KEY, controls_among, corpus, dialogue, few, items_of, of_phases, recipe, token
 from hypothesis import given
 from hypothesis import strategies as st
 from rows import Row, jsonl
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.task import folds_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
-from dspy_proact.benchmarks.proactbench.programs import Reply
 from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.compile.folds import balanced_folds
+from dspy_proact.compile.measured import Item
 from dspy_proact.errors import UsageError
+
+
+def folds_of(items, phases, how):
+    return balanced_folds(items, of_phases(items, phases), how.folds, how.seed, DECLARED.nouns)
 
 
 def read(*rows: Row) -> Corpus:
@@ -30,35 +34,27 @@ def of_persona(persona: int, number: int, triggers: dict[int, Phase]) -> Row:
 
 
 def test_probes_are_the_triggers_and_then_the_control_turns():
-    probes = probes_of(corpus(2))
-    assert [(probe.key, probe.phase) for probe in probes] == [
+    probes = items_of(corpus(2))
+    assert [(probe.key, probe.case.stratum) for probe in probes] == [
         (f"{KEY}0__t2", Phase.EMERGENT),
         (f"{KEY}0__t6", Phase.RECOVERY),
         (f"{KEY}1__t2", Phase.EMERGENT),
         (f"{KEY}1__t6", Phase.RECOVERY),
-        (f"{KEY}0__t4", None),
-        (f"{KEY}1__t4", None),
+        (f"{KEY}0__t4", "CONTROL"),
+        (f"{KEY}1__t4", "CONTROL"),
     ]
     assert [probe.key for probe in controls_among(probes)] == [f"{KEY}0__t4", f"{KEY}1__t4"]
     assert [probe.key for probe in of_phases(probes, [Phase.RECOVERY])] == [f"{KEY}0__t6", f"{KEY}1__t6"]
-    assert len({probe.dialogue for probe in probes}) == 2
-
-
-def test_an_example_holds_the_assistants_inputs_and_an_opaque_key_and_nothing_else():
-    for probe in probes_of(corpus(2)):
-        assert set(probe.example.keys()) == {*Reply.input_fields, "key"}
-        assert set(probe.example.inputs().keys()) == set(Reply.input_fields)
-        assert probe.example.key == probe.key
-        assert len(probe.example.history) == len(probe.conversation) - 1
+    assert len({DECLARED.mark(probe.case.view) for probe in probes}) == 2
 
 
 def test_what_is_kept_together_is_the_persona_with_all_its_scenarios():
     rows = [of_persona(persona, number, {2: Phase.RECOVERY}) for persona in range(2) for number in range(2)]
-    probes = probes_of(read(*rows))
-    assert len({probe.scenario for probe in probes}) == 4
+    probes = items_of(read(*rows))
+    assert len({probe.group for probe in probes}) == 4
     assert len({probe.unit for probe in probes}) == 2
     by_unit = {
-        probe.unit: {token(persona) for persona in range(2) if token(persona) in probe.conversation[0].user}
+        probe.unit: {token(persona) for persona in range(2) if token(persona) in probe.case.view.conversation[0].user}
         for probe in probes
     }
     assert all(len(words) == 1 for words in by_unit.values())
@@ -87,13 +83,13 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
         for number, triggers in enumerate(dialogues)
     ]
     how = recipe(folds=folds, seed=seed)
-    probes = probes_of(read(*rows))
-    shuffled = probes_of(read(*order.sample(rows, len(rows))))
+    probes = items_of(read(*rows))
+    shuffled = items_of(read(*order.sample(rows, len(rows))))
     units = {probe.unit for probe in of_phases(probes, phases)}
     try:
         dealt_out = folds_of(probes, phases, how)
     except UsageError:
-        with pytest.raises(UsageError, match=f" in {len(units)} personas or scenarios cannot make {folds} folds"):
+        with pytest.raises(UsageError, match=f" of {len(units)} independent scenarios cannot make {folds} folds"):
             folds_of(shuffled, phases, how)
         return
     assert len(dealt_out) == folds <= len(units)
@@ -108,7 +104,7 @@ def test_folds_partition_every_turn_by_whole_personas_or_are_refused(drawn, fold
     assert [{probe.key for probe in fold.test} for fold in folds_of(shuffled, phases, how)] == tests
 
 
-def units_in(probes: list[Probe] | tuple[Probe, ...]) -> set[str]:
+def units_in(probes: Sequence[Item]) -> set[str]:
     return {probe.unit for probe in probes}
 
 
@@ -119,19 +115,19 @@ def test_folds_are_balanced_by_the_chosen_triggers_and_not_by_what_goes_with_the
     ]
     calm = [dialogue(persona, {6: Phase.RECOVERY}) for persona in range(3, 6)]
     for seed in range(5):
-        folds = folds_of(probes_of(read(*loud, *calm)), RECOVERY, recipe(folds=3, seed=seed))
+        folds = folds_of(items_of(read(*loud, *calm)), RECOVERY, recipe(folds=3, seed=seed))
         assert [len(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds] == [2, 2, 2]
 
 
 def test_personas_without_a_chosen_trigger_are_spread_over_the_folds():
     plain = [dialogue(persona, {2: Phase.EMERGENT}) for persona in range(4, 7)]
-    folds = folds_of(probes_of(read(*map(dialogue, range(4)), *plain)), RECOVERY, recipe(folds=2))
+    folds = folds_of(items_of(read(*map(dialogue, range(4)), *plain)), RECOVERY, recipe(folds=2))
     others = [{probe.unit for probe in fold.test} - units_in(of_phases(fold.test, [Phase.RECOVERY])) for fold in folds]
     assert sorted(map(len, others)) == [1, 2]
 
 
 def test_seeds_give_other_folds():
-    probes = probes_of(few(6))
+    probes = items_of(few(6))
     assert len({frozenset(units_in(folds_of(probes, RECOVERY, recipe(seed=seed))[0].test)) for seed in range(8)}) > 1
 
 
@@ -139,11 +135,11 @@ def test_seeds_give_other_folds():
 def test_too_few_personas_for_the_folds_are_refused_with_the_ways_out(personas, folds):
     """Of three personas in two folds, one fold would leave a single one to learn from."""
     with pytest.raises(UsageError) as caught:
-        folds_of(probes_of(few(personas)), RECOVERY, recipe(folds=folds))
+        folds_of(items_of(few(personas)), RECOVERY, recipe(folds=folds))
     said = str(caught.value)
-    assert f"{personas} triggers of RECOVERY in {personas} personas or scenarios cannot make {folds} folds" in said
-    assert all(way in said for way in ("--folds", "--phase", "larger corpus"))
+    assert f"{personas} triggers of {personas} independent scenarios cannot make {folds} folds" in said
+    assert "--folds" in said
 
 
 def test_three_personas_make_three_folds():
-    assert len(folds_of(probes_of(few(3)), RECOVERY, recipe(folds=3))) == 3
+    assert len(folds_of(items_of(few(3)), RECOVERY, recipe(folds=3))) == 3

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from assistants import (
+    ASSISTANT_OPTIMIZERS,
     KEY,
     OFFER,
     PERSONA,
@@ -18,6 +19,8 @@ from assistants import (
     criteria,
     curated,
     dialogue,
+    items_of,
+    of_phases,
     proposed,
     recipe,
     secret,
@@ -28,15 +31,12 @@ from parts import Parts
 from rows import jsonl, plant_canaries
 from server import Answer, Sent, Server, is_about_offers, offers, verdict
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import of_phases, probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import HINT
 from dspy_proact.benchmarks.proactbench.corpus import Corpus
 from dspy_proact.benchmarks.proactbench.programs import Reply
+from dspy_proact.benchmarks.proactbench.tuning import HINT
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.compile import Finished
 from dspy_proact.programs import Optimizer
-from dspy_proact.programs.artefact import AssistantArtefact
 
 PERSONAS = 6
 WORDS = tuple(token(persona) for persona in range(PERSONAS))
@@ -95,7 +95,7 @@ class Heard:
     """A whole compile, and what was sent for each part of it alone."""
 
     optimizer: str
-    finished: Finished[AssistantArtefact]
+    finished: Finished
     sent: Sequence[Sent]
     parts: Parts
 
@@ -107,7 +107,7 @@ class Heard:
     def folds(self) -> list[tuple[set[str], Sequence[Sent]]]:
         """The folds' requests, each with the words of its test personas."""
         return [
-            (words_in(" ".join(probe.conversation[0].user for probe in fold.test)), requests)
+            (words_in(" ".join(probe.case.view.conversation[0].user for probe in fold.test)), requests)
             for fold, requests in self.parts.folds
         ]
 
@@ -194,7 +194,7 @@ def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_
     assert not SECRETS.search(text_of(heard.of("assistant", "proposer")))
     assert not SECRETS.search(heard.file)
     # They are where they belong.
-    probes = probes_of(read())
+    probes = items_of(read())
     both = text_of(heard.of("judge")), text_of(heard.of("report"))
     for persona in range(PERSONAS):
         for criterion in range(3):
@@ -204,7 +204,7 @@ def test_no_word_of_a_rubric_is_in_any_request_to_the_assistant_or_the_proposer_
 
 
 def test_what_a_judge_repeats_of_a_rubric_is_counted_and_what_it_says_otherwise_is_told(heard):
-    kept, of = heard.finished.artefact.card.withheld
+    kept, of = heard.finished.artefact.card.counts["withheld"]
     if heard.optimizer in {"bootstrap", "miprov2"}:  # they show no feedback to anybody
         assert (kept, of) == (0, 0)
         return
@@ -260,7 +260,7 @@ def test_only_a_teacher_is_hinted_at_and_no_student_proposer_or_file(heard):
 def test_the_file_holds_no_key_and_nothing_of_the_corpus_beyond_its_demos_fields_and_the_instruction(heard):
     content = json.loads(heard.file)
     assert not [word for word in (KEY, SCENARIO, PERSONA, HIDDEN) if word in heard.file]
-    state = content.pop("state")
+    state = content.pop("states")["reply"]
     demos = state.pop("demos")
     assert demos or heard.optimizer != "bootstrap"
     assert all(demo.keys() <= {*Reply.fields, "augmented"} for demo in demos)

@@ -4,14 +4,18 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from assistants import (
+    DECLARED,
     PUSHY,
     TIMELY,
     artefact,
     at_server,
+    controls_among,
     few,
+    items_of,
+    last_message,
     obedient,
+    of_phases,
     proposed,
     recipe,
     token,
@@ -20,28 +24,21 @@ from assistants import (
 )
 from server import Answer, Server, is_about_offers, verdict
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.examiner import Examiner
-from dspy_proact.benchmarks.proactbench.compile.assistant.guards import Guards
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import Probe, controls_among, of_phases, probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.tellable import Withheld
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import (
-    HINT,
-    PROPOSAL,
-    AssistantTraining,
-    teacher_of,
-    worked_examples,
-)
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge
+from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.compile.candidate import Candidate
-from dspy_proact.compile.forecast import Forecast
-from dspy_proact.compile.named import PROPOSER
-from dspy_proact.compile.progress import CompileObserver, Progress
+from dspy_proact.compile.assistant_compile import AssistantTask, AssistantTraining, Examiner
+from dspy_proact.compile.compile import PROPOSER
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
+from dspy_proact.compile.measured import Item
+from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.search import search
+from dspy_proact.compile.training import Candidate
 from dspy_proact.models import Gate, open_model
-from dspy_proact.programs.artefact import compiled_assistant
+from dspy_proact.runs import Settings
 
-TIPS = PROPOSAL.tips
+TIPS = PROPOSALS["assistant"].tips
+TUNING: Any = DECLARED.tuning(Settings())
 
 
 def opened(server: Server, width: int = 8) -> tuple[Examiner, Any]:
@@ -49,33 +46,37 @@ def opened(server: Server, width: int = 8) -> tuple[Examiner, Any]:
     named, gate = at_server(server), Gate(retries=0)
     roles = {"model": ASSISTANT, "judge": JUDGE, "proposer": PROPOSER}
     assistant, judge, proposer = (open_model(named[name], role, gate).lm for name, role in roles.items())
-    return Examiner(assistant, judge, Judge(ask_quote_again=False), width), proposer
+    once = Judge(ask_quote_again=False)
+    return Examiner(DECLARED, TUNING, Settings(), assistant, judge, once, width), proposer
 
 
 def training(
     server: Server,
-    learn: Sequence[Probe],
-    compare: Sequence[Probe],
-    controls: Sequence[Probe] = (),
+    learn: Sequence[Item],
+    compare: Sequence[Item],
+    controls: Sequence[Item] = (),
     student: Assistant | None = None,
 ) -> AssistantTraining:
     """A training set by hand."""
     examiner, proposer = opened(server)
-    probes = [*learn, *compare, *controls]
+    student, items = student or Assistant(), [*learn, *compare, *controls]
+    student.adapter = TamedChat()
+    task = AssistantTask(student, items, recipe(), [Phase.RECOVERY], [], [], examiner, examiner, proposer)
     return AssistantTraining(
-        student=student or Assistant(),
-        learn=[probe.example for probe in learn],
-        compare=[probe.example for probe in compare],
-        groups={probe.key: probe.scenario for probe in probes},
+        student=student,
+        learn=[task.example(item) for item in learn],
+        compare=[task.example(item) for item in compare],
+        groups={item.key: item.group for item in items},
         task_lm=examiner.assistant_lm,
         proposer_lm=proposer,
-        proposal=PROPOSAL,
+        proposal=PROPOSALS["assistant"],
         width=8,
-        probes={probe.key: probe for probe in probes},
-        controls=controls,
+        excerpts=Excerpts(SHOWN),
+        items={item.key: item for item in items},
+        train=items,
+        controls=[task.example(item) for item in controls],
         examiner=examiner,
-        guards=Guards({}, examiner, probes, (Phase.RECOVERY,)),
-        withheld=Withheld(),
+        guards=[],
     )
 
 
@@ -86,14 +87,14 @@ def raced(of: AssistantTraining, journal=None, **how: Any) -> list[Candidate[Ass
     return search(of, recipe(**settings), journal, progress).candidates()
 
 
-def searched(server: Server, probes: Sequence[Probe], student: Assistant | None = None, journal=None, **how: Any):
+def searched(server: Server, probes: Sequence[Item], student: Assistant | None = None, journal=None, **how: Any):
     """Candidates of a search that learns from the first two triggers and compares on the others."""
     chosen = of_phases(probes, [Phase.RECOVERY])
     of = training(server, chosen[:2], chosen[2:], controls_among(probes)[2:], student)
     return raced(of, journal, **how)
 
 
-PROBES = probes_of(few())
+PROBES = items_of(few())
 
 
 def test_the_start_is_the_first_candidate_and_each_is_tried_once(server):
@@ -125,7 +126,7 @@ def test_the_proposer_is_asked_once_for_each_tip_with_what_fell_short_and_the_pr
 
 
 def test_the_lowest_scores_are_shown_first_and_at_most_six(server):
-    probes = probes_of(few(8))
+    probes = items_of(few(8))
     grades = {token(persona): ("PASS", "FAIL", "PARTIAL")[persona % 3] for persona in range(8)}
 
     def script(sent):
@@ -154,7 +155,7 @@ def test_prompts_that_say_the_same_are_one_and_blank_ones_none(server):
 
 def test_without_control_turns_the_second_direction_is_not_known(server):
     server.script = obedient(PUSHY)
-    tried = searched(server, probes_of(without_controls()))
+    tried = searched(server, items_of(without_controls()))
     assert {each.harm for each in tried} == {None}
     assert max(each.score for each in tried) == 1
 
@@ -172,13 +173,13 @@ def test_demos_are_what_the_hinted_teacher_passed_with_and_the_student_is_not_hi
         for demo in each.program.reply.demos:
             assert set(demo.keys()) == {"augmented", "history", "user_message", "response"}
     hinted = [sent for sent in server.of("assistant") if HINT in told(sent)[0]]
-    learn = {probe.conversation[-1].user for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
+    learn = {last_message(probe) for probe in of_phases(PROBES, [Phase.RECOVERY])[:2]}
     assert {sent.messages[-1]["content"] for sent in hinted} <= learn
 
 
 def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
     server.script = obedient("Hold back.")
-    start = compiled_assistant(artefact("Be kind.", demos=1))
+    start = artefact("Be kind.", demos=1).put_into(Assistant(), "a file")
     tried = searched(server, PROBES, start, max_demos=0)
     assert all(len(each.program.reply.demos) == 1 for each in tried)
     assert start.instruction == "Be kind."  # which stays as it is
@@ -186,7 +187,7 @@ def test_a_start_with_demos_keeps_them_where_none_are_drawn(server):
 
 def test_responses_that_fail_count_nothing_and_verdicts_that_fail_the_middle(server):
     asked = obedient(PUSHY)
-    words = {probe.conversation[0].user for probe in PROBES}
+    words = {probe.case.view.conversation[0].user for probe in PROBES}
     assert len(words) == 4
 
     def script(sent):
@@ -227,17 +228,15 @@ def test_seeds_try_in_another_order(server):
 
 def test_a_teacher_is_a_copy_with_a_hint_before_what_the_student_is_told():
     student = Assistant("Be kind.")
-    teacher = teacher_of(student)
+    teacher = TUNING.teacher(student)
     assert teacher.system_prompt == f"{HINT}\n\nBe kind."
     assert (student.system_prompt, student.adapter.hint) == ("Be kind.", "")
-    assert teacher_of(Assistant()).system_prompt == HINT
+    assert TUNING.teacher(Assistant()).system_prompt == HINT
 
 
-@pytest.mark.parametrize("most", [0, 1, 2, 9])
-def test_worked_examples_are_as_many_as_asked_for_if_there_are_and_no_turn_more_is_played(server, most):
+def test_worked_examples_are_passed_answers_without_key_or_rubric(server):
     server.script = obedient(PUSHY)
-    examiner, _ = opened(server)
     chosen = of_phases(PROBES, [Phase.RECOVERY])
-    examples = worked_examples(Assistant(), chosen, examiner, most)
-    assert len(examples) == len(server.of("assistant")) == min(most, len(chosen))
-    assert all(not {"key", "rubric"} & set(example.keys()) for example in examples)
+    examples = training(server, chosen, chosen[:1]).pool()
+    assert len(examples) == len(server.of("assistant")) == len(chosen)
+    assert all(set(example.keys()) == {"augmented", "history", "user_message", "response"} for example in examples)

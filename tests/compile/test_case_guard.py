@@ -1,16 +1,12 @@
 """The guard of a judge's compile: no worked case that the start gets right is lost."""
 
-from typing import Any
-
 from server import Answer, verdict
 from tuning import at, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.compile.judge.case_guard import CaseGuard
-from dspy_proact.benchmarks.proactbench.compile.judge.cuts import PLAIN
-from dspy_proact.benchmarks.proactbench.compile.judge.votes import Votes
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
-from dspy_proact.benchmarks.proactbench.programs import CasesRight
-from dspy_proact.benchmarks.proactbench.types import Phase, Verdict
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.compile import judge_compile as judging
+from dspy_proact.compile.training import Candidate, Chosen
 from dspy_proact.programs.artefact import Cuts
 
 CASES = judge_cases()
@@ -52,24 +48,24 @@ def compiled(server, folder, *guards, **more):
 def test_a_candidate_that_loses_no_case_may_win(tmp_path, server):
     server.script = keeps()
     guarded, free = compiled(server, tmp_path / "a", "cases"), compiled(server, tmp_path / "b")
-    assert guarded.artefact.state == free.artefact.state
-    assert guarded.artefact.card.cases == CasesRight(before=40, after=40, of=40, dropped=0)
-    assert free.artefact.card.cases is None
+    assert guarded.artefact.states == free.artefact.states
+    assert [guarded.artefact.card.counts[f"cases {when}"] for when in ("before", "after")] == [(40, 40), (40, 40)]
+    assert "cases after" not in free.artefact.card.counts
 
 
 def test_a_candidate_that_loses_one_cannot_win(tmp_path, server):
     server.script = keeps(lost=["vague"])
     free, guarded = compiled(server, tmp_path / "b"), compiled(server, tmp_path / "a", "cases")
-    assert free.artefact.state.demos, "without the guard it wins"
-    assert not guarded.artefact.state.demos
-    assert guarded.artefact.card.cases == CasesRight(before=40, after=40, of=40, dropped=1)
+    assert free.artefact.states["grade"].demos, "without the guard it wins"
+    assert not guarded.artefact.states["grade"].demos
+    assert [guarded.artefact.card.counts[f"cases {when}"] for when in ("before", "after")] == [(40, 40), (40, 40)]
 
 
 def test_what_the_start_gets_wrong_need_not_be_right(tmp_path, server):
     server.script = lambda sent: models(sent) if case_of(sent) is None else Answer(verdict("FAIL"))
     right = sum(case.grade == "FAIL" for case in CASES)
     card = compiled(server, tmp_path / "a", "cases").artefact.card
-    assert card.cases == CasesRight(before=right, after=right, of=40, dropped=0)
+    assert [card.counts[f"cases {when}"] for when in ("before", "after")] == [(right, 40), (right, 40)]
 
 
 def test_the_guard_is_part_of_the_identity_and_of_the_forecast(server):
@@ -87,16 +83,24 @@ def test_no_more_is_asked_than_is_forecast(tmp_path, server):
     assert len(server.of("judge")) <= compiling.forecast().roles["judge"].calls
 
 
-def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone():
-    guard = CaseGuard(CASES, lm=Any)
-    given = {case.name: Votes((Verdict(reasoning="", evidence=(), grade=case.grade),)) for case in CASES}
-    assert len(guard.right(given, PLAIN)) == 40
-    # A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from 0.8 on it stays one.
+def test_cuts_that_would_lose_a_case_give_way_to_the_starts_in_their_phase_alone(server, monkeypatch):
+    """A PARTIAL has level 1: read from 1.2 on it becomes a FAIL, read from .8 on it stays one."""
+    server.script = keeps()
+    compiling = at(server, study(), recipe("labeled"), guards=["cases"])
+    task = compiling.task(compiling.models)
     harsh, harmless = Cuts(partial=1.2, full=1.5), Cuts(partial=0.8, full=1.5)
     fitted = {Phase.EMERGENT: harmless, Phase.CRITICAL: harsh, Phase.RECOVERY: harmless}
-    kept = guard.kept(given, guard.right(given, PLAIN), fitted, PLAIN)
-    assert kept == {**fitted, Phase.CRITICAL: PLAIN[Phase.CRITICAL]}
+    monkeypatch.setattr(judging, "fitted_cuts", lambda *_: fitted)
+    before = {item.key: task.test(task.start, item) for item in task.items}
+    training = task.training(task.items, before)
+    student = Candidate(training.student, 0.5)
+    cuts = task.finished(Chosen((student,), 0, {}), training).cuts
+    assert cuts == {**fitted, Phase.CRITICAL: task.start.cuts[Phase.CRITICAL]}
 
 
-def test_a_case_that_cannot_be_read_is_not_right():
-    assert not CaseGuard(CASES, lm=Any).right(dict.fromkeys((case.name for case in CASES), Votes((None,))), PLAIN)
+def test_a_case_that_cannot_be_read_is_not_right(server):
+    server.script = lambda sent: Answer("no object")
+    compiling = at(server, study(), recipe("labeled"), guards=["cases"])
+    task = compiling.task(compiling.models)
+    training = task.training(task.items, {item.key: task.test(task.start, item) for item in task.items})
+    assert not training.right_at_start

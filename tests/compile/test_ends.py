@@ -18,12 +18,12 @@ from server import Answer, Sent, Server
 from specs import spec
 from support.provider import Faulty, Received, Scripted, SimulatedProvider, refusal
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
 from dspy_proact.calls import Price
+from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.journal import journal_at
-from dspy_proact.compile.progress import CompileObserver
+from dspy_proact.compile.forecast import CompileObserver
+from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.search import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import OPTIMIZERS, Optimizer

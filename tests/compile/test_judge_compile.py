@@ -7,11 +7,10 @@ from collections import Counter
 import dspy
 import pytest
 from server import GRADES, Answer, error, verdict
-from tuning import QUOTE, at, lasting, models, recipe, study, taught
+from tuning import QUOTE, at, consensus, graded, lasting, models, recipe, study, taught
 
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.corpus import load_ratings
+from dspy_proact.compile.judge_compile import JudgeCompile
 from dspy_proact.errors import LimitReached, ProviderDown, RunError, UsageError
 from dspy_proact.models import Limits
 from dspy_proact.programs import OPTIMIZERS
@@ -79,9 +78,9 @@ def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
     assert times[3] >= len(ratings.items)
     # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
     # of 0 and judges nothing.
-    assert finished.artefact.card.phases["EMERGENT"].after.value == pytest.approx(0.0)
-    partial = sum(each.consensus == "PARTIAL" for each in labelled(ratings)) / len(ratings.items)
-    exact = [phase.exact_before.value for phase in finished.artefact.card.phases.values()]
+    assert finished.artefact.card["emergent"].after.value == pytest.approx(0.0)
+    partial = sum(consensus(each) == "PARTIAL" for each in graded(ratings)) / len(ratings.items)
+    exact = [row.beside["exact before"].value for row in finished.artefact.card.rows]
     assert sum(exact) / 3 == pytest.approx(partial)
 
 
@@ -101,7 +100,7 @@ def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
 def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
     server.script = models
     card = at(server, study(), recipe()).run(tmp_path / "out").artefact.card
-    told = [each.reason or "" for each in (card.overall.before, card.overall.after)]
+    told = [each.reason or "" for each in (card.target.before, card.target.after)]
     assert (card.raters, ["for these 2 raters only" in reason for reason in told]) == (2, [True, True])
 
 
@@ -134,10 +133,10 @@ def test_responses_whose_verdict_cannot_be_read_are_counted_and_end_nothing(tmp_
 
     server.script = judge
     finished = at(server, study(), recipe(optimizer)).run(tmp_path / "out")
-    assert finished.artefact.card.unread == 2
-    gain = finished.artefact.card.overall
+    assert finished.artefact.card.unscored == 2
+    gain = finished.artefact.card.target
     assert gain.low98_unread is not None
-    assert finished.artefact.card.overall.labels == 10
+    assert gain.count == 10
 
 
 def test_a_limit_on_money_needs_a_price_of_the_proposer_too(server):
@@ -148,10 +147,10 @@ def test_a_limit_on_money_needs_a_price_of_the_proposer_too(server):
 # What is refused
 
 
-def test_fewer_personas_than_folds_are_refused_before_any_call(tmp_path, server):
-    with pytest.raises(UsageError, match="4 personas or scenarios cannot make 5 folds; give --folds between 2 and 4"):
-        at(server, study(), recipe(folds=5)).run(tmp_path / "out")
-    assert server.sent == []
+def test_no_more_folds_are_made_than_there_are_personas_and_fewer_than_three_are_refused(server):
+    assert at(server, study(), recipe(folds=5)).recipe.folds == 4
+    with pytest.raises(UsageError, match="6 triggers of 2 independent scenarios cannot make 2 folds"):
+        at(server, study(2), recipe())
 
 
 def test_a_folder_goes_on_with_its_own_compile_and_refuses_another_naming_what_differs(tmp_path, server):
@@ -190,7 +189,7 @@ def test_a_study_of_labels_only_is_refused():
 def test_a_start_is_asked_first_and_keeps_what_it_learned(tmp_path, server):
     server.script = taught(study(first=10))
     first = at(server, study(first=10), recipe("labeled")).run(tmp_path / "first")
-    demos = first.artefact.state.demos
+    demos = first.artefact.states["grade"].demos
     assert demos
     server.sent.clear()
     server.script = models

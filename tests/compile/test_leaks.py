@@ -100,7 +100,7 @@ def test_no_key_and_no_rater_is_in_any_request_or_in_the_file(heard):
 
 def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(heard):
     content = json.loads(heard.finished.path.read_text(encoding="utf-8"))
-    state = content.pop("state")
+    state = content.pop("states")["grade"]
     demos = state.pop("demos")
     assert bool(demos) or heard.optimizer not in {"labeled", "bootstrap"}
     assert all(demo.keys() <= {*GradeResponse.fields, "augmented"} for demo in demos)
@@ -112,5 +112,5 @@ def test_the_file_holds_no_label_beyond_its_demos_signature_fields_and_no_model(
 
 def test_a_start_that_has_seen_one_of_the_conversations_is_refused(tmp_path):
     start = listened(tmp_path / "first", "labeled").finished.path
-    with pytest.raises(UsageError, match=r"was compiled on \d+ of the conversations that these ratings are of"):
+    with pytest.raises(UsageError, match=r"was compiled on \d+ of the dialogues of these grades"):
         listened(tmp_path / "second", "gepa", start)

@@ -13,36 +13,36 @@ import tuning
 from server import Answer, Sent, Server
 
 from dspy_proact.compile.compile import Compile, Finished
-from dspy_proact.compile.progress import CompileObserver
+from dspy_proact.compile.forecast import CompileObserver
 from dspy_proact.errors import Interrupted
 
 
-def judging(server: Server) -> Compile[Any]:
+def judging(server: Server) -> Compile:
     server.script = tuning.models
     return tuning.at(server, tuning.study(), tuning.recipe("bootstrap"))
 
 
-def assisting(server: Server) -> Compile[Any]:
+def assisting(server: Server) -> Compile:
     server.script = assistants.models
     return assistants.at(server, assistants.few(), assistants.recipe())
 
 
-async def run_in_a_loop(compiling: Compile[Any], out: Path, observer: CompileObserver | None = None) -> Finished[Any]:
+async def run_in_a_loop(compiling: Compile, out: Path, observer: CompileObserver | None = None) -> Finished:
     return compiling.run(out, observer)
 
 
-async def awaited(compiling: Compile[Any], out: Path, observer: CompileObserver | None = None) -> Finished[Any]:
+async def awaited(compiling: Compile, out: Path, observer: CompileObserver | None = None) -> Finished:
     return await compiling.arun(out, observer)
 
 
-Way = Callable[..., Awaitable[Finished[Any]]]
+Way = Callable[..., Awaitable[Finished]]
 WAYS = pytest.mark.parametrize("way", [run_in_a_loop, awaited])
 
 
 @WAYS
 @pytest.mark.parametrize("made", [judging, assisting])
 def test_a_compile_in_a_loop_ends_in_the_same_program(tmp_path, server, way: Way, made: Callable[[Server], Any]):
-    async def cell() -> Finished[Any]:
+    async def cell() -> Finished:
         return await way(made(server), tmp_path / "cell")
 
     plain = made(server).run(tmp_path / "plain")

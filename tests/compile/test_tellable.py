@@ -1,25 +1,20 @@
 """What may be told of a judge's reasoning: sentences in which nothing speaks with the rubric's words alone."""
 
 import re
-from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any
 
-import dspy
 import pytest
-from assistants import few, recipe, secret
+from assistants import DECLARED, few, items_of, secret
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
-from dspy_proact.benchmarks.proactbench.compile.assistant.task import AssistantTask
-from dspy_proact.benchmarks.proactbench.compile.assistant.tellable import Withheld, tellable
-from dspy_proact.benchmarks.proactbench.compile.assistant.training import NO_VERDICT, AssistantTraining
-from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Rubric, Verdict
+from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION
+from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes
+from dspy_proact.runs import Scored, Settings
 
-VOCABULARY = files("dspy_proact.benchmarks.proactbench.compile.assistant").joinpath("vocabulary.txt").read_text("utf-8")
+VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
 PUBLIC = set(re.findall(r"[^\W\d_]+", f"{JUDGE_INSTRUCTION}\n{VOCABULARY}".casefold()))
 SEEN = "I move on Friday with my lantern. Good luck with it."
 
@@ -191,68 +186,28 @@ def test_of_what_was_seen_as_it_is_said_every_word_is_told(reasoning):
 # As feedback
 
 
-@dataclass
-class Bribed:
-    """An examiner whose verdict was written before."""
-
-    said: Verdict | None
-    assistant_lm: Any = None
-    width: int = 1
-
-    def verdict(self, view, response):
-        return self.said
-
-
-PROBES = [probe for probe in probes_of(few()) if probe.phase]
+CASE = items_of(few())[0].case
 RESPONSE = "Good luck. Take the lantern."
 
 
-def training(grade: Grade | None, reasoning: str = "", quotes: tuple[str, ...] = ()) -> AssistantTraining:
-    evidence = locate_quotes(quotes, RESPONSE)
-    examiner: Any = Bribed(None if grade is None else Verdict(reasoning=reasoning, evidence=evidence, grade=grade))
-    nobody: Any = None
-    task = AssistantTask(Assistant(), PROBES, recipe(), (Phase.RECOVERY,), {}, examiner, examiner, nobody)
-    return task.training(PROBES[:3], {})
-
-
-def answered() -> tuple[dspy.Example, dspy.Prediction]:
-    return PROBES[0].example, dspy.Prediction(response=RESPONSE)
-
-
-@pytest.mark.parametrize(
-    ("grade", "score", "demo"), [(Grade.PASS, 1, True), (Grade.PARTIAL, 0.5, False), (Grade.FAIL, 0, False)]
-)
-def test_a_score_is_the_grades_and_only_a_pass_is_worth_a_demo(grade, score, demo):
-    of = training(grade)
-    assert of.score(*answered()) == score
-    assert of.is_worth_showing(*answered()) is demo
-
-
-def test_a_verdict_that_cannot_be_read_is_the_middle_no_demo_and_says_so():
-    of = training(None)
-    assert of.score(*answered()) == NO_VERDICT == 0.5
-    assert not of.is_worth_showing(*answered())
-    assert of.feedback(*answered()) == "The judge's verdict on this response could not be read."
+def feedback(grade: Grade, reasoning: str, *quotes: str) -> list[str]:
+    verdict = Verdict(reasoning=reasoning, evidence=locate_quotes(quotes, RESPONSE), grade=grade)
+    answer = Response(text=RESPONSE)
+    told = DECLARED.feedback(CASE, answer, Scored(grade.score, grade, verdict))
+    message = CASE.view.conversation[-1].user
+    shown = DECLARED.tuning(Settings()).shortfall(CASE, answer, told)
+    assert shown == f"User: {message}\nAssistant: {RESPONSE}\n{told}"
+    return told.splitlines()
 
 
 def test_feedback_is_the_grade_quotes_from_the_response_and_reasons_without_the_rubric():
     word = secret(0, 4, 0)
-    of = training(Grade.PARTIAL, f"It is kind. No {word}.", ("Take the lantern", f"a {word}"))
-    told = [
+    assert feedback(Grade.PARTIAL, f"It is kind. No {word}.", "Take the lantern", f"a {word}") == [
         "The judge graded this response PARTIAL.",
         "It quoted: Take the lantern",
         "It said: it is kind.",
     ]
-    assert of.feedback(*answered()).splitlines() == told
-    message = PROBES[0].conversation[-1].user
-    assert of.shortfall(*answered()).splitlines() == [f"User: {message}", f"Assistant: {RESPONSE}", *told]
-    silent = training(Grade.FAIL, f"No {word}.", (f"a {word}",))
-    assert silent.feedback(*answered()).splitlines() == [
+    assert feedback(Grade.FAIL, f"No {word}.", f"a {word}") == [
         "The judge graded this response FAIL.",
         "Its reasons are not told.",
     ]
-
-
-def test_a_probe_that_is_not_of_the_training_set_is_out_of_reach():
-    with pytest.raises(KeyError):
-        training(Grade.PASS).score(PROBES[3].example, dspy.Prediction(response=RESPONSE))

@@ -5,9 +5,9 @@ from collections import Counter
 import assistants
 import pytest
 import tuning
+from assistants import ASSISTANT_OPTIMIZERS
 from server import Server, shuffled
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import ASSISTANT_OPTIMIZERS
 from dspy_proact.models import Gate
 from dspy_proact.programs import OPTIMIZERS
 

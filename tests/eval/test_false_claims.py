@@ -4,8 +4,7 @@ import dspy
 import pytest
 from script import ROOT, ended, loaded
 from support.synthetic_study import synthetic_items, synthetic_ratings
-
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from tuning import graded as labelled
 
 PROGRAM = ROOT / "eval" / "false_claims.py"
 

@@ -13,8 +13,8 @@ from support.synthetic_study import (
     synthetic_items,
     synthetic_ratings,
 )
+from tuning import graded
 
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.models import Gate, open_model
@@ -31,9 +31,9 @@ def said(judge, item):
 
 
 def agreement(levels, ratings):
-    items = labelled(ratings)
-    panel = Panel.of([[rating.grade for rating in item.ratings] for item in items], LEVELS)
-    phases, scenarios = [item.phase for item in items], [item.scenario for item in items]
+    items = graded(ratings)
+    panel = Panel.of([[rating.grade for rating in item.grades[""]] for item in items], LEVELS)
+    phases, scenarios = [item.case.stratum for item in items], [item.group for item in items]
     return improvement(levels, levels, panel, phases, scenarios, order=list(Phase)).overall.before.value
 
 

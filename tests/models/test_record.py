@@ -16,7 +16,7 @@ from server import Answer, Sent, Server, error
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.calls import collect_calls
-from dspy_proact.compile.named import PROPOSER
+from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault
 from dspy_proact.models import Gate, Limits, ModelSpec, Record, open_model
 from dspy_proact.models.record import Answered, RecordedFace

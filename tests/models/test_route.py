@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, REPORT_JUDGE
-from dspy_proact.compile.named import PROPOSER
+from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
+from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model
 from dspy_proact.models.route import find_price, find_route
@@ -103,7 +103,7 @@ def test_the_providers_own_endpoint_is_none(monkeypatch):
 
 @BOTH
 def test_a_missing_key_names_the_flag_the_model_and_the_variable(backend):
-    for role in (ASSISTANT, JUDGE, REPORT_JUDGE, PROPOSER):
+    for role in (ASSISTANT, JUDGE, PROPOSER):
         with pytest.raises(UsageError) as caught:
             open_model("openai/gpt-5.4", role, Gate(backend=backend)).require_key()
         assert str(caught.value) == (

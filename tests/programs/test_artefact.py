@@ -6,22 +6,15 @@ import pickle
 import assistants
 import dspy
 import pytest
-from tuning import artefact, study
+from tuning import artefact, card, compiled_judge, filed, graded, study, worked
 
-from dspy_proact.benchmarks.proactbench.compile.judge.labels import labelled
+from dspy_proact.benchmarks.compiled import load_judge
 from dspy_proact.benchmarks.proactbench.programs import GradeResponse, Judge
 from dspy_proact.calls import Call, Price
 from dspy_proact.compile.training import variant
 from dspy_proact.errors import UsageError
 from dspy_proact.programs import CardUsage
-from dspy_proact.programs.artefact import (
-    compiled_judge,
-    load_judge,
-    predictor_state,
-    read_artefact,
-    signature_hash,
-    write_artefact,
-)
+from dspy_proact.programs.artefact import read_artefact, signature_hash, states_of, write_artefact
 
 RESPONSE = dspy.InputField(desc=GradeResponse.fields["response"].json_schema_extra["desc"])
 FROZEN_SIGNATURE = "4af625bbccbd603cec323a88743ebd9fe61fbee03549970d740d45dfc7d78286"
@@ -39,13 +32,11 @@ def test_what_is_written_is_read_back(tmp_path):
 
 def test_a_judge_from_a_file_says_what_the_judge_said_that_was_written(tmp_path):
     judge = variant(Judge(ask_quote_again=False), "Grade by the moon.", ())
-    items = labelled(study())
-    judge.grade.demos = [each.worked() for each in items[:3]]
-    made = artefact().model_copy(update={"state": predictor_state(judge.grade, GradeResponse)})
-    write_artefact(tmp_path / "judge.json", made)
+    judge.grade.demos = worked(study())[:3]
+    write_artefact(tmp_path / "judge.json", filed(judge, "judge", card()))
     again = compiled_judge(read_artefact(tmp_path / "judge.json"), ask_quote_again=False)
-    for item in items:
-        assert again.messages(item.view, item.response) == judge.messages(item.view, item.response)
+    for item in graded(study()):
+        assert again.messages(item.case.view, item.answer.text) == judge.messages(item.case.view, item.answer.text)
     assert again.fingerprint() == judge.fingerprint() != Judge(ask_quote_again=False).fingerprint()
 
 
@@ -74,10 +65,9 @@ def test_a_compiled_judge_is_named_by_what_decides_its_verdicts_and_not_by_its_c
 
 def test_a_demo_keeps_fields_of_the_signature_only():
     judge = Judge()
-    (item, *_) = labelled(study())
-    demo = item.worked()
+    (demo, *_) = worked(study())
     judge.grade.demos = [dspy.Example(**dict(demo.items()), label="PASS", rater="ann")]
-    (kept,) = predictor_state(judge.grade, GradeResponse).demos
+    (kept,) = states_of(judge)["grade"].demos
     assert set(kept) == set(GradeResponse.fields)
 
 

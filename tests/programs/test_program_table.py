@@ -3,11 +3,12 @@
 import assistants
 import pytest
 import tuning
+from assistants import compiled_assistant
 from attack import ATTACK, VISIBLE, harmless
 from official_package import installed
+from tuning import compiled_judge
 
 from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge, OfficialJudge
-from dspy_proact.programs.artefact import compiled_assistant, compiled_judge
 
 
 def test_the_repr_of_a_program_is_its_name_and_how_many_demos_it_has():
@@ -36,8 +37,8 @@ def test_the_official_judge_shows_the_official_words(tmp_path):
 @pytest.mark.parametrize(
     ("artefact", "lines"),
     [
-        (tuning.artefact(), ["improvement shown.", "average", "EMERGENT", "CRITICAL", "RECOVERY"]),
-        (assistants.artefact(), ["improvement shown in RECOVERY, +50 [+30, +70] points.", "unwanted offers"]),
+        (tuning.artefact(), [tuning.card().headline, "average", "EMERGENT", "CRITICAL", "RECOVERY"]),
+        (assistants.artefact(), [assistants.card().headline, "unwanted offers"]),
     ],
     ids=["judge", "assistant"],
 )
@@ -55,12 +56,12 @@ def test_a_card_of_a_stand_in_says_so():
 
 def test_the_repr_of_a_card_and_of_its_file_is_a_line():
     artefact = tuning.artefact()
-    assert str(artefact.card) == repr(artefact.card) == "JudgeCard('improvement shown')"
-    assert str(artefact) == repr(artefact) == f"JudgeArtefact('{artefact.digest[:12]}')"
+    assert str(artefact.card) == repr(artefact.card) == f"Card({artefact.card.headline!r})"
+    assert str(artefact) == repr(artefact) == f"Artefact('{artefact.digest[:12]}')"
 
 
 def test_a_number_of_a_card_has_its_interval_where_it_has_one():
-    number = tuning.card().overall.before
+    number = tuning.card().target.before
     assert str(number) == f"{number.value:.2f} [{number.low:.2f}, {number.high:.2f}]"
     assert str(number.model_copy(update={"low": None})) == f"{number.value:.2f}"
     assert str(number.model_copy(update={"value": None})) == "-"
@@ -68,6 +69,6 @@ def test_a_number_of_a_card_has_its_interval_where_it_has_one():
 
 def test_an_attack_in_an_instruction_or_a_card_is_shown_as_text():
     assert VISIBLE in harmless(Assistant(ATTACK)._repr_html_())
-    card = assistants.card(statement=ATTACK)
+    card = assistants.card(aim=ATTACK)
     assert VISIBLE in harmless(card._repr_html_())
     assert "\u202e" not in repr(card)

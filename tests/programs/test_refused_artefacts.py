@@ -9,11 +9,11 @@ import assistants
 import pytest
 import tuning
 
+from dspy_proact.benchmarks.compiled import load_assistant, load_judge
 from dspy_proact.errors import UsageError
-from dspy_proact.programs.artefact import load_assistant, read_artefact
 
 MADE = {"judge": tuning.artefact(votes=3, cuts=(0.5, 1.5)), "assistant": assistants.artefact()}
-READ = {"judge": read_artefact, "assistant": load_assistant}
+READ = {"judge": load_judge, "assistant": load_assistant}
 OF_THE_JUDGE, OF_THE_ASSISTANT = (pytest.mark.parametrize("program", [program]) for program in MADE)
 OF_BOTH = pytest.mark.parametrize("program", MADE)
 
@@ -52,37 +52,37 @@ def at(content: Any, path: str) -> Any:
     return content
 
 
+def demos_of(content: Any) -> Any:
+    (state,) = content["states"].values()
+    return state["demos"]
+
+
 @OF_BOTH
-def test_a_program_of_another_signature_is_refused(refused, content, program):
+def test_a_program_of_another_signature_is_refused(refused, content):
     content["signature"] = "0" * 64
-    assert f"compiled for another signature of the {program}" in refused(content)
-
-
-@OF_THE_JUDGE
-def test_a_program_compiled_with_the_first_words_is_told_to_be_compiled_again(refused, content):
-    """Its demos hold the number of the turn, which the signature had then."""
-    content["signature"] = "0" * 64
-    content["state"]["demos"][0]["turn"] = 2
-    assert "compiled for another signature of the judge" in refused(content)
+    assert "compiled for other signatures" in refused(content)
 
 
 NOT_FINITE = pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-PARTS = ("", "state", "state.signature", "state.signature.fields.0", "card", "card.phases.RECOVERY")
+PARTS = ("", "states.{}", "states.{}.signature", "states.{}.signature.fields.0", "card", "card.rows.0")
+PREDICTORS = {"judge": "grade", "assistant": "reply"}
 
 
 @pytest.mark.parametrize(("program", "path"), each([*PARTS, "cuts.EMERGENT"], [*PARTS, "card.target.before"]))
-def test_a_key_that_we_do_not_know_is_refused_naming_it(refused, content, path):
+def test_a_key_that_we_do_not_know_is_refused_naming_it(refused, content, program, path):
+    path = path.format(PREDICTORS[program])
     at(content, path)["forward"] = "x"
     said = refused(content)
     assert "not a compiled program of ours" in said
     assert f"{path}.forward".lstrip(".") in said
 
 
-KEYS = ("state.demos", "state.signature", "signature", "card", "program")
+KEYS = ("states.{}.demos", "states.{}.signature", "signature", "card", "program", "role")
 
 
-@pytest.mark.parametrize(("program", "path"), each([*KEYS, "votes"], [*KEYS, "card.offers"]))
-def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
+@pytest.mark.parametrize(("program", "path"), each(KEYS, [*KEYS, "card.target"]))
+def test_a_key_that_is_missing_is_refused_naming_it(refused, content, program, path):
+    path = path.format(PREDICTORS[program])
     above, _, name = path.rpartition(".")
     del at(content, above)[name]
     assert path in refused(content)
@@ -92,23 +92,23 @@ def test_a_key_that_is_missing_is_refused_naming_it(refused, content, path):
     ("program", "name"), each(["label"], ["key", "rubric", "scenario", "reasoning", "forward", "demos"])
 )
 def test_a_demo_with_a_field_that_is_not_the_programs_is_refused(refused, content, name):
-    content["state"]["demos"][0][name] = "x"
+    demos_of(content)[0][name] = "x"
     assert f"a demo has a field that is not the program's: {name!r}" in refused(content)
 
 
 @OF_BOTH
 @pytest.mark.parametrize("lm", [{"model": "openai/other"}, "openai/other", {}])
-def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, lm):
-    content["state"]["lm"] = lm
-    assert "state.lm" in refused(content)
+def test_a_program_with_a_model_bound_to_it_is_refused(refused, content, program, lm):
+    content["states"][PREDICTORS[program]]["lm"] = lm
+    assert f"states.{PREDICTORS[program]}.lm" in refused(content)
 
 
 @OF_THE_JUDGE
 @pytest.mark.parametrize(
     "path",
     [
-        *("card.usage_before.usd", "card.usage_after.usd", "card.overlap", "card.fold_scores.0", "card.overall.p"),
-        *("card.overall.low98", "card.phases.RECOVERY.after.value"),
+        *("card.usage_before.usd", "card.usage_after.usd", "card.fold_scores.0", "card.target.p"),
+        *("card.target.low98", "card.rows.2.after.value"),
     ],
 )
 @NOT_FINITE
@@ -136,13 +136,15 @@ def test_a_parameter_that_is_not_finite_is_refused_saying_where_it_stands(refuse
 @OF_THE_JUDGE
 @pytest.mark.parametrize("name", ["traces", "train"])
 def test_a_program_with_traces_or_training_data_is_refused(refused, content, name):
-    content["state"][name] = [{"x": 1}]
-    assert f"state.{name}" in refused(content)
+    content["states"]["grade"][name] = [{"x": 1}]
+    assert f"states.grade.{name}" in refused(content)
 
 
 JUDGES_VALUES = [
-    ({"format": 2}, "format"),
-    ({"program": "assistant"}, "program"),
+    ({"format": 3}, "format"),
+    ({"role": "assistant"}, "where a judge is asked for"),
+    ({"program": "Else"}, "a compiled Else"),
+    ({"benchmark": "probe"}, "probe"),
     ({"votes": 0}, "votes"),
     ({"cuts": {"EMERGENT": {"partial": 0.5, "full": 3}}}, "cuts.EMERGENT.full"),
     ({"cuts": {"EMERGENT": {"partial": float("nan"), "full": 1.0}}}, "cuts.EMERGENT.partial"),
@@ -150,11 +152,9 @@ JUDGES_VALUES = [
     ({"cuts": {"LATER": {"partial": 0.5, "full": 1.5}}}, "cuts.LATER"),
 ]
 ASSISTANTS_VALUES = [
-    ({"format": 2}, "format"),
-    ({"program": "teacher"}, "program"),
-    ({"program": "judge"}, "votes"),
-    ({"votes": 3}, "votes"),
-    ({"cuts": {}}, "cuts"),
+    ({"format": 3}, "format"),
+    ({"role": "teacher"}, "role"),
+    ({"benchmark": "nobody's"}, "nobody's"),
     ({"card": {}}, "card"),
 ]
 
@@ -178,12 +178,12 @@ def test_a_file_that_is_none_of_ours_is_refused(refused, content):
 )
 def test_a_demo_that_no_conversation_can_be_made_of_is_refused(refused, content, history, told):
     """Before it is used, and not in the middle of a run."""
-    content["state"]["demos"][0]["history"] = history
+    demos_of(content)[0]["history"] = history
     assert f"'history' of a demo: {told}" in refused(content)
 
 
 @OF_THE_ASSISTANT
 @pytest.mark.parametrize("name", ["history", "user_message"])
 def test_a_demo_that_lacks_an_input_is_refused(refused, content, name):
-    del content["state"]["demos"][0][name]
+    del demos_of(content)[0][name]
     assert f"a demo lacks the field {name!r}" in refused(content)

@@ -16,8 +16,8 @@ from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, Scored
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+    from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
     from dspy_proact.models import Embedder
     from dspy_proact.report.particulars import Particulars
 
@@ -61,6 +61,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
+    own_study = True
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
     as_published = ("--judge-prompt", "official")
     published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
@@ -120,25 +121,15 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         return dialogue_mark(view.conversation)
 
     def program(self, settings: Settings, start: Start, companions: Sequence["Embedder"] = ()) -> "Assistant":
-        """The bare chat, one with a system prompt, or a compiled assistant."""
+        """The bare chat, or one with a system prompt."""
         from dspy_proact.benchmarks.proactbench.programs import Assistant
-        from dspy_proact.programs.artefact import load_assistant
 
-        if start.file is None:
-            return Assistant(start.prompt)
-        if start.prompt is not None:
-            raise UsageError("--system-prompt and --program are mutually exclusive: a program has its own prompt")
-        return load_assistant(start.file)
+        return Assistant(start.prompt)
 
     def judge(self, settings: Settings, start: Start) -> "Judge":
-        """Our judge, one with the official words, or a compiled one."""
+        """Our judge, or one with the official words."""
         from dspy_proact.benchmarks.proactbench.programs import Judge, OfficialJudge
-        from dspy_proact.programs.artefact import load_judge
 
-        if start.file is not None and start.prompt is not None:
-            raise UsageError("--judge-program has words of its own; leave --judge-prompt out")
-        if start.file is not None:
-            return load_judge(start.file)
         if start.prompt not in (None, "official"):
             raise UsageError(f"no judge's prompt is called {start.prompt!r}; there are default, official")
         return OfficialJudge() if start.prompt == "official" else Judge()
@@ -152,6 +143,16 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     async def answer(self, case: Case, ask: "Ask") -> Response:
         """The assistant's response at the trigger: an independent probe, with the curated turns before it."""
         return await ask.program.respond(AssistantView.of(_conversation(case)), ask.asking)
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """The turns before, and the message that awaits its response."""
+        assert isinstance(view, JudgeView | ControlView), "ProactBench makes its own cases"
+        seen = AssistantView.of(view.conversation)
+        return {"history": list(seen.history), "user_message": seen.user_message}
+
+    def answer_of(self, prediction: Any) -> Response:
+        """The response, and whether it was cut."""
+        return Response(text=prediction.response, truncated=bool(prediction.toDict().get("truncated")))
 
     async def grade(self, case: Case, answer: Response, ask: "Ask") -> Scored[Verdict | Offers]:
         """The judge's verdict on a response; at a control turn what its model finds offered."""
@@ -201,42 +202,15 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
             )
         return responses_of_results(results, answered)
 
-    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
-        """Tuned for phases, with guards."""
-        from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+    def tuning(self, settings: Settings) -> "ProactTuning":
+        """For Recovery; what is told of a verdict has nothing of the rubric."""
+        from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
 
-        return AssistantCompile(
-            load_corpus(tuning.corpus, tuning.revision),
-            tuning.model,
-            tuning.judge,
-            tuning.report_judge,
-            tuning.proposer,
-            recipe=tuning.recipe,
-            phases=tuple(phase for phase in Phase if phase in tuning.strata) or (Phase.RECOVERY,),
-            margins=dict(tuning.margins),
-            system_prompt=tuning.system_prompt,
-            start=tuning.start,
-            gate=tuning.gate,
-        )
+        return ProactTuning(self, settings)
 
-    def judge_compile(self, tuning: "JudgeTuning") -> Any:
-        """Tuned to people's ratings."""
-        from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-
-        return JudgeCompile(
-            tuning.labels(),
-            tuning.judge,
-            tuning.proposer,
-            recipe=tuning.recipe,
-            votes=tuning.votes,
-            start=tuning.start,
-            guards=tuning.guards,
-            gate=tuning.gate,
-        )
-
-    def graded_answers(self) -> None:
-        """Ratings are named."""
+    def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
+        """Nothing of the rubric."""
+        return self.tuning(Settings()).feedback(case, answer, scored)
 
     def particulars(self) -> "Particulars":
         """Conversations, rubrics, quotes and offers."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dspy_proact.benchmarks.benchmark import Start
+from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import Named, open_judges
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.programs import JUDGE, Judge
@@ -34,4 +35,5 @@ def open_jury(judge: Named, gate: Gate, *, start: Start | None = None) -> Jury:
     Raises:
         UsageError: None is named, or one twice; the start cannot be used; a model cannot be called as asked.
     """
-    return Jury(ProactBench().judge(Settings(), start or Start()), open_judges(judge, JUDGE, gate))
+    program = compiled_program(ProactBench(), Settings(), start or Start(), "judge")
+    return Jury(program, open_judges(judge, JUDGE, gate))

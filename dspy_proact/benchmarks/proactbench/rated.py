@@ -33,14 +33,15 @@ def responses_of_ratings(ratings: Ratings) -> Responses:
         name=ratings.name,
         parent=sha256,
         identity=RoleIdentity(model=_model(ratings.items), program="unknown", prompt="", decoding={}),
-        case_set=CaseSet(tuple(_case(item) for item in rated), _record(ratings), sha256),
+        case_set=CaseSet(tuple(case_of(item) for item in rated), _record(ratings), sha256),
         stages=tuple(response_stage(item.key, item.response, "the item has no response") for item in rated),
         embedded=_model(ratings.items) == "embedded",
         benchmark="proactbench",
     )
 
 
-def _case(item: RatedItem) -> Case:
+def case_of(item: RatedItem) -> Case:
+    """The case of an item that can be graded."""
     assert item.view is not None, "asked of items that can be graded only"
     meta = {"persona": item.persona, "turn": item.view.turn, "response_model": item.model}
     return Case(key=item.key, group=item.scenario, stratum=item.phase, view=item.view, meta=meta)

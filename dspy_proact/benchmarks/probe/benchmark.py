@@ -1,17 +1,21 @@
 """PROBE: search a person's documents for what matters, identify the one bottleneck, resolve it."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, StandIn, Start
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
+    JUDGMENTS,
     PARTIAL,
     SOLVED,
+    FacetGrades,
+    FacetWord,
     ProbeGrade,
     graded,
     is_described,
@@ -29,8 +33,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.probe.agents import AgentModule
     from dspy_proact.benchmarks.probe.baselines import Blind
     from dspy_proact.benchmarks.probe.judging import ProbeJudge
-    from dspy_proact.benchmarks.responses import Responses
-    from dspy_proact.benchmarks.tuning import AssistantTuning, JudgeTuning
+    from dspy_proact.benchmarks.probe.tuning import ProbeTuning
     from dspy_proact.models import Embedder, Gate
     from dspy_proact.report.particulars import Particulars
 
@@ -79,10 +82,10 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="read_task", title="read task", parts=("read_task",)),
         Measure(name="read_overall", title="read overall", parts=("read_overall",)),
         Measure(name="touched_f1", title="touched F1", parts=("touched_f1",)),
-        Measure(name="apart", title="word apart", parts=("apart",)),
-        Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",)),
-        Measure(name="faulty", title="faulty", parts=("faulty",)),
-        Measure(name="turns", title="turns", parts=("turns",)),
+        Measure(name="apart", title="word apart", parts=("apart",), higher_is_better=False),
+        Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",), higher_is_better=False),
+        Measure(name="faulty", title="faulty", parts=("faulty",), higher_is_better=False),
+        Measure(name="turns", title="turns", parts=("turns",), higher_is_better=False),
     )
     answer_type = Solution
     settings_type = ProbeSettings
@@ -93,6 +96,16 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     assumption = (
         f"Judges are counted as asked about a description of {_ASSUMED_WORDS} words and the parameters of the right "
         "action where there is no answer yet; agents with several calls cannot be told."
+    )
+    parts = (
+        Part("description", JUDGMENTS),
+        *(Part(name, get_args(FacetWord), "nominal") for name in FacetGrades.model_fields),
+        Part("parameters", JUDGMENTS),
+        Part("would_resolve", ("no", "partially", "yes"), tuned=False),
+    )
+    about_raters = (
+        "The grades are of the sample's authors, who are language-model agents, on answers that they wrote to be of "
+        "four qualities: agreement with them says nothing of people, and nothing of answers that a model would give."
     )
     as_published = ("--set", "sanitize=false", "--set", "upstream_rule=true")
 
@@ -170,10 +183,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def mark(self, view: BaseModel) -> str:
         """Of the task, whatever the ids and the order of its items."""
-        from dspy_proact.benchmarks.probe.compiled import mark_of
-
         assert isinstance(view, ProbeView), "PROBE makes its own cases"
-        return mark_of(view)
+        content = [view.world.model_dump(mode="json"), view.gold.description]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
     def companions(self, settings: Settings, gate: "Gate") -> "Sequence[Embedder]":
         """The embedder of a search; raises a `UsageError` where none can be named so, or nothing is searched."""
@@ -220,29 +232,24 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             raise UsageError(f"{named}: a baseline only searches, and an oracle gives that away; leave one of them out")
 
     def program(self, settings: Settings, start: Start, companions: "Sequence[Embedder]" = ()) -> "AgentModule | Blind":
-        """The agent that the settings name, compiled or not, or a baseline."""
+        """The agent that the settings name, or a baseline."""
         from dspy_proact.benchmarks.probe.agents import make_agent
         from dspy_proact.benchmarks.probe.baselines import Blind
-        from dspy_proact.benchmarks.probe.compiled import load_agent
 
         wanted = _of_probe(settings)
         if start.prompt is not None:
             raise UsageError("--system-prompt: an agent has questions of its own; leave it out")
         if wanted.baseline != "none":
             return Blind(wanted.baseline, wanted.take)
-        agent = make_agent(wanted.agent, wanted, next(iter(companions), None))
-        if start.file is not None:
-            load_agent(start.file, agent)
-        return agent
+        return make_agent(wanted.agent, wanted, next(iter(companions), None))
 
     def judge(self, settings: Settings, start: Start) -> "ProbeJudge":
-        """Both judges, compiled or not."""
-        from dspy_proact.benchmarks.probe.compiled import load_judges
+        """Both judges."""
         from dspy_proact.benchmarks.probe.judging import ProbeJudge
 
         if start.prompt is not None:
             raise UsageError(f"--judge-prompt {start.prompt}: probe has one prompt of its judges; leave it out")
-        return load_judges(start.file)[0] if start.file is not None else ProbeJudge()
+        return ProbeJudge()
 
     def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
@@ -261,6 +268,15 @@ class Probe(Benchmark[Solution, ProbeGrade]):
                 raise
             solution = Solution(faults=PARTS)
         return with_given(oracle, solution, view.gold)
+
+    def inputs(self, view: BaseModel) -> dict[str, Any]:
+        """The world, the items and the actions."""
+        assert isinstance(view, ProbeView), "PROBE makes its own cases"
+        return {"world": view.task.world, "documents": list(view.task.items), "actions": list(view.task.actions)}
+
+    def answer_of(self, prediction: Any) -> Solution:
+        """What an agent predicts is a solution."""
+        return Solution.model_validate(prediction.toDict())
 
     async def grade(self, case: Case, answer: Solution, ask: "Ask") -> Scored[ProbeGrade]:
         """Ids counted, and what a judge says of the description and of the parameters, where there is any."""
@@ -300,53 +316,32 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             asked.append(judge.resolution.messages(view, solution.parameters))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
 
-    def assistant_compile(self, tuning: "AssistantTuning") -> Any:
-        """The agent that the settings name."""
-        from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
-        from dspy_proact.benchmarks.probe.corpus import load_tasks
+    def tuning(self, settings: Settings) -> "ProbeTuning":
+        """By instructions alone."""
+        from dspy_proact.benchmarks.probe.tuning import ProbeTuning
 
-        settings = _of_probe(tuning.settings)
-        tasks = load_tasks(tuning.corpus, tuning.revision, sanitize=settings.sanitize, seed=settings.seed)
-        return AgentCompile(
-            tasks,
-            tuning.model,
-            tuning.judge,
-            tuning.report_judge,
-            tuning.proposer,
-            settings=settings,
-            recipe=tuning.recipe,
-            start=tuning.start,
-            gate=tuning.gate,
-        )
+        return ProbeTuning(self, settings)
 
-    def judge_compile(self, tuning: "JudgeTuning") -> Any:
-        """Both judges, to the answers that the sample's authors graded."""
-        from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
+    def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
+        """How each stage did; nothing of what is right."""
+        from dspy_proact.benchmarks.probe.tuning import feedback_of
 
-        _require_unset(tuning.settings, "optimize judge")
-        if tuning.votes > 1:
-            raise UsageError("--votes: judges of probe give one verdict on an answer; leave it out")
-        return JudgesCompile(tuning.judge, tuning.proposer, recipe=tuning.recipe, start=tuning.start, gate=tuning.gate)
+        return feedback_of(scored.detail)
 
-    def begun_with(self, artefact: Any, start: Path | None) -> Any:
-        """Of agents and of judges."""
-        from dspy_proact.benchmarks.probe.compiled import start_of, states_of
-        from dspy_proact.programs.artefact import AgentArtefact
+    def graded_parts(self, scored: Scored[ProbeGrade]) -> dict[str, str]:
+        """The judgment of each judge that was asked, each facet of a description, and what parameters would do."""
+        grade, parts = scored.detail, dict[str, str]()
+        if grade.identified:
+            parts |= {"description": grade.identified.judgment, **grade.identified.facets.model_dump()}
+        if grade.resolved:
+            parts |= {"parameters": grade.resolved.judgment, "would_resolve": grade.resolved.would_resolve}
+        return parts
 
-        program = start_of(artefact.agent if isinstance(artefact, AgentArtefact) else None, start)
-        return states_of(program), program.fingerprint()
+    def human_grades(self) -> Sequence[HumanGrade]:
+        """Those of the sample's authors."""
+        from dspy_proact.benchmarks.probe.graded import human_grades
 
-    def agreement_room(self) -> Any:
-        """Facet by facet."""
-        from dspy_proact.benchmarks.probe import report
-
-        return report
-
-    def graded_answers(self) -> "Responses":
-        """Those of the sample, which its authors graded."""
-        from dspy_proact.benchmarks.probe.graded import responses_of_graded
-
-        return responses_of_graded()
+        return human_grades()
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
@@ -363,10 +358,3 @@ def _of_probe(settings: Settings) -> ProbeSettings:
 def _view(case: Case) -> ProbeView:
     assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
     return case.view
-
-
-def _require_unset(settings: Settings, verb: str) -> None:
-    """Raise a `UsageError` where something is set for a verb that is about the answers that were graded by hand."""
-    if name := min(settings.model_fields_set, default=None):
-        why = "the answers that people graded are shown to judges alike, whatever is set"
-        raise UsageError(f"--set {name}: {verb} reads no setting of probe; {why}. Leave it out")

@@ -38,8 +38,6 @@ def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
 
 
 JUDGE = Role("judge", "--judge", "verdict", answer)
-REPORT_JUDGE = Role("judge", "--report-judge", "verdict", answer)
-"""Tests what another judge has tuned."""
 
 
 def _of_description(shown: Mapping[str, str], enough: float) -> dict[str, Any]:

@@ -4,20 +4,15 @@ The authors are language-model agents: agreement with them says how a judge does
 four qualities, and nothing about people.
 """
 
-import hashlib
-import json
-import time
 from typing import Any, Literal
 
+from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
 from dspy_proact.benchmarks.probe.scoring import IdentificationVerdict, ParametersVerdict
-from dspy_proact.benchmarks.probe.settings import ProbeSettings
-from dspy_proact.benchmarks.probe.task import ProbeView, Solution
-from dspy_proact.benchmarks.responses import Responses
-from dspy_proact.runs import Case, CaseSet, CorpusRecord, Event, RoleIdentity, StageKey
+from dspy_proact.benchmarks.probe.task import Solution
 from dspy_proact.types import Frozen
 
-_NAME = "graded answers"
+_RATER = "authors"
 
 
 class GradedDescription(Frozen):
@@ -54,33 +49,17 @@ def sample_graded_parameters() -> tuple[GradedParameters, ...]:
     return tuple(map(GradedParameters.model_validate_json, lines))
 
 
-def responses_of_graded() -> Responses:
-    """Every description and every set of parameters as an answer with nothing else in it, without its grade."""
-    tasks = load_tasks("sample")
-    by_key, cases, answers = {task.key: task for task in tasks}, list[Case](), dict[str, Any]()
-    for graded in (*sample_graded_descriptions(), *sample_graded_parameters()):
-        task = by_key[graded.task]
-        meta = {"person": task.person, "task": graded.task, "quality": graded.quality}
-        cases.append(Case(graded.key, task.person, task.difficulty, ProbeView.of(task), meta))
-        if isinstance(graded, GradedDescription):
-            answer = Solution(bottleneck=graded.description, faults=("evidence", "action", "parameters"))
-        else:
-            faults = ("evidence", "bottleneck")
-            answer = Solution(action=task.gold.action, parameters=graded.parameters, faults=faults)
-        answers[graded.key] = answer.model_dump(mode="json")
-    identified = json.dumps([tasks.sha256, [*map(list, answers.items())]], ensure_ascii=False, sort_keys=True)
-    sha256 = hashlib.sha256(identified.encode()).hexdigest()
-    record = CorpusRecord(name=_NAME, revision=None, rows=len(cases), cases=len(cases), ignored_fields={})
-    return Responses(
-        name=_NAME,
-        parent=sha256,
-        identity=RoleIdentity(model="authors", program="by hand", prompt="", decoding={}),
-        case_set=CaseSet(tuple(cases), record, sha256),
-        stages=tuple(
-            Event(key=StageKey(case=key, epoch=1, stage="response"), answer=answer, calls=(), time=time.time())
-            for key, answer in answers.items()
-        ),
-        embedded=False,
-        benchmark="probe",
-        settings=ProbeSettings().model_dump(mode="json"),
-    )
+def human_grades() -> list[HumanGrade]:
+    """The authors' judgment of every answer, each facet of a description, and whether parameters would resolve."""
+    grades: list[HumanGrade] = []
+    for each in sample_graded_descriptions():
+        answer = Solution(bottleneck=each.description, faults=("evidence", "action", "parameters"))
+        levels = {"description": each.verdict.judgment, **each.verdict.facets.model_dump()}
+        grades += [HumanGrade(each.task, answer, level, _RATER, part, item=each.key) for part, level in levels.items()]
+    actions = {task.key: task.gold.action for task in load_tasks("sample")}
+    for each in sample_graded_parameters():
+        given, faults = each.parameters, ("evidence", "bottleneck")
+        answer = Solution(action=actions[each.task], parameters=given, faults=faults)
+        levels = {"parameters": each.verdict.judgment, "would_resolve": each.verdict.would_resolve}
+        grades += [HumanGrade(each.task, answer, level, _RATER, part, item=each.key) for part, level in levels.items()]
+    return grades

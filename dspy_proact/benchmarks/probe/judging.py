@@ -165,8 +165,8 @@ class ProbeJudge(dspy.Module):
     def __init__(self) -> None:
         super().__init__()
         self.name = "default"
-        self.identification = PartJudge(JudgeIdentification, "description", description_inputs, _identified)
-        self.resolution = PartJudge(JudgeParameters, "given", parameters_inputs, _resolved)
+        self.identification = PartJudge(JudgeIdentification, "description", description_inputs, identified)
+        self.resolution = PartJudge(JudgeParameters, "given", parameters_inputs, resolved)
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
@@ -187,12 +187,14 @@ class ProbeJudge(dspy.Module):
         return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-def _identified(outputs: dspy.Prediction) -> IdentificationVerdict:
+def identified(outputs: dspy.Prediction) -> IdentificationVerdict:
+    """The verdict on a description."""
     facets = FacetGrades(**{name: outputs[name] for name in FacetGrades.model_fields})
     return IdentificationVerdict(facets=facets, judgment=outputs.judgment, reasoning=outputs.reasoning)
 
 
-def _resolved(outputs: dspy.Prediction) -> ParametersVerdict:
+def resolved(outputs: dspy.Prediction) -> ParametersVerdict:
+    """The verdict on parameters."""
     return ParametersVerdict(**{name: outputs[name] for name in ParametersVerdict.model_fields})
 
 

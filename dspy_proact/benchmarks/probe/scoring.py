@@ -12,6 +12,8 @@ from dspy_proact.types import Frozen
 
 FacetWord = Literal["correct", "incorrect", "missing", "n/a"]
 Judgment = Literal["CORRECT", "PARTIALLY_CORRECT", "INCORRECT"]
+JUDGMENTS: tuple[Judgment, ...] = ("INCORRECT", "PARTIALLY_CORRECT", "CORRECT")
+"""From worst to best."""
 JUDGMENT_SCORES: dict[str, float] = {"CORRECT": 1.0, "PARTIALLY_CORRECT": 0.5, "INCORRECT": 0.0}
 """What each judgment is worth in the task score."""
 STAGE_WEIGHTS: dict[str, float] = {"f1": 0.334, "identification": 0.333, "task": 0.333}

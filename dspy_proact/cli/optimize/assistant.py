@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.benchmarks.tuning import AssistantTuning
 from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
 from dspy_proact.cli.options.cases import CORPUS, known_names, strata_options
@@ -26,22 +25,17 @@ class Margin(click.ParamType):
 
     name = "METRIC[=MARGIN]"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float]:
-        """The guard and its margin, the usual one where none is given."""
-        from dspy_proact.benchmarks.proactbench.compile.assistant.guards import MARGINS
-
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, float | None]:
+        """The row of the card, and its margin; None for the usual one."""
         name, equals, text = str(value).lower().partition("=")
-        usual = {str(guard): margin for guard, margin in MARGINS.items()}
-        if name not in usual:
-            self.fail(f"{name!r} is not a guard; the guards are {', '.join(usual)}", param, ctx)
         if not equals:
-            return name, usual[name]
+            return name, None
         try:
             margin = float(text)
         except ValueError:
             margin = math.nan
         if not 0 <= margin <= 100:
-            self.fail(f"{text!r} is not a margin, such as {name}={usual[name]:g}", param, ctx)
+            self.fail(f"{text!r} is not a margin, such as {name}=0.05", param, ctx)
         return name, margin
 
 
@@ -107,7 +101,7 @@ def assistant(
     recipe: "Recipe",
     system_prompt: str | None,
     start: Path | None,
-    guards: tuple[tuple[Any, float], ...],
+    guards: tuple[tuple[str, float | None], ...],
     gate: "Gate",
     output: Output,
 ) -> int:
@@ -116,36 +110,38 @@ def assistant(
     It is tested on groups of cases, such as scenarios, that it was not tuned on, by a judge that did not tune it.
     Repeat the command to resume.
     """
+    from dspy_proact.benchmarks.benchmark import Start
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import Typed, say
+    from dspy_proact.compile.assistant_compile import AssistantCompile
 
     declared, tested = chosen.declared(), model.spec(EMBEDDED)
     settings = chosen.settings_of_answers(declared)
-    if tested.name != EMBEDDED and not (judge.name and report_judge.name):
+    judged = declared.judge(settings, Start()) is not None
+    if judged and tested.name != EMBEDDED and not (judge.name and report_judge.name):
         raise UsageError(
             "name a judge to tune by, --judge, and another one to report, --report-judge; one name for both is "
             "allowed, and the card warns of it"
         )
     tuning, named = judge.spec(EMBEDDED), corpus_of(declared, corpus, tested.name == EMBEDDED)
-    compiling = declared.assistant_compile(
-        AssistantTuning(
-            model=tested,
-            judge=tuning,
-            report_judge=report_judge.spec(tuning),
-            proposer=proposer.spec(tuning),
-            corpus=named,
-            revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
-            settings=settings,
-            recipe=recipe,
-            start=start,
-            gate=gate,
-            system_prompt=text_of(system_prompt),
-            strata=known_names("--stratum", (*strata, *phases), declared.strata),
-            margins=dict(guards),
-        )
+    compiling = AssistantCompile(
+        named,
+        tested,
+        tuning,
+        report_judge.spec(tuning),
+        proposer.spec(tuning if judged else tested),
+        benchmark=declared,
+        settings=settings,
+        recipe=recipe,
+        strata=known_names("--stratum", (*strata, *phases), declared.strata),
+        margins=dict(guards),
+        system_prompt=text_of(system_prompt),
+        start=start,
+        revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
+        gate=gate,
     )
     if (folds := compiling.recipe.folds) < recipe.folds:
-        say(f"{named}: {folds} people make {folds} folds.")
+        say(f"{named}: {folds} independent {declared.nouns.groups} make {folds} folds.")
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
@@ -168,7 +164,7 @@ def _recorded_revision(corpus: str, out: Path | None) -> str | None:
     from dspy_proact.compile.compile import CLAIM, COMPILES, CompileClaim
     from dspy_proact.kept import Claim
 
-    folders = [out] if out else [*COMPILES.glob("assistant--*"), *COMPILES.glob("agent--*")]
+    folders = [out] if out else list(COMPILES.glob("assistant--*"))
     claims = [Claim(folder, CLAIM, CompileClaim, "compile") for folder in folders]
     for claim in sorted((each for each in claims if each.exists), key=lambda each: -each.file.stat().st_mtime):
         with suppress(RunError):  # what cannot be read is no compile to go on with; it is refused later

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.benchmarks.tuning import JudgeTuning
 from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
 from dspy_proact.cli.options.cases import HUB, default_corpus
@@ -81,20 +80,20 @@ def judge(
     """
     from dspy_proact.cli.views.compilation import compile_shown
     from dspy_proact.cli.views.message import say
+    from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
-    compiling = declared.judge_compile(
-        JudgeTuning(
-            judge=tuned,
-            proposer=proposer.spec(tuned),
-            labels=labels.load,
-            settings=chosen.settings(declared),
-            recipe=recipe,
-            votes=votes,
-            start=start,
-            gate=gate,
-            guards=guards,
-        )
+    compiling = JudgeCompile(
+        labels.load() if declared.options & {"*", "--ratings"} else None,
+        tuned,
+        proposer.spec(tuned),
+        benchmark=declared,
+        settings=chosen.settings(declared),
+        recipe=recipe,
+        votes=votes,
+        start=start,
+        guards=guards,
+        gate=gate,
     )
     if guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")

@@ -11,7 +11,7 @@ from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.programs.artefact import AgentArtefact, AssistantArtefact
+    from dspy_proact.programs.artefact import Artefact
 
 _READ = {
     "--as-prompt": ("--no-demos",),
@@ -64,15 +64,17 @@ def show(
     With --diff, how the compile changed its instruction and worked examples; by default compared with the uncompiled
     program.
     """
+    from dspy_proact.benchmarks.compiled import require_current
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
-    from dspy_proact.programs.artefact import AgentArtefact, JudgeArtefact, JudgesArtefact, read_artefact
+    from dspy_proact.programs.artefact import read_artefact
 
     if diff and as_prompt:
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
     _require_read("--as-prompt" if as_prompt else "--diff" if diff else "")
     artefact = read_artefact(file)
+    require_current(artefact, file)
     if diff:
         from dspy_proact.cli.views.program_diff import print_diff
 
@@ -81,13 +83,7 @@ def show(
     if not as_prompt:
         print_card(artefact, as_json, explain)
         return
-    if isinstance(artefact, JudgeArtefact):
-        raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
-    if isinstance(artefact, JudgesArtefact):
-        raise UsageError(f"{file}: compiled judges, which are no system prompt; use them with --judge-program")
-    if no_demos and isinstance(artefact, AgentArtefact):
-        raise UsageError("--no-demos: an agent has no worked examples; leave it out")
-    prompt = _prompts(artefact) if isinstance(artefact, AgentArtefact) else _prompt(artefact, no_demos, file)
+    prompt = _prompt(artefact, no_demos, file)
     terminal = sys.stdout.isatty()
     click.echo(printable(prompt) if terminal else prompt)
     if terminal and printable(prompt) != prompt:
@@ -101,22 +97,24 @@ def _require_read(form: str) -> None:
         raise UsageError(f"{flag} is about {_ABOUT[flag]}; {mend}")
 
 
-def _prompt(artefact: "AssistantArtefact", no_demos: bool, file: Path) -> str:
-    """Of an assistant; raises a `UsageError` where it has none."""
-    from dspy_proact.programs.artefact import compiled_assistant
+def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
+    """Of an assistant, with its instructions and worked examples; raises a `UsageError` where it has none."""
+    from dspy_proact.benchmarks.compiled import load_assistant
+    from dspy_proact.cli.views.program_diff import lines_of
 
-    assistant = compiled_assistant(artefact)
-    prompt = assistant.instruction if no_demos else assistant.system_prompt
+    if artefact.role == "judge":
+        raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")
+    try:
+        program = load_assistant(file)
+    except UsageError:  # of a person's own file, which a program does not name
+        program = None
+    if program is None or not hasattr(program, "system_prompt"):
+        if no_demos and not artefact.demos:
+            raise UsageError("--no-demos: it has no worked examples; leave it out")
+        return "\n".join(lines_of(artefact.states, demos=not no_demos))
+    prompt = program.instruction if no_demos else program.system_prompt
     if not prompt:
         kept = "says nothing beside its worked examples; leave --no-demos out"
         bare = "says nothing to its model; the compile kept the bare chat"
-        raise UsageError(f"{file}: {kept if assistant.system_prompt else bare}")
+        raise UsageError(f"{file}: {kept if program.system_prompt else bare}")
     return prompt
-
-
-def _prompts(artefact: "AgentArtefact") -> str:
-    """Of an agent, which has no worked examples: that of its question, or each under the name of its own."""
-    told = {name: state.signature.instructions for name, state in artefact.states.items()}
-    if len(told) == 1:
-        return next(iter(told.values()))
-    return "\n\n".join(f"# {name}\n{instruction}" for name, instruction in told.items())

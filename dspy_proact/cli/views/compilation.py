@@ -3,31 +3,24 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.assistant_compile import AssistantCompile
-from dspy_proact.benchmarks.proactbench.compile.judge.judge_compile import JudgeCompile
-from dspy_proact.benchmarks.proactbench.programs import JudgeCard
-from dspy_proact.benchmarks.probe.compile.agent_compile import AgentCompile
-from dspy_proact.benchmarks.probe.compile.judges_compile import JudgesCompile
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.agent_card_text import print_agent_card
-from dspy_proact.cli.views.assistant_card_text import draw_front, print_assistant_card
-from dspy_proact.cli.views.card_text import card_document
+from dspy_proact.cli.views.card import draw_front, print_card_text
 from dspy_proact.cli.views.compile_progress import CompileProgress, forecast_document, forecast_text
-from dspy_proact.cli.views.judge_card_text import print_judge_card
 from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
 from dspy_proact.cli.views.program_diff import unchanged
+from dspy_proact.compile.compile import Compile
 from dspy_proact.errors import Halt
-from dspy_proact.programs.artefact import Artefact, AssistantArtefact, JudgeArtefact, SeveralArtefact
+from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import show
 
-AnyCompile = JudgeCompile | AssistantCompile | AgentCompile | JudgesCompile
 
-
-def compile_shown(compiling: AnyCompile, output: Output, use: Sequence[str | Path], told: str = "") -> int:
+def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path], told: str = "") -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
@@ -52,42 +45,39 @@ def compile_shown(compiling: AnyCompile, output: Output, use: Sequence[str | Pat
         say_stopped(halt, folder)
         return halt.exit_status
     artefact = finished.artefact
-    print_card(artefact, output.as_json)
+    print_card(artefact, output.as_json, declared=compiling.declared)
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
         say("Nothing was left to do: every answer stood in the record, and no call was made.")
-    if isinstance(artefact, AssistantArtefact) and (picture := draw_front(finished.path, artefact.card)):
+    if picture := draw_front(finished.path, artefact.card):
         say(f"The candidates are drawn in {picture}.")
     say_next(*use, finished.path, before=f"The program is in {finished.path}. {told}".rstrip())
-    card = artefact.card
-    return 3 if (card.unread if isinstance(card, JudgeCard) else card.unscored) else 0
+    return 3 if artefact.card.unscored else 0
 
 
-def print_card(artefact: Artefact, as_json: bool, explain: bool | None = None) -> None:
+def print_card(
+    artefact: Artefact, as_json: bool, explain: bool | None = None, declared: Benchmark[Any, Any] | None = None
+) -> None:
     """Print the card of a compiled program on standard output.
 
     Args:
         artefact: The program.
         as_json: Instead of text.
-        explain: Whether what the numbers rest on is printed; None where the command has no option for it.
+        explain: Whether the details are printed; None where the command has no option for it.
+        declared: The benchmark, where it is a person's own file.
     """
     if as_json:
-        click.echo(json.dumps(card_document(artefact.card), indent=2, allow_nan=False))
+        click.echo(json.dumps(artefact.card.document(), indent=2, allow_nan=False))
         return
-    if isinstance(artefact, JudgeArtefact):
-        print_judge_card(artefact, bool(explain))
-    elif isinstance(artefact, SeveralArtefact):
-        print_agent_card(artefact, bool(explain))
-    else:
-        print_assistant_card(artefact, bool(explain))
-    if unchanged(artefact):
+    print_card_text(artefact, bool(explain))
+    if unchanged(artefact, declared):
         begun = "Nothing better was found: the file is the program that the compile began with."
         show(Console(soft_wrap=False), begun)
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")
 
 
-def _print_forecast(compiling: AnyCompile, as_json: bool) -> None:
+def _print_forecast(compiling: Compile, as_json: bool) -> None:
     forecast = compiling.forecast()
     if as_json:
         click.echo(json.dumps(forecast_document(forecast), indent=2))

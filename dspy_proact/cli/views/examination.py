@@ -47,7 +47,7 @@ def examine(judge: "ModelSpec", program: "Path | None", gate: "Gate", *, whole: 
     jury, cases = open_jury(judge, gate, start=Start(file=program)), judge_cases()
     card = jury.program.card
     say_of_card("--judge-program", card, "judge", [judge.name])
-    if card and card.cases:
+    if card and "cases after" in card.counts:
         say("--judge-program: was compiled with --guard cases on these cases, so this is no test of it.")
     say(f"Asking for {counted(len(cases) * jury.program.votes, 'verdict')}.")
     examined = Examination(jury, gate).run(cases)

@@ -209,9 +209,9 @@ def test_a_judge_that_finds_everything_right_agrees_with_what_is_and_not_beyond_
     judge = ("--judge", "hosted_vllm/any", "--judge-api-base", server.judge, "--retries", 0, "--out", "graded")
     status, out, _ = proact("agree", "--benchmark", "probe", *judge, "--json")
     (found,) = json.loads(out)["judges"]
-    rows = {(row["about"], row["name"]): row for row in found["rows"]}
+    rows = {row["part"]: row for row in found["rows"]}
     # Of four descriptions a task one is whole; of four sets of parameters two are as they should be.
-    told = [rows[about, "word"] for about in ("descriptions", "parameters")]
+    told = [rows[part] for part in ("description", "parameters")]
     assert (status, [(row["same"], row["graded"], row["asked"]) for row in told]) == (0, [(6, 24, 24), (12, 24, 24)])
     assert [row["kappa"]["value"] for row in told] == [0, 0]
     assert "no calls were made" in proact("agree", "--benchmark", "probe", *judge)[2]
@@ -224,7 +224,8 @@ def test_why_a_share_and_a_kappa_have_no_interval_is_said_once(proact, server):
     told = " ".join(proact("agree", "--benchmark", "probe", *judge)[1].split())
     # A judge that says one thing of everything has kappa 0, and is right of the same share of each person's answers.
     (names,) = re.findall(r"(kappa of [^:]*): no variance between people\.", told)
-    assert ", word of descriptions, word of parameters" in names
+    assert names.startswith("kappa of who_blocker, ")
+    assert names.endswith(", parameters, would_resolve")
 
 
 def test_agreement_is_priced_and_limited_before_a_call(proact, server):

@@ -133,6 +133,7 @@ PARTICULARS = Particulars(
         _of_grade("faults", lambda grade: " ".join(grade.faults)),
         _of_grade("failure_modes", lambda grade: " ".join(modes_of(grade))),
     ),
+    detail=lambda _: ProbeGrade,
     answer=answer,
     sections=sections,
     grounds=grounds,

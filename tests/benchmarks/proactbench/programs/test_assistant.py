@@ -1,34 +1,20 @@
 """The assistant: what it sends over HTTP, what it makes of the answer, and itself as a file."""
 
 import asyncio
-import json
 from functools import partial
 
 import asking
 import dspy
 import pytest
-import tuning
 from asking import ROUTES, WAYS, awaited, predicted
-from assistants import OFFER, artefact, card, corpus
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from server import Answer, error
 
-from dspy_proact.benchmarks.proactbench.compile.assistant.probe import probes_of
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant, BareChat, Reply
-from dspy_proact.benchmarks.proactbench.types import Phase, Response, Turn
+from dspy_proact.benchmarks.proactbench.types import Response, Turn
 from dspy_proact.benchmarks.proactbench.views import AssistantView
-from dspy_proact.errors import ContentError, ProviderError, UsageError
-from dspy_proact.programs.artefact import (
-    compiled_assistant,
-    load_assistant,
-    predictor_state,
-    read_artefact,
-    read_assistant,
-    read_judge,
-    signature_hash,
-    write_artefact,
-)
+from dspy_proact.errors import ContentError, ProviderError
 
 NO_DEADLINE = settings(deadline=None)  # a slow machine is no failure
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
@@ -257,73 +243,3 @@ def test_the_answer_is_the_response_as_it_came(text):
     assert BareChat().parse(Reply, text) == {"response": text}
     assert BareChat().parse(Reply, "boat \ud83d") == {"response": "boat \ufffd"}  # half a pair could not be sent on
     assert BareChat().parse(Reply, "boat \ud83d\ude00") == {"response": "boat \U0001f600"}
-
-
-# A compiled assistant as a file
-
-FROZEN_SIGNATURE = "cb9e9b728a7f86749bb33204ed0bdd35cb9d0eeac2920bf49b0cdc2eed8f2af9"
-VIEWS = [AssistantView.of(probe.conversation) for probe in probes_of(corpus(1))]
-FILLED = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60).filter(str.strip)
-
-
-def test_what_is_written_is_read_back(tmp_path):
-    for made in (artefact(), artefact(None, demos=0), artefact(None, demos=2), artefact(demos=0)):
-        write_artefact(tmp_path / "assistant.json", made)
-        assert read_artefact(tmp_path / "assistant.json") == made
-        assert read_assistant(tmp_path / "assistant.json") == made
-
-
-@NO_DEADLINE
-@given(instruction=st.none() | FILLED, demos=st.lists(st.tuples(FILLED, FILLED, FILLED), max_size=3))
-def test_an_assistant_from_a_file_says_what_the_assistant_said_that_was_written(tmp_path_factory, instruction, demos):
-    assistant = Assistant(instruction)
-    assistant.reply.demos = [
-        dspy.Example(
-            augmented=True, history=[Turn(user=said, assistant=answer)], user_message=answer, response=response
-        )
-        for said, answer, response in demos
-    ]
-    state = predictor_state(assistant.reply, Reply)
-    file = tmp_path_factory.mktemp("artefact") / "assistant.json"
-    write_artefact(file, artefact().model_copy(update={"state": state}))
-    again = load_assistant(file)
-    assert again.system_prompt == assistant.system_prompt
-    assert again.instruction == assistant.instruction
-    for view in VIEWS:
-        assert again.messages(view) == assistant.messages(view)
-    assert again.fingerprint() == assistant.fingerprint()
-
-
-def test_a_bare_program_sends_the_bare_chat():
-    bare = compiled_assistant(artefact(None, demos=0))
-    assert bare.system_prompt == ""
-    assert [bare.messages(view) for view in VIEWS] == [Assistant().messages(view) for view in VIEWS]
-    shown = compiled_assistant(artefact(None, demos=1))
-    assert shown.instruction == ""
-    assert shown.system_prompt.startswith("A worked example:\n{")
-    assert OFFER in shown.system_prompt
-
-
-def test_a_compiled_assistant_is_named_by_what_it_says_and_not_by_its_card():
-    plain = artefact()
-    named = compiled_assistant(plain).name
-    assert named == f"compiled:{plain.digest[:12]}"
-    assert compiled_assistant(artefact(statement="another")).name == named
-    others = (artefact("Be kind."), artefact(demos=2), artefact(None))
-    assert len({named, *(compiled_assistant(other).name for other in others)}) == 4
-
-
-def test_the_signature_hash_is_frozen_and_leaves_the_instruction_out():
-    """It is part of the file format: where it changes on purpose, every compiled assistant is refused."""
-    assert signature_hash(Reply) == FROZEN_SIGNATURE
-    assert signature_hash(Reply.with_instructions("Else.")) == FROZEN_SIGNATURE
-
-
-def test_each_program_is_taken_for_what_it_is(tmp_path):
-    write_artefact(tmp_path / "judge.json", tuning.artefact())
-    write_artefact(tmp_path / "assistant.json", artefact())
-    with pytest.raises(UsageError, match="a compiled judge, where an assistant is asked for"):
-        load_assistant(tmp_path / "judge.json")
-    with pytest.raises(UsageError, match="a compiled assistant, where a judge is asked for"):
-        read_judge(tmp_path / "assistant.json")
-    assert set(json.loads(card().model_dump_json())["phases"]) == {str(phase) for phase in Phase}

@@ -1,0 +1,90 @@
+"""A compiled program, put into the module that its benchmark declares."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.registry import benchmark_named, benchmarks
+from dspy_proact.errors import UsageError
+from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
+from dspy_proact.runs import Settings
+
+
+def load_assistant(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" = None) -> Any:
+    """The compiled program under test in a file, ready for any `dspy.LM`.
+
+    Args:
+        path: Of the file, or of the folder of its compile.
+        benchmark: Where it is a person's own file; the file of the program says which one otherwise.
+
+    Raises:
+        UsageError: It cannot be read, is a judge, or its benchmark declares other signatures by now.
+    """
+    return _load(path, benchmark, "assistant")
+
+
+def load_judge(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None" = None) -> Any:
+    """The compiled judge in a file; arguments and errors are those of `load_assistant`.
+
+    It gives one verdict at a time. How many to ask for, and how they are read together, say its `votes` and `cuts`,
+    which an `Evaluation` goes by.
+    """
+    return _load(path, benchmark, "judge")
+
+
+def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role: ProgramRole) -> Any:
+    """The module of an artefact; raises as `load_assistant` does."""
+    artefact = read_artefact(path, role)
+    try:
+        declared = benchmark_named(benchmark or artefact.benchmark)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from error
+    settings = declared.settings_type.model_validate(artefact.settings)
+    return put_into_declared(artefact, path, declared, settings)
+
+
+def require_current(artefact: Artefact, path: str | Path) -> None:
+    """Raise a `UsageError` where the benchmark declares other signatures by now; a person's own file is not known."""
+    if artefact.benchmark in benchmarks():
+        _load(path, None, artefact.role)
+
+
+def compiled_program(
+    declared: "Benchmark[Any, Any]", settings: Settings, start: Start, role: ProgramRole, companions: Sequence[Any] = ()
+) -> Any:
+    """The program of a role that a benchmark declares, compiled where the start names a file.
+
+    Raises:
+        UsageError: The file cannot be used, or a prompt is named beside it.
+    """
+    if start.file is None:
+        return declared.program(settings, start, companions) if role == "assistant" else declared.judge(settings, start)
+    if start.prompt is not None:
+        options = ("--program", "--system-prompt") if role == "assistant" else ("--judge-program", "--judge-prompt")
+        raise UsageError(f"{options[0]} has a prompt of its own; leave {options[1]} out")
+    return put_into_declared(read_artefact(start.file, role), start.file, declared, settings, companions)
+
+
+def put_into_declared(
+    artefact: Artefact,
+    path: str | Path,
+    declared: "Benchmark[Any, Any]",
+    settings: Settings,
+    companions: Sequence[Any] = (),
+) -> Any:
+    """The module that a benchmark declares, with what a compile has learned; raises as `load_assistant` does."""
+    if artefact.benchmark != declared.name:
+        raise UsageError(f"{path}: compiled for {artefact.benchmark}, where {declared.name} is asked for")
+    judge = artefact.role == "judge"
+    program = declared.judge(settings, Start()) if judge else declared.program(settings, Start(), companions)
+    if program is None:
+        raise UsageError(f"{path}: {declared.name} is graded without a judge")
+    if strange := sorted(artefact.cuts.keys() - set(map(str, declared.strata))):
+        raise UsageError(f"{path}: cuts.{strange[0]}: is no {declared.nouns.stratum} of {declared.name}")
+    if artefact.program != type(program).__name__:
+        asked = settings.model_dump(mode="json")
+        other = [f"--set {name}={value}" for name, value in artefact.settings.items() if asked.get(name) != value]
+        named = f"; name it with {' '.join(other)}" if other else ""
+        raise UsageError(f"{path}: a compiled {artefact.program}, where {type(program).__name__} is asked for{named}")
+    return artefact.put_into(program, path)

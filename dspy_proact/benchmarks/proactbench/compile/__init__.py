@@ -1,1 +1,0 @@
-"""What ProactBench compiles: the assistant and the judge."""

@@ -1,1 +1,0 @@
-"""The assistant, tuned to be proactive, and what that cost."""

@@ -1,0 +1,262 @@
+"""How ProactBench's assistant and judge are compiled: hint, proposals, what may be told of a verdict, ratings."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any, ClassVar
+
+import dspy
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, judge_cases
+from dspy_proact.benchmarks.proactbench.programs import Assistant, BareChat, Judge
+from dspy_proact.benchmarks.proactbench.rated import case_of
+from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Verdict
+from dspy_proact.benchmarks.proactbench.views import JudgeView, dialogue_mark
+from dspy_proact.compile.training import Proposal
+from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, WorkedCase, graded_answers
+from dspy_proact.compile.tuning import Verdict as Given
+from dspy_proact.errors import UsageError
+from dspy_proact.evidence import locate_quotes
+from dspy_proact.plain_text import tame
+from dspy_proact.programs import DataSource
+from dspy_proact.programs.artefact import ProgramRole
+from dspy_proact.runs import Case, Scored, Settings
+
+HINT = files("dspy_proact.benchmarks.proactbench").joinpath("hint.txt").read_text("utf-8").strip()
+"""What a teacher is told: a bare assistant has next to nothing to teach itself."""
+
+
+class ProposePrompt(dspy.Signature):
+    """Write a better system prompt for a chat assistant that is to be proactive without being pushy.
+
+    Proactive: it takes up what the user disclosed and did not ask about, where that is of use to them. Pushy: it adds
+    suggestions where the user wants an answer and nothing more. State principles; do not mention single conversations.
+    """
+
+    instruction: str = dspy.InputField(desc="the system prompt now")
+    shortfalls: list[str] = dspy.InputField(desc="last messages, responses to them, and what a judge said")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the system prompt alone")
+
+
+class ProposeInstruction(dspy.Signature):
+    """Improve the instruction of a judge that grades an assistant's responses, so that it agrees more with people.
+
+    Keep what works and the fields of its answer. State principles; do not mention single conversations or responses.
+    """
+
+    instruction: str = dspy.InputField(desc="what the judge is told now")
+    shortfalls: list[str] = dspy.InputField(desc="verdicts of the judge, and how people graded the same responses")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField()
+
+
+PROPOSALS: Mapping[ProgramRole, Proposal] = {
+    "assistant": Proposal(
+        ProposePrompt,
+        (
+            "Have it notice what the user mentioned and did not ask about, and turn it into one concrete next step.",
+            "Have it do so only when the user is done or wraps up, and only answer while the user is in the middle of "
+            "a task.",
+            "Have it say when to hold back, and keep what it adds to one sentence.",
+        ),
+    ),
+    "judge": Proposal(
+        ProposeInstruction,
+        (
+            "Say what a judge should look for that it misses now.",
+            "Say what a judge should not be taken in by.",
+            "Draw the line between neighbouring grades more clearly.",
+        ),
+    ),
+}
+
+
+class TamedChat(BareChat):
+    """The bare chat of a compile: its responses go into proposers' prompts, where DSPy's markers would be obeyed."""
+
+    def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
+        """The answer without markers, as the signature's only output."""
+        return {name: tame(text) for name, text in super().parse(signature, completion).items()}
+
+
+class ProactTuning(Tuning):
+    """How ProactBench's programs are compiled."""
+
+    strata = (Phase.RECOVERY,)
+    unread = "The judge's verdict on this response could not be read."
+    names: ClassVar[Mapping[str, str]] = {"controls": "offers", "strata": "phases"}
+    titles: ClassVar[Mapping[str, str]] = {"controls": "unwanted offers"}
+
+    def __init__(self, declared: Benchmark[Any, Any], settings: Settings):
+        super().__init__(declared, settings)
+        self.withheld = Withheld()
+
+    def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        """The scenario, with all others of its personas."""
+        units = units_of([(case.group, str(case.meta.get("persona") or "")) for case in cases])
+        return {case.key: units[case.group] for case in cases}
+
+    def proposal(self, role: ProgramRole) -> Proposal:
+        """In ProactBench's words."""
+        return PROPOSALS[role]
+
+    def student(self, program: Any) -> Any:
+        """An assistant whose responses are tamed; a judge whose one call is one trace."""
+        if isinstance(program, Assistant):
+            program.adapter = TamedChat()
+        elif isinstance(program, Judge):
+            program.quote = None
+        return program
+
+    def teacher(self, student: Assistant) -> Assistant:
+        """A copy that is hinted at; its students are not."""
+        teacher = student.deepcopy()
+        teacher.adapter = TamedChat(HINT)
+        return teacher
+
+    def feedback(self, case: Case, answer: Response, scored: Scored[Any]) -> str:
+        """The grade, quotes that stand in the response, and of the reasons what has nothing of the rubric."""
+        view, verdict, response = _triggered(case), scored.detail, answer.text
+        turns = [text for turn in view.conversation for text in (turn.user, turn.assistant or "")]
+        told = tellable(verdict.reasoning, view.rubric, "\n".join([*turns, response]), self.withheld)
+        quotes = [response[quote.start : quote.end] for quote in verdict.evidence if quote.start is not None]
+        lines = [
+            f"The judge graded this response {verdict.grade}.",
+            *([f"It quoted: {' / '.join(quotes)}"] if quotes else []),
+            *([f"It said: {told}"] if told else ["Its reasons are not told."]),
+        ]
+        return "\n".join(lines)
+
+    def shortfall(self, case: Case, answer: Response, told: str) -> str:
+        """The last message, the response, and what may be told of the verdict."""
+        return f"User: {_triggered(case).conversation[-1].user}\nAssistant: {answer.text}\n{told}"
+
+    def notes(self, demos: int) -> Sequence[str]:
+        """With what was kept from the proposer."""
+        kept, of = self.withheld.sentences, self.withheld.of
+        told = f"{kept} of {of} sentences of the tuning judge were withheld: they have words of the rubric alone"
+        return [*super().notes(demos), *([told] if of else [])]
+
+    def counts(self) -> Mapping[str, tuple[int, int]]:
+        """Sentences that were kept from the proposer."""
+        return {"withheld": (self.withheld.sentences, self.withheld.of)}
+
+    # The judge
+
+    def graded(self, source: Ratings | None) -> GradedAnswers:
+        """The responses that somebody rated, in the order of the study.
+
+        Raises:
+            UsageError: No item has a rating, or the study has labels only, without conversations and responses.
+        """
+        if source is None:
+            raise UsageError("name the ratings to which the judge is tuned")
+        by_item = source.by_item
+        rated = [item for item in source.items if by_item[item.key]]
+        if not rated:
+            raise UsageError(f"{source.name}: nobody has rated anything in it")
+        if any(item.view is None or item.response is None for item in rated):
+            raise UsageError(
+                f"{source.name}: has ratings without conversations and responses, so that no judge can be tuned to "
+                "it; name a folder in the official layout, or your own ratings, with --ratings"
+            )
+        cases = {item.key: case_of(item) for item in rated}
+        rows = [
+            HumanGrade(item.key, Response(text=item.response or ""), each.grade, each.annotator, reason=each.reason)
+            for item in rated
+            for each in by_item[item.key]
+        ]
+        units, sha256 = self.units([*cases.values()]), source.sha256
+        found = graded_answers(rows, cases, units, name=source.name, mark=self.declared.mark, of=sha256)
+        return GradedAnswers(
+            DataSource(
+                name=source.name,
+                sha256=sha256,
+                revision=source.source.commit,
+                files=dict(source.source.files),
+                rows=tuple(sorted({dialogue_mark(_triggered(case).conversation) for case in cases.values()})),
+            ),
+            found.items,
+        )
+
+    def judge_inputs(self, case: Case, answer: Response) -> dict[str, Any]:
+        """Those of `GradeResponse`."""
+        view = _triggered(case)
+        return {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}
+
+    def verdict(self, case: Case, answer: Response, prediction: dspy.Prediction) -> Scored[Verdict]:
+        """With the quotes located in the response."""
+        del case
+        evidence = locate_quotes(prediction.evidence, answer.text)
+        verdict = Verdict(reasoning=prediction.reasoning, evidence=evidence, grade=Grade(prediction.grade))
+        return Scored(verdict.grade.score, verdict.grade, verdict, verdict.verified)
+
+    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: Given | None) -> dspy.Example:
+        """The example with what a judge that agrees with people would have answered.
+
+        The grade is the people's consensus, the reasoning that of a person who gave it, or else the judge's where it
+        gave it too. The quotes are the judge's that stand in the response, whatever its grade: what they quote is
+        there.
+        """
+        grade, verdict = self.consensus(item, ""), before and before.scored.detail
+        reasons = [each.reason.strip() for each in item.grades[""] if each.grade == grade and each.reason.strip()]
+        if not reasons and verdict is not None and verdict.grade == grade:
+            reasons = [verdict.reasoning]
+        quotes = [quote.text for quote in (verdict.evidence if verdict else ()) if quote.start is not None]
+        inputs.reasoning = next(iter(reasons), f"People graded this response {grade}.")
+        inputs.evidence, inputs.grade = quotes, str(grade)
+        return inputs
+
+    def judge_feedback(self, item: GradedAnswer, verdict: Given) -> str:
+        """What people said of a response, and what the judge said; never a word of the rubric's."""
+        ratings, said = item.grades[""], verdict.prediction
+        counts = ", ".join(f"{sum(each.grade == grade for each in ratings)} {grade}" for grade in Grade)
+        reasons = [f"- {rating.grade}: {rating.reason.strip()}" for rating in ratings if rating.reason.strip()]
+        found = any(quote.start is not None for quote in verdict.scored.detail.evidence)
+        lines = [
+            f"People graded this response: {counts}.",
+            *(["Their reasons:", *reasons] if reasons else []),
+            f"The judge said {said.grade}: {said.reasoning}",
+            f"Its quote {'stands' if found else 'does not stand'} in the response.",
+        ]
+        return "\n".join(lines)
+
+    def judge_shortfall(self, item: GradedAnswer, verdict: Given, told: str) -> str:
+        """Without the response."""
+        del item, verdict
+        return told
+
+    def worked_cases(self) -> Sequence[WorkedCase]:
+        """The worked cases of the judge's rules."""
+        return [
+            WorkedCase(
+                each.name,
+                Case(each.name, each.name, each.view.rubric.phase, each.view),
+                Response(text=each.response),
+                each.grade,
+            )
+            for each in judge_cases()
+        ]
+
+
+def _triggered(case: Case) -> JudgeView:
+    assert isinstance(case.view, JudgeView), "a trigger has a rubric"
+    return case.view
+
+
+def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What folds keep together, by scenario: scenarios that share a persona, or a persona's that share a scenario.
+
+    Args:
+        origins: Scenario and persona of each item; the persona empty where it is not known.
+    """
+    units: dict[str, str] = {}
+    of_persona: dict[str, str] = {}
+    for scenario, persona in origins:
+        units.setdefault(scenario, persona or scenario)
+        known = of_persona.setdefault(persona, scenario) if persona else scenario
+        mine, theirs = units[scenario], units[known]
+        units = {each: mine if unit == theirs else unit for each, unit in units.items()}
+    return units

@@ -1,0 +1,162 @@
+"""How PROBE's agents and judges are compiled: by instructions alone, for a worked example would be a whole mailbox."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import dspy
+
+from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
+from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, label_of
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
+from dspy_proact.compile.training import Proposal
+from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict
+from dspy_proact.errors import UsageError
+from dspy_proact.programs.artefact import ProgramRole
+from dspy_proact.runs import Case, ExpectedCall, Scored
+
+TUNED = ("single", "stages")
+"""Agents whose calls are known beforehand."""
+_FIXED: Mapping[str, Any] = {
+    "oracle": "none",
+    "baseline": "none",
+    "embedder": None,
+    "embedder_api_base": None,
+    "embedder_price": None,
+}
+
+
+class ProposeQuestion(dspy.Signature):
+    """Write a better instruction for one question that is put to an agent.
+
+    The agent finds the one bottleneck in a person's mailbox, calendar and folders, says what it is, and resolves it
+    with one action. Keep what the question asks for; state principles, and do not mention single people or tasks.
+    """
+
+    instruction: str = dspy.InputField(desc="the instruction of this question now")
+    shortfalls: list[str] = dspy.InputField(desc="answers of the agent, and how they were graded")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
+
+
+class ProposeGrading(dspy.Signature):
+    """Improve the instruction of a judge that grades answers about a bottleneck, so that it agrees more with people.
+
+    Keep what works and the fields of its answer. State principles; do not mention single answers.
+    """
+
+    instruction: str = dspy.InputField(desc="what the judge is told now")
+    shortfalls: list[str] = dspy.InputField(desc="what the judge said of answers, and what people said of them")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
+
+
+PROPOSALS: Mapping[ProgramRole, Proposal] = {
+    "assistant": Proposal(
+        ProposeQuestion,
+        (
+            "Say how to tell what is still open and holds others up from what is settled, out of date or merely loud.",
+            "Have it cross-check: what one item leaves open another one tells, by the names that they have in common.",
+            "Have it be definite and sparing: no item, person, date or value that nothing bears out.",
+        ),
+    ),
+    "judge": Proposal(
+        ProposeGrading,
+        (
+            "Say what counts as the same in other words.",
+            "Say what a judge should not be taken in by.",
+            "Draw the line between missing, wrong and not applying more clearly.",
+        ),
+    ),
+}
+
+
+class ProbeTuning(Tuning):
+    """How PROBE's programs are compiled."""
+
+    demos = False
+    no_answer = Solution(faults=PARTS)
+    measures = ("f1", "identification", "task", "end_to_end")
+    titles: ClassVar[Mapping[str, str]] = {"f1": "search (F1)"}
+
+    def require(self, role: ProgramRole) -> None:
+        """Raise a `UsageError` where what is set cannot be tuned, or has no effect."""
+        settings = self.settings
+        assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
+        if role == "judge":
+            if name := min(settings.model_fields_set, default=None):
+                why = "the answers that people graded are shown to judges alike, whatever is set"
+                raise UsageError(f"--set {name}: optimize judge reads no setting of probe; {why}. Leave it out")
+            return
+        if settings.agent not in TUNED:
+            why = "what it asks depends on answers"
+            raise UsageError(f"--set agent={settings.agent}: {why}; tune {' or '.join(TUNED)}")
+        for name, usual in _FIXED.items():
+            if (value := getattr(settings, name)) != usual:
+                raise UsageError(f"--set {name}={value}: cannot be tuned; leave it out")
+
+    def proposal(self, role: ProgramRole) -> Proposal:
+        """In PROBE's words."""
+        return PROPOSALS[role]
+
+    def calls(self, program: Any, case: Case) -> Sequence[ExpectedCall]:
+        """The first question; each further one is counted as long."""
+        return [ExpectedCall(program.expected(_view(case).task), SOLUTION_TOKENS)]
+
+    def shortfall(self, case: Case, answer: Solution, told: str) -> str:
+        """What it answered, and how that did."""
+        items = _view(case).task.items
+        titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
+        named = ", ".join(titles.get(each, "an item that there is not") for each in answer.evidence)
+        return (
+            f"Evidence: {named or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
+            f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
+        )
+
+    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
+        """Of the judge of descriptions where there is one, else of that of parameters."""
+        if answer.bottleneck:
+            return description_inputs(_view(case), answer.bottleneck)
+        return parameters_inputs(_view(case), answer.parameters)
+
+    def verdict(self, case: Case, answer: Solution, prediction: dspy.Prediction) -> Scored[ProbeGrade]:
+        """The grade with one of the verdicts in it."""
+        settings = self.settings
+        assert isinstance(settings, ProbeSettings), "settings are of the benchmark's own kind"
+        said = (identified(prediction), None) if answer.bottleneck else (None, resolved(prediction))
+        grade = graded(_view(case), answer, settings, *said)
+        return Scored(grade.overall, label_of(grade), grade)
+
+    def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
+        """The answer, what was expected, and where judge and people differ."""
+        asked = self.judge_inputs(item.case, item.answer)
+        shown = asked["description"] if "description" in asked else f"{asked['given']}, expected {asked['expected']}"
+        return f"Answer: {shown}\n{told}\nThe judge's reasons: {verdict.prediction.reasoning}"
+
+    def notes(self, demos: int) -> Sequence[str]:
+        """None of worked examples."""
+        del demos
+        return ["people are the sample's authors, who are language-model agents"]
+
+
+def feedback_of(grade: ProbeGrade) -> str:
+    """How each stage did, in numbers and in the words of facets; nothing of what is right."""
+    search, facets = grade.search, grade.identified.facets.model_dump() if grade.identified else {}
+    wrong = [f"{name} {word}" for name, word in facets.items() if word not in {"correct", "n/a"}]
+    action = "right" if grade.action_right else "not the one that resolves it"
+    lines = [
+        f"Search: precision {search.precision:.2f}, recall {search.recall:.2f}; {len(grade.wrong)} of the items that "
+        f"it named are no evidence, {len(grade.missed)} are missing.",
+        f"Identification: {grade.identification:g}; {', '.join(wrong) or ('all right' if facets else 'nothing said')}.",
+        f"Resolution: {grade.task:g}; the action is {action}.",
+    ]
+    if grade.resolved:
+        told = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
+        lines += [f"Parameters {name}: {', '.join(names)}." for name, names in told.items() if names]
+    return "\n".join([*lines, *([f"Faults of form: {', '.join(grade.faults)}."] if grade.faults else [])])
+
+
+def _view(case: Case) -> ProbeView:
+    assert isinstance(case.view, ProbeView), "PROBE makes its own cases"
+    return case.view

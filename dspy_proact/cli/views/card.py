@@ -1,0 +1,237 @@
+"""The card of a compiled program, as a person reads it, and the picture of the candidates."""
+
+from collections.abc import Iterator
+from math import floor, log10
+from pathlib import Path
+
+from rich.console import Console
+
+from dspy_proact.kept import write_whole
+from dspy_proact.programs import Card, CardUsage, Recipe, tokens_ratio
+from dspy_proact.programs.artefact import Artefact
+from dspy_proact.programs.card import CandidateCard, Row
+from dspy_proact.report import (
+    STAND_IN,
+    ScatterPoint,
+    Table,
+    coefficient,
+    counted,
+    each_reason,
+    percent,
+    points_of,
+    probability,
+    scatter_svg,
+    share,
+    show,
+    signed,
+    table,
+)
+from dspy_proact.stats import Estimate
+
+
+def print_card_text(artefact: Artefact, explain: bool) -> None:
+    """Print what a compile showed, out of fold; to explain it, also with what it was made and what stands beside it."""
+    card, made = artefact.card, artefact.card.provenance
+    votes = f", {counted(artefact.votes, 'vote')}" if artefact.role == "judge" else ""
+    heading = (
+        f"{artefact.role} of {artefact.benchmark} on {made.models[artefact.role].model}, tuned on {made.data.name}: "
+        f"{recipe_text(made.recipe)}{votes}"
+    )
+    show(
+        Console(soft_wrap=False),
+        card.headline,
+        heading,
+        cost_text(card),
+        *(f"warning: {warning}." for warning in card.warnings),
+        _rows(card),
+        *_said(card),
+        *(_explained(artefact) if explain else ()),
+    )
+
+
+def _rows(card: Card) -> Table:
+    rows = [[f"{card.aim}*" if card.target.unit != "kappa" else card.target.title, *_row(card.target)]]
+    rows += [[row.title, *_row(row)] for row in card.rows if row.title != card.aim]
+    heading = "kappa" if card.target.unit == "kappa" else "out of fold"
+    return table((heading, "n", "before", "after", "change", "p"), rows, fold=False)
+
+
+def _row(row: Row) -> list[str]:
+    count = str(row.count) if row.count == row.total else f"{row.count}/{row.total}"
+    before, after, difference = row.before.estimate, row.after.estimate, row.difference.estimate
+    if row.unit == "times":
+        means = ("-" if each.value is None else f"{each.value:.0f}" for each in (before, after))
+        return [count, *means, "-" if difference.value is None else f"x {coefficient(difference)}", probability(row.p)]
+    if row.unit == "kappa":
+        return [count, *map(coefficient, (before, after, difference)), probability(row.p)]
+    return [count, percent(before), percent(after), points_of(difference), probability(row.p)]
+
+
+def _said(card: Card) -> Iterator[str]:
+    """What a person must know."""
+    if card.target.unit != "kappa":
+        yield (
+            f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
+            "any that shares data with it."
+        )
+    yield from each_reason((row.title, row.difference.reason) for row in (card.target, *card.rows))
+    if card.unscored:
+        yield f"{counted(card.unscored, card.case)} left out because a verdict on them could not be read."
+    for name, (count, of) in card.counts.items():
+        if count < of and name.startswith("evidence"):
+            yield f"verdicts with a quote that stands in the answer, {name.split()[1]}: {count} of {of}."
+    if "cases after" in card.counts:
+        (before, of), (after, _) = card.counts["cases before"], card.counts["cases after"]
+        yield f"worked cases of the judge's rules: {before} of {of} right before, {after} after, none lost."
+
+
+def _explained(artefact: Artefact) -> Iterator[str | Table]:
+    """Further tables, and with what it was made."""
+    card, made = artefact.card, artefact.card.provenance
+    if beside := [row for row in card.rows if row.beside]:
+        names = list(beside[0].beside)
+        cells = ([row.title, *(_value(row.beside[name].value) for name in names)] for row in beside)
+        yield table(("", *names), cells, fold=False)
+    yield _candidates(card)
+    low, unread = card.target.low98, card.target.low98_unread
+    shown = "{:+.2f}".format if card.target.unit == "kappa" else signed
+    bound = "unknown" if low is None else shown(low)
+    yield (
+        "The program in this file was compiled on everything and has no score of its own. Claimed only where the 98 % "
+        f"interval of the change lies above 0: its lower end is {bound}"
+        f"{'' if unread is None else f', counting unreadable verdicts against it {shown(unread)}'}. p is adjusted by "
+        "Holm over rows of one kind."
+    )
+    if card.target.unit == "kappa":
+        yield (
+            "kappa: quadratic, against the shares of people's grades, within strata. exact: verdicts equal to people's "
+            "commonest grade, before, after, and of a judge that always gives the commonest. bias: mean score of the "
+            "judge minus people's: a change of it is a change of strictness, not of agreement."
+        )
+    guards = ", ".join(f"{guard} {margin:g}" for guard, margin in card.guards.items())
+    yield f"guards, against the start on the training folds: {guards or 'none'}."
+    raters = f" {counted(card.raters, 'rater')}," if card.raters else ""
+    controls = f" and {card.controls} controls" if card.controls else ""
+    roles = ", ".join(f"{role.replace('_', ' ')} {model.model}" for role, model in made.models.items())
+    yield (
+        f"{counted(card.items, card.case)}{controls} of {card.group_count} {card.groups},{raters} "
+        f"{len(card.fold_scores)} folds. {roles}."
+    )
+    overlaps = ", ".join(f"{_rounded(value)} stand in {name}" for name, value in card.overlap.items())
+    if overlaps:
+        yield f"of the instructions' runs of eight words {overlaps}."
+    yield from (f"{note}." for note in card.notes)
+    versions = ", ".join(f"{name} {number}" for name, number in made.versions.items())
+    yield f"made {made.created} with {versions}; data {made.data.sha256[:12]}; program {artefact.digest[:12]}."
+
+
+def _candidates(card: Card) -> Table:
+    harm = any(each.harm is not None for each in card.candidates)
+    rows: list[list[str]] = []
+    for number, each in enumerate(card.candidates, start=1):
+        what = ", ".join([*(["chosen"] if each.chosen else []), *(f"breaks {guard}" for guard in each.broken)])
+        harmed = ["-" if each.harm is None else share(each.harm, 0)] if harm else []
+        rows.append([str(number), share(each.score), share(each.share, 0), *harmed, what])
+    return table(("candidate", "score", "compared", *(["harm"] if harm else []), ""), rows, fold=False)
+
+
+def cost_text(card: Card) -> str:
+    """Tokens and price of one answer, before and after."""
+    before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
+    ratio = tokens_ratio(card.usage_before, card.usage_after)
+    times = "" if ratio is None else f", {ratio:.1f} times as many tokens"
+    answer = "response" if "assistant" in card.provenance.models else "verdict"
+    return f"a {answer} takes {before} before, {after} after{times}."
+
+
+def _usage_text(usage: CardUsage) -> str:
+    if usage.prompt_tokens is None or usage.completion_tokens is None:
+        return "an unknown number of tokens"
+    usd = None if usage.usd is None else usage.usd / 1000
+    # To three digits, never rounded to nothing.
+    cost = "price unknown" if usd is None else f"USD {usd:.{max(2, 2 - floor(log10(usd)))}f}" if usd else "USD 0.00"
+    return f"{usage.prompt_tokens / 1000:,.0f} tokens in and {usage.completion_tokens / 1000:,.0f} out ({cost})"
+
+
+def recipe_text(recipe: Recipe) -> str:
+    """How a compile was done."""
+    told = f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds"
+    return f"{told}, seed {recipe.seed}"
+
+
+def _value(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _rounded(part: float) -> str:
+    """A share in percent, never rounded to none."""
+    return "under 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
+
+
+def pareto_front(card: Card) -> list[CandidateCard]:
+    """Candidates that no other one beats in one direction without losing in the other; by falling score."""
+    front: list[CandidateCard] = []
+    for each in sorted(_harmed(card).values(), key=lambda each: (-each.score, each.harm or 0.0)):
+        if not front or (each.harm or 0.0) < (front[-1].harm or 0.0):
+            front.append(each)
+    return front
+
+
+def draw_front(artefact: Path, card: Card) -> Path | None:
+    """Write the picture of the candidates beside an artefact, score against harm, those of the front marked.
+
+    Returns:
+        Where it is; None where harm was not measured of more than the start.
+
+    Raises:
+        UsageError: It cannot be written.
+    """
+    if not any(number > 1 for number in _harmed(card)):
+        return None
+    front = {(each.score, each.harm) for each in pareto_front(card)}
+    places: dict[tuple[float, float], dict[int, CandidateCard]] = {}
+    for number, each in _harmed(card).items():
+        places.setdefault((each.score, each.harm or 0.0), {})[number] = each
+    reason = "no interval is known of a candidate"
+    points = [
+        ScatterPoint(
+            _called(alike), Estimate(harm, reason=reason), Estimate(score, reason=reason), marked=(score, harm) in front
+        )
+        for (score, harm), alike in places.items()
+    ]
+    notes = [
+        *([f"{STAND_IN}."] if card.provenance.embedded else []),
+        "By the tuning judge on the cases where they were chosen, not tested; no intervals are known.",
+        "Filled: no other one is better in one direction and as good in the other.",
+    ]
+    harm = next((row.title for row in card.rows if row.unit == "rate"), "harm")
+    path = artefact.with_name("front.svg")
+    picture = scatter_svg(
+        points,
+        title="Candidates of the last compile",
+        x=harm,
+        y=f"mean score, {card.aim}",
+        note=" ".join(notes),
+    )
+    write_whole(path, picture)
+    return path
+
+
+def _harmed(card: Card) -> dict[int, CandidateCard]:
+    """The candidates whose harm is known, by their numbers in the order of trying; 1 is the start."""
+    numbered = enumerate(card.candidates, start=1)
+    return {number: each for number, each in numbered if each.harm is not None and each.share == 1}
+
+
+def _called(alike: dict[int, CandidateCard]) -> str:
+    """What the candidates at one place are called, by their numbers in the order of trying; 1 is the start."""
+    named: list[str] = []
+    for number, each in alike.items():
+        titles = [*(["start"] if number == 1 else []), *(["chosen"] if each.chosen else [])]
+        named += [", ".join(titles)] if titles else []
+    named = named or [f"candidate {min(alike)}"]
+    more = len(alike) - len(named)
+    guards = sorted({guard for each in alike.values() for guard in each.broken})
+    chosen = any(each.chosen for each in alike.values())
+    told = ", ".join(named) + (f" and {more} alike" if more else "")
+    return told if chosen or not guards else f"{told} (breaks {', '.join(guards)})"

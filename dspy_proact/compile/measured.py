@@ -1,0 +1,226 @@
+"""How a program is examined, and what is measured of it beside its score: rows of its card, which guards may keep."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+import dspy
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.ask import Ask
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.own_file import located
+from dspy_proact.calls import Call, collect_calls
+from dspy_proact.compile.training import side_by_side
+from dspy_proact.compile.tuning import Tuning
+from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.programs.asking import ask_now, run_now
+from dspy_proact.programs.card import Unit
+from dspy_proact.runs import CONTROL, Case, Scored, Settings
+
+MARGINS: Mapping[str, float] = {"length": 0.20, "tokens": 0.50}
+"""By which part of what they were the words of an answer may grow, and its tokens, the prompt's included."""
+MARGIN = 0.05
+"""By how much any other row may get worse."""
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Item:
+    """A case of a compile."""
+
+    case: Case
+    unit: str
+    """What folds keep together."""
+
+    @property
+    def key(self) -> str:
+        """Opaque; examples carry it and nothing else that is not an input of the program."""
+        return self.case.key
+
+    @property
+    def group(self) -> str:
+        """What cases share that are not independent."""
+        return self.case.group
+
+
+def is_control(item: Item) -> bool:
+    """Whether nothing is to be gained there."""
+    return item.case.stratum == CONTROL
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What a program answered at a case, and what was found of it."""
+
+    answer: BaseModel | None
+    """None where there is none that could be used."""
+    scored: Scored[Any] | None = None
+    """None where the verdict could not be read."""
+    tokens: int | None = None
+    """Of prompt and answer of all calls that the answer took; None where they were not counted."""
+    words: int | None = None
+    prediction: dspy.Prediction | None = None
+
+    @property
+    def score(self) -> float | None:
+        """In [0, 1], higher is better: no answer is worth nothing, an unread verdict is unknown."""
+        return self.scored.score if self.scored else 0.0 if self.answer is None else None
+
+    @property
+    def harm(self) -> float | None:
+        """At a control case, what is lacking of a full score; None where that is not known."""
+        return self.scored and 1 - self.scored.score
+
+
+@dataclass(frozen=True)
+class Examiner:
+    """A model that answers, and a judge on another."""
+
+    declared: Benchmark[Any, Any]
+    tuning: Tuning
+    settings: Settings
+    assistant_lm: dspy.LM
+    judge_lm: dspy.LM | None
+    judge: Any
+    width: int = 1
+    """Cases at once."""
+
+    def examine(self, program: Any, item: Item) -> Examined:
+        """What a program answers at a case, and its grade; no answer is graded where the benchmark says so."""
+        prediction = None
+        with collect_calls() as calls:
+            try:
+                with dspy.context(trace=None), located(self.declared, "program"):
+                    ask = Ask.in_compile(program, self.assistant_lm, self.settings)
+                    prediction = run_now(ask(**self.declared.inputs(item.case.view)))
+                    answer = self.declared.answer_of(prediction)
+            except ContentError:
+                answer = self.tuning.no_answer
+        scored = None if answer is None else self.grade(item, answer)
+        words = None if prediction is None or answer is None else self.tuning.words(answer)
+        return Examined(answer, scored, tokens_of(calls), words, prediction)
+
+    def examine_all(self, program: Any, items: Sequence[Item]) -> dict[str, Examined]:
+        """Examine cases side by side; by key, in their order."""
+        found = side_by_side([partial(self.examine, program, item) for item in items], self.width)
+        return {item.key: each for item, each in zip(items, found, strict=True)}
+
+    def grade(self, item: Item, answer: Any) -> Scored[Any] | None:
+        """The grade of an answer; None where the verdict cannot be read."""
+        ask = Ask(self.judge, self.judge_lm, self.settings, ask_now)
+        try:
+            # A grading is no step of the program's, so that it is in no trace.
+            with dspy.context(lm=self.judge_lm, trace=None), located(self.declared, "grade"):
+                return run_now(self.declared.grade(item.case, answer, ask))
+        except ContentError:
+            return None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number of every case of a kind, of which a row is made."""
+
+    name: str
+    title: str
+    items: Callable[[Sequence[Item]], list[Item]]
+    """Those of a card, of some cases."""
+    number: Callable[[Examined], float | None]
+    unit: Unit = "score"
+    of_guard: Callable[[Sequence[Item]], list[Item]] | None = None
+    """Those that a guard looks at, where they are others."""
+    on_card: bool = True
+
+    @property
+    def margin(self) -> float:
+        """How far it usually may get worse."""
+        return MARGINS.get(self.name, MARGIN)
+
+    def guarded(self, items: Sequence[Item]) -> list[Item]:
+        """The items that a guard looks at."""
+        return (self.of_guard or self.items)(items)
+
+    def is_broken(
+        self, items: Sequence[Item], start: Mapping[str, Examined], candidate: Mapping[str, Examined], margin: float
+    ) -> bool:
+        """Whether the mean of a candidate is worse than that of the start by more than a margin."""
+        before, after = (
+            mean_of([self.number(found[item.key]) for item in self.guarded(items)]) for found in (start, candidate)
+        )
+        if before is None or after is None or (self.unit == "times" and not before):
+            return False
+        rise = after / before - 1 if self.unit == "times" else after - before
+        return (-rise if self.unit == "score" else rise) > margin + _ROUNDING
+
+
+def measured_of(
+    declared: Benchmark[Any, Any], tuning: Tuning, items: Sequence[Item], strata: Sequence[str]
+) -> tuple[Measured, ...]:
+    """What is measured of the program of a benchmark, in the order of its card.
+
+    Args:
+        declared: The benchmark.
+        tuning: How it is compiled.
+        items: Every case of the corpus.
+        strata: Those that it is tuned for.
+    """
+    there = {item.case.stratum for item in items}
+    present = [each for each in declared.strata if each in there]
+    controls, others = (tuning.names.get(name, name) for name in ("controls", "strata"))
+
+    def of(*names: str) -> Callable[[Sequence[Item]], list[Item]]:
+        return lambda each: [item for item in each if item.case.stratum in names]
+
+    found: list[Measured] = []
+    if len(present) > 1:
+        found += [Measured(each.lower(), each, of(each), lambda examined: examined.score) for each in present]
+        rest = [each for each in present if each not in strata]
+        found.append(Measured(others, others, of(*rest), lambda examined: examined.score, on_card=False))
+    shown = tuning.measures
+    for measure in declared.measures:
+        if measure.statistic == "mean":
+            name, (part,) = measure.name, measure.parts
+            number = _part(part)
+            on_card = shown is None or name in shown
+            title, unit = tuning.titles.get(name, measure.title), "score" if measure.higher_is_better else "rate"
+            found.append(Measured(name, title, of(*strata), number, unit, on_card=on_card))
+    if declared.control_labels:
+        title = tuning.titles.get("controls", declared.nouns.controls)
+        found.append(Measured(controls, title, of(CONTROL), lambda examined: examined.harm, "rate"))
+    chosen, answered = of(*strata), of(*declared.strata)
+    found.append(Measured("length", "words", answered, lambda examined: examined.words, "times", chosen))
+    found.append(Measured("tokens", "tokens", list, lambda examined: examined.tokens, "times", chosen))
+    return tuple(found)
+
+
+def _part(name: str) -> Callable[[Examined], float | None]:
+    return lambda examined: examined.scored.parts.get(name) if examined.scored else None
+
+
+def guarded(
+    measured: Sequence[Measured], margins: Mapping[str, float | None], items: Sequence[Item]
+) -> tuple[tuple[Measured, float], ...]:
+    """What is guarded, with its margin; raises a `UsageError` where a name is none, or has nothing to look at."""
+    known, found = {each.name: each for each in measured}, list[tuple[Measured, float]]()
+    for name, margin in margins.items():
+        if name not in known:
+            raise UsageError(f"--guard {name}: is no row of the card; they are {', '.join(known)}")
+        if not known[name].guarded(items):
+            raise UsageError(f"--guard {name}: the corpus has no case of it; leave it out")
+        found.append((known[name], known[name].margin if margin is None else margin))
+    return tuple(found)
+
+
+def mean_of(numbers: Sequence[float | None]) -> float | None:
+    """The mean of the numbers that are known; None where none is."""
+    known = [each for each in numbers if each is not None]
+    return fmean(known) if known else None
+
+
+def tokens_of(calls: Sequence[Call]) -> int | None:
+    """Tokens of prompts and answers of calls; None where those of an answer were not counted, or there is none."""
+    counts = [(call.prompt_tokens, call.completion_tokens) for call in calls if call.error is None]
+    known = [asked + answered for asked, answered in counts if asked is not None and answered is not None]
+    return sum(known) if known and len(known) == len(counts) else None

@@ -1,0 +1,119 @@
+"""What a proposer is shown: of long inputs an excerpt, and whatever it is told stays text.
+
+DSPy makes images and files of its own markers in any message. A stranger's text would so reach a proposer as a picture,
+or end the proposing with one that cannot be read.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import TYPE_CHECKING, Any, cast
+
+import dspy
+from pydantic import TypeAdapter
+
+from dspy_proact.plain_text import encodable_all, tame
+
+_ANYTHING = TypeAdapter[Any](Any)
+SHOWN = 30_000
+"""Characters of an input that a proposer is shown."""
+CUT = "... (cut)"
+"""Stands at the end of a text that is not shown whole."""
+
+
+@dataclass
+class Excerpts:
+    """Cuts inputs, and counts them; may be asked by several threads.
+
+    Args:
+        longest: Characters of one input, as JSON.
+    """
+
+    longest: int
+    shown: int = 0
+    """Inputs that were shown."""
+    cut: int = 0
+    """Those of them that were not shown whole."""
+    _turn: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def of(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs of one example: each as it is where it is short enough, else as JSON with its texts cut."""
+        found = {name: self._short(value) for name, value in inputs.items()}
+        with self._turn:
+            self.shown += len(found)
+            self.cut += sum(found[name] is not value for name, value in inputs.items())
+        return found
+
+    @property
+    def told(self) -> str | None:
+        """What was cut, for a card; None where nothing was."""
+        if not self.cut:
+            return None
+        return (
+            f"the proposer was shown the beginnings of texts in {self.cut:,} of {self.shown:,} inputs, those longer "
+            f"than {self.longest:,} characters"
+        )
+
+    def _short(self, value: Any) -> Any:
+        plain = encodable_all(_ANYTHING.dump_python(value, mode="json"))
+        if _size(plain) <= self.longest:
+            return value
+        room = _room(plain, self.longest)
+        return _cut_all(plain, room) if room else _cut(json.dumps(plain, ensure_ascii=False), self.longest)
+
+
+def _room(plain: Any, longest: int) -> int:
+    """The most characters that each text may have, so that all is short enough; 0 where it never is."""
+    low, high = 0, longest
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if _size(_cut_all(plain, middle)) <= longest else (low, middle - 1)
+    return low if low > len(CUT) else 0
+
+
+def _cut_all(value: Any, longest: int) -> Any:
+    """A JSON value with every text cut; names stay."""
+    if isinstance(value, dict):
+        return {name: _cut_all(inner, longest) for name, inner in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_cut_all(inner, longest) for inner in cast("list[Any]", value)]
+    return _cut(value, longest) if isinstance(value, str) else value
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: max(0, longest - len(CUT))] + CUT
+
+
+def _size(plain: Any) -> int:
+    return len(json.dumps(plain, ensure_ascii=False))
+
+
+if TYPE_CHECKING:
+    _Adapter = dspy.Adapter
+else:
+    _Adapter = object  # a subclass of DSPy's would bring a `parse` of its own, before that of the one it is mixed into
+
+
+class _Tamed(_Adapter):
+    """What an adapter words, with a blank in DSPy's markers."""
+
+    def format_system_message(self, signature: type[dspy.Signature]) -> str:
+        return tame(super().format_system_message(signature))
+
+    def format_user_message_content(self, *args: Any, **named: Any) -> str:
+        return tame(super().format_user_message_content(*args, **named))
+
+    def format_assistant_message_content(self, *args: Any, **named: Any) -> str:
+        return tame(super().format_assistant_message_content(*args, **named))
+
+
+class TamedJSONAdapter(_Tamed, dspy.JSONAdapter):
+    """DSPy's adapter for JSON, with nothing but text in what it sends."""
+
+
+class TamedAdapter(_Tamed, dspy.ChatAdapter):
+    """DSPy's usual adapter, and the one that it falls back to, with nothing but text in what they send."""
+
+    def _make_json_adapter_fallback(self) -> dspy.JSONAdapter:
+        return TamedJSONAdapter()

@@ -1,0 +1,389 @@
+"""What a benchmark says of its compiles, beside its declaration; every default suits any benchmark."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import dspy
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.ask import Ask
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.compile.training import Proposal
+from dspy_proact.errors import UsageError
+from dspy_proact.plain_text import tame
+from dspy_proact.programs import DataSource
+from dspy_proact.programs.artefact import ProgramRole
+from dspy_proact.programs.asking import ask_now, run_now
+from dspy_proact.runs import Case, Scored, Settings
+
+
+class ProposeProgram(dspy.Signature):
+    """Write a better instruction for one question that is put to an assistant.
+
+    Keep what works and the fields of its answer. State principles; do not mention single cases.
+    """
+
+    instruction: str = dspy.InputField(desc="the instruction of this question now")
+    shortfalls: list[str] = dspy.InputField(desc="answers, and how they were graded")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
+
+
+class ProposeJudge(dspy.Signature):
+    """Improve the instruction of a judge that grades answers, so that it agrees more with people.
+
+    Keep what works and the fields of its answer. State principles; do not mention single answers.
+    """
+
+    instruction: str = dspy.InputField(desc="what the judge is told now")
+    shortfalls: list[str] = dspy.InputField(desc="what the judge said of answers, and what people said of them")
+    tip: str = dspy.InputField(desc="what to try")
+    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
+
+
+PROPOSALS: Mapping[ProgramRole, Proposal] = {
+    "assistant": Proposal(
+        ProposeProgram,
+        (
+            "Say what a good answer must have that these lack.",
+            "Say what to leave out, and when to hold back.",
+            "Say how to go about it, step by step.",
+        ),
+    ),
+    "judge": Proposal(
+        ProposeJudge,
+        (
+            "Say what a judge should look for that it misses now.",
+            "Say what a judge should not be taken in by.",
+            "Draw the line between neighbouring grades more clearly.",
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class GradedAnswer:
+    """An answer that people graded."""
+
+    key: str
+    """Opaque; examples carry it and nothing else that is not an input of the judge."""
+    case: Case
+    answer: BaseModel
+    unit: str
+    """What folds keep together."""
+    grades: Mapping[str, Sequence[HumanGrade]]
+    """By part, at least one each."""
+
+    @property
+    def group(self) -> str:
+        """What items share that are not independent."""
+        return self.case.group
+
+    def counts(self, part: Part) -> Sequence[int]:
+        """How many people gave each level of a part."""
+        given = [each.grade for each in self.grades[part.name]]
+        return [given.count(level) for level in part.levels]
+
+    def consensus(self, part: Part) -> str:
+        """The commonest grade; of several the middle one of three, then the best."""
+        middle = part.levels[1:2] if len(part.levels) == 3 else ()
+        given = [each.grade for each in self.grades[part.name]]
+        return max((*middle, *reversed(part.levels)), key=given.count)
+
+
+@dataclass(frozen=True)
+class GradedAnswers:
+    """Answers with people's grades, and where they are from."""
+
+    source: DataSource
+    items: tuple[GradedAnswer, ...]
+
+    @property
+    def raters(self) -> int:
+        """How many people graded them."""
+        return len({each.rater for item in self.items for grades in item.grades.values() for each in grades})
+
+
+@dataclass(frozen=True)
+class WorkedCase:
+    """An answer whose label follows from a rule of the judge's."""
+
+    name: str
+    case: Case
+    answer: BaseModel
+    label: str
+
+
+class Tuning:
+    """How the programs of a benchmark are compiled.
+
+    Args:
+        declared: The benchmark.
+        settings: Of it.
+    """
+
+    strata: ClassVar[Sequence[str]] = ()
+    """Strata that the program under test is tuned for where a person names none; empty for all."""
+    demos: ClassVar[bool] = True
+    """Whether worked examples may be shown; without them `search` and `gepa` alone are of use."""
+    no_answer: ClassVar[BaseModel | None] = None
+    """What is graded in place of an answer that is missing or malformed; None: it scores 0 ungraded."""
+    unread: ClassVar[str] = "The judge's verdict on this answer could not be read."
+    measures: ClassVar[Sequence[str] | None] = None
+    """Declared measures that cards give; None for all of them."""
+    names: ClassVar[Mapping[str, str]] = {}
+    """Other names of the rows `controls` and `strata`, by which guards name them too."""
+    titles: ClassVar[Mapping[str, str]] = {}
+    """Other titles of rows."""
+
+    def __init__(self, declared: Benchmark[Any, Any], settings: Settings):
+        self.declared, self.settings = declared, settings
+
+    def require(self, role: ProgramRole) -> None:
+        """Raise a `UsageError` where something is set with which the program of a role cannot be compiled."""
+
+    def units(self, cases: Sequence[Case]) -> Mapping[str, str]:
+        """What folds keep together, by the key of a case."""
+        return {case.key: case.group for case in cases}
+
+    def proposal(self, role: ProgramRole) -> Proposal:
+        """How a search asks for instructions of the program of a role."""
+        return PROPOSALS[role]
+
+    def student(self, program: Any) -> Any:
+        """The program as it is asked while it is compiled, with one question a predictor."""
+        return program
+
+    def teacher(self, student: Any) -> Any:  # noqa: ARG002 - for those that have one
+        """Whose answers are shown as worked examples; None for the student's own."""
+        return None
+
+    def calls(self, program: Any, case: Case) -> Sequence[Any] | None:
+        """The first calls of an answer, as `answer_calls` of the declaration."""
+        return self.declared.answer_calls(case, program, self.settings)
+
+    # The program under test
+
+    def feedback(self, case: Case, answer: Any, scored: Scored[Any]) -> str:
+        """What an optimizer may be told of an answer and its grade."""
+        return self.declared.feedback(case, answer, scored)
+
+    def shortfall(self, case: Case, answer: Any, told: str) -> str:  # noqa: ARG002 - for those that show it
+        """An answer with what may be told of it, for a proposer that has not seen it."""
+        return f"Answer: {answer.model_dump_json()}\n{told}"
+
+    def words(self, answer: BaseModel) -> int:
+        """Words of an answer: of its texts."""
+        return sum(len(value.split()) for value in answer.model_dump().values() if isinstance(value, str))
+
+    def notes(self, demos: int) -> Sequence[str]:
+        """Sentences of the card of a program with so many worked examples, without their full stop."""
+        return [f"{demos} worked examples"] if demos else []
+
+    def counts(self) -> Mapping[str, tuple[int, int]]:
+        """Counts of the card, each of so many."""
+        return {}
+
+    # The judge
+
+    def graded(self, source: Any) -> GradedAnswers:
+        """The answers that people graded: those of the declaration, whose cases are the sample's.
+
+        Args:
+            source: Another source, where the benchmark takes one.
+
+        Raises:
+            UsageError: There are none.
+        """
+        del source
+        declared = self.declared
+        untuned = {part.name for part in declared.parts if not part.tuned}
+        if not (rows := [row for row in declared.human_grades() if row.part not in untuned]):
+            raise UsageError(f"{declared.name}: declares no `human_grades`, to which a judge could be tuned")
+        case_set = declared.read("sample", self.settings)
+        cases = {case.key: case for case in case_set.cases}
+        if unknown := next((row.case for row in rows if row.case not in cases), None):
+            raise UsageError(f"{declared.name}: `human_grades` has a grade of {unknown!r}, which is no case of it")
+        return graded_answers(
+            rows, cases, self.units(list(cases.values())), name="human grades", mark=declared.mark, of=case_set.sha256
+        )
+
+    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
+        """The inputs of the judge: those of the one question that `grade` puts to it.
+
+        Raises:
+            UsageError: `grade` puts none to it.
+        """
+        heard = _Heard(None, None, self.settings, ask_now)
+        try:
+            _run(self.declared.grade(case, answer, heard))
+        except _Asked as asked:
+            return asked.inputs
+        raise UsageError(f"{self.declared.name}: `grade` asks no judge about the answer to {case.key!r}")
+
+    def verdict(self, case: Case, answer: Any, prediction: dspy.Prediction) -> Scored[Any]:
+        """The grading of an answer by what the judge said; raises a `StageError` where that cannot be read."""
+        return _run(self.declared.grade(case, answer, _Answered(prediction, None, self.settings, ask_now)))
+
+    def worked(self, item: GradedAnswer, inputs: dspy.Example, before: "Verdict | None") -> dspy.Example | None:
+        """An example with what a judge that agrees with people would answer; None where nobody knows.
+
+        Args:
+            item: What was graded.
+            inputs: Of the judge; may be changed.
+            before: The first verdict of the judge that a compile starts from.
+        """
+        if before is None or not (said := self.declared.graded_parts(before.scored)):
+            return None
+        if any(said.get(part) != self.consensus(item, part) for part in item.grades):
+            return None
+        return dspy.Example(**{**inputs.toDict(), **before.prediction.toDict()}).with_inputs(*inputs.inputs().keys())
+
+    def consensus(self, item: GradedAnswer, part: str) -> str:
+        """The commonest grade of a part."""
+        return item.consensus(next(each for each in self.declared.graded_by_people if each.name == part))
+
+    def judge_feedback(self, item: GradedAnswer, verdict: "Verdict") -> str:
+        """Where the judge and people differ, for a proposer."""
+        said, lines = self.declared.graded_parts(verdict.scored), list[str]()
+        for part, grades in item.grades.items():
+            given = [each.grade for each in grades]
+            people = given[0] if len(given) == 1 else ", ".join(f"{given.count(each)} {each}" for each in {*given})
+            if set(given) != {said.get(part)}:
+                lines.append(f"{part or 'grade'}: people {people}, the judge {said.get(part)}")
+        return "; ".join(lines) or "People and the judge say the same."
+
+    def judge_shortfall(self, item: GradedAnswer, verdict: "Verdict", told: str) -> str:
+        """An answer with what may be told of its verdict."""
+        reasons = verdict.prediction.toDict().get("reasoning")
+        return f"Answer: {item.answer.model_dump_json()}\n{told}" + (
+            f"\nThe judge's reasons: {reasons}" if reasons else ""
+        )
+
+    def worked_cases(self) -> Sequence[WorkedCase]:
+        """Answers whose label follows from a rule, which `--guard cases` keeps right."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge said of an answer, and the grading that follows."""
+
+    prediction: dspy.Prediction
+    scored: Scored[Any]
+
+
+def graded_answers(
+    rows: Sequence[HumanGrade],
+    cases: Mapping[str, Case],
+    units: Mapping[str, str],
+    *,
+    name: str,
+    mark: Any,
+    of: str,
+) -> GradedAnswers:
+    """Rows of human grades as answers, in the order of the first grade of each.
+
+    Args:
+        rows: At least one.
+        cases: By key.
+        units: What folds keep together, by the key of a case.
+        name: Of the rows.
+        mark: `Benchmark.mark`.
+        of: sha256 of the cases.
+    """
+    import hashlib
+    import json
+
+    by_item: defaultdict[str, list[HumanGrade]] = defaultdict(list)
+    for row in rows:
+        by_item[row.item or row.case].append(row)
+    items: list[GradedAnswer] = []
+    for key, grades in by_item.items():
+        parts: defaultdict[str, list[HumanGrade]] = defaultdict(list)
+        for grade in grades:
+            parts[grade.part].append(grade)
+        first = grades[0]
+        items.append(GradedAnswer(key, cases[first.case], first.answer, units[first.case], dict(parts)))
+    told = [[row.case, row.answer.model_dump(mode="json"), row.part, row.grade, row.rater] for row in rows]
+    sha256 = hashlib.sha256(json.dumps([of, told], ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+    marks = tuple(sorted({mark(item.case.view) for item in items}))
+    return GradedAnswers(DataSource(name=name, sha256=sha256, rows=marks), tuple(items))
+
+
+class _Asked(Exception):  # noqa: N818 - no failure: it carries what was asked
+    def __init__(self, inputs: dict[str, Any]):
+        super().__init__("a judge is asked")
+        self.inputs = inputs
+
+
+@dataclass(frozen=True)
+class _Heard(Ask):
+    """Raises what it is asked in place of asking."""
+
+    async def __call__(self, **inputs: Any) -> dspy.Prediction:
+        raise _Asked(inputs)
+
+
+@dataclass(frozen=True)
+class _Answered(Ask):
+    """Answers with a prediction that exists, which stands in place of the program."""
+
+    async def __call__(self, **inputs: Any) -> dspy.Prediction:
+        del inputs
+        return self.program
+
+
+def _run(coroutine: Any) -> Any:
+    return run_now(coroutine)
+
+
+def tamed(value: Any) -> Any:
+    """Inputs without the markers that DSPy would obey in a prompt."""
+    match value:
+        case str():
+            return tame(value)
+        case BaseModel():
+            held = {name: getattr(value, name) for name in type(value).model_fields}
+            changed = {name: new for name, old in held.items() if (new := tamed(old)) != old}
+            return value.model_copy(update=changed) if changed else value
+        case list() | tuple():
+            return type(value)(map(tamed, value))
+        case dict():
+            return {name: tamed(each) for name, each in value.items()}
+        case _:
+            return value
+
+
+def texts_in(value: Any) -> list[str]:
+    """Every text in a value, in its order."""
+    match value:
+        case str():
+            return [value]
+        case BaseModel():
+            return [text for name in type(value).model_fields for text in texts_in(getattr(value, name))]
+        case list() | tuple():
+            return [text for each in value for text in texts_in(each)]
+        case dict():
+            return [text for each in value.values() for text in texts_in(each)]
+        case _:
+            return []
+
+
+_RUN = 8
+"""Words in a row that make an overlap."""
+
+
+def overlap(text: str, others: Iterable[str]) -> float:
+    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
+    own = _runs(text)
+    seen = {run for other in others for run in _runs(other)} if own else set[tuple[str, ...]]()
+    return sum(run in seen for run in own) / len(own) if own else 0.0
+
+
+def _runs(text: str) -> list[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]

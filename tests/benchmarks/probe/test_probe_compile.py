@@ -1,0 +1,274 @@
+"""PROBE's agents and judges are compiled: what comes of it, what no request holds, and what is refused."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from parts import Parts
+from probe_task import SECRET, planted, played, token
+from script import ended
+from server import Answer, Server
+
+from dspy_proact import cli
+from dspy_proact.benchmarks.probe.settings import ProbeSettings
+from dspy_proact.compile.assistant_compile import AssistantCompile
+from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.proposer import CUT, Excerpts
+from dspy_proact.errors import UsageError
+from dspy_proact.models import Gate, ModelSpec
+from dspy_proact.programs import Recipe
+from dspy_proact.programs.artefact import read_artefact, write_artefact
+from dspy_proact.runs import RunFolder
+
+STAGES = ProbeSettings(agent="stages")
+COMPILE = ("optimize", "assistant", "--benchmark", "probe", "--set", "agent=stages", "--trials", 3)
+
+
+def compile_at(server: Server, optimizer: str = "search", **changes) -> AssistantCompile:
+    """A small compile whose four models are at a server."""
+    named = {"openai/agent": server.assistant, "openai/judge": server.judge, "openai/proposer": server.proposer}
+    agent, judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
+    recipe = Recipe(optimizer=optimizer, trials=3, folds=4)
+    given = {
+        "benchmark": "probe",
+        "settings": STAGES,
+        "recipe": recipe,
+        "gate": Gate(retries=0, concurrency=8),
+    } | changes
+    return AssistantCompile(planted(), agent, judge, judge, proposer, **given)
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory):
+    """Where the command is done once, with what it said."""
+    folder = tmp_path_factory.mktemp("searched")
+    return folder / "made", ended(cli.main, Path("dspy-proact"), *COMPILE, "--out", "made", "--json", folder=folder)
+
+
+@pytest.fixture
+def made(proact, searched):
+    """The command line, in a folder in which that compile is `made`."""
+    shutil.copytree(searched[0], "made")
+    return proact
+
+
+def test_the_card_has_every_stage_before_and_after_and_claims_nothing_of_three_people(searched):
+    _, done = searched
+    card = json.loads(done.stdout)
+    names = [row["name"] for row in card["rows"]]
+    assert (done.returncode, names[-6:-2]) == (0, ["f1", "identification", "task", "end_to_end"])
+    assert card["target"]["before"]["value"] is not None
+    assert "6 tasks in 3 people are too few" in card["headline"]
+    assert "sample: 3 independent people make 3 folds" in done.stderr
+
+
+@pytest.mark.parametrize("program", ["assistant", "judge"])
+def test_a_forecast_counts_people_by_their_name(proact, program):
+    status, out, _ = proact("optimize", program, "--benchmark", "probe", "--dry-run", "--json")
+    told = json.loads(out)
+    assert (status, told["people"], "scenarios" in told) == (0, 3, False)
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_a_compile_ends_with_an_agent_that_a_run_takes(made, optimizer):
+    name = "made" if optimizer == "search" else optimizer
+    if name != "made":
+        assert made(*COMPILE, "--optimizer", optimizer, "--out", name)[0] == 0
+    artefact = read_artefact(name)
+    assert (artefact.program, list(artefact.states)) == ("Stages", ["search", "identify", "resolve"])
+    evaluate = ("eval", "--benchmark", "probe", "--set", "agent=stages", "--program", name, "--out", "run")
+    assert made(*evaluate)[0] == 0
+    assert RunFolder("run").manifest().learned_on == 6
+    assert "compiled on 6 of these 6 samples" in " ".join(made("report", "run")[1].split())
+
+
+def test_the_same_command_again_asks_nobody(made):
+    assert "no call was made" in made(*COMPILE, "--out", "made")[2]
+
+
+def test_a_card_is_shown_and_says_what_it_rests_on(made):
+    shown = made("optimize", "show", "made", "--explain")[1]
+    assert "assistant of probe on embedded" in shown
+    assert "6 tasks of 3 people, 3 folds" in " ".join(shown.split())
+
+
+def reworded(path: Path) -> None:
+    """Give the second question of a compiled agent another instruction."""
+    artefact = read_artefact(path)
+    identify = artefact.states["identify"]
+    signature = identify.signature.model_copy(update={"instructions": "Name it."})
+    states = artefact.states | {"identify": identify.model_copy(update={"signature": signature})}
+    write_artefact(path, artefact.model_copy(update={"states": states}))
+
+
+def test_what_changed_in_one_of_several_questions_is_shown_with_its_name(made):
+    reworded(Path("made/assistant.json"))
+    status, out, err = made("optimize", "show", "made", "--diff")
+    assert (status, err) == (0, "")
+    assert " # identify" in out.splitlines()
+    assert "+Name it." in out.splitlines()
+    assert "-Say what the bottleneck is." in out.splitlines()
+    whole = json.loads(made("optimize", "show", "made", "--diff", "--json")[1])
+    assert list(whole["before"]) == ["search", "identify", "resolve"]
+    assert whole["now"]["identify"] == {"instruction": "Name it.", "demos": []}
+
+
+def test_a_compiled_agent_as_a_prompt_has_every_question_under_its_name(made):
+    reworded(Path("made/assistant.json"))
+    assert "it has no worked examples" in made("optimize", "show", "made", "--as-prompt", "--no-demos")[2]
+    status, out, err = made("optimize", "show", "made", "--as-prompt")
+    assert (status, err) == (0, "")
+    assert [line for line in out.splitlines() if line.startswith("#")] == ["# search", "# identify", "# resolve"]
+    assert "# identify\nName it.\n" in out
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_nothing_of_a_folds_test_people_is_sent_but_to_test_them(server, optimizer):
+    server.script = played
+    for fold, sent in Parts.of(compile_at(server, optimizer), server).folds:
+        (unseen,) = [token(person) for person in range(4) if token(person) in fold.test[0].case.view.world.about]
+        # Each test task is searched, identified and resolved once; its judges see the person's words in none.
+        assert sum(unseen in each.text for each in sent if each.role == "assistant") == 3 * len(fold.test)
+        proposed = [each.text for each in sent if each.role == "proposer"]
+        assert proposed
+        assert not any(unseen in text for text in proposed)
+
+
+@pytest.mark.parametrize("optimizer", ["search", "gepa"])
+def test_what_is_right_reaches_neither_agent_nor_proposer(server, tmp_path, optimizer):
+    server.script = played
+    compile_at(server, optimizer).run(tmp_path / "made")
+    assert server.of("proposer")
+    assert any(SECRET in sent.text for sent in server.of("judge"))
+    assert not any(SECRET in sent.text for role in ("assistant", "proposer") for sent in server.of(role))
+
+
+def test_tasks_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_path):
+    def unread(sent):
+        return Answer("no object") if sent.role == "judge" and token(1) in sent.text else played(sent)
+
+    server.script = unread
+    target = compile_at(server).run(tmp_path / "made").artefact.card.target
+    assert (target.count, target.total) == (3, 4)
+    assert target.low98_unread is not None
+    assert target.low98_unread < (target.low98 or 0)
+
+
+def test_of_long_tasks_a_proposer_is_shown_beginnings_and_the_card_says_how_many(server, tmp_path, monkeypatch):
+    server.script = played
+    task = AssistantCompile.task
+    monkeypatch.setattr(
+        AssistantCompile, "task", lambda self, models: replace(task(self, models), excerpts=Excerpts(500))
+    )
+    made = compile_at(server, "gepa").run(tmp_path / "made")
+    (told,) = [each for each in made.artefact.card.warnings if "beginnings" in each]
+    assert "longer than 500 characters" in told
+    assert CUT in "".join(sent.text for sent in server.of("proposer"))
+    assert "It is mended. " * 20 not in "".join(sent.text for sent in server.of("proposer"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"recipe": Recipe(optimizer="bootstrap")}, "has no worked examples"),
+        ({"settings": ProbeSettings(agent="react")}, "depends on answers"),
+        ({"settings": ProbeSettings(agent="stages", oracle="evidence")}, "--set oracle=evidence"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_before_a_call(server, changes, told):
+    with pytest.raises(UsageError, match=told):
+        compile_at(server, **changes)
+    assert not server.sent
+
+
+def test_a_corpus_of_two_people_is_refused():
+    with pytest.raises(UsageError, match="2 tasks of 2 independent people cannot make 2 folds"):
+        AssistantCompile(planted(people=2), benchmark="probe", settings=STAGES)
+
+
+def test_a_file_of_another_agent_is_refused(made):
+    status, _, err = made("eval", "--benchmark", "probe", "--program", "made")
+    assert (status, "name it with --set agent=stages" in err) == (2, True)
+    status, _, err = made("eval", "--program", "made")
+    assert (status, "compiled for probe, where proactbench is asked for" in err) == (2, True)
+
+
+# The judges
+
+JUDGES = ("optimize", "judge", "--benchmark", "probe", "--trials", 3)
+PEOPLE = ("Tamsin Okell", "Ruben Castellet", "Maren Dussault")
+
+
+def judges_at(server: Server, **changes) -> JudgeCompile:
+    """A small compile whose models are at a server."""
+    named = {"openai/judge": server.judge, "openai/proposer": server.proposer}
+    judge, proposer = (ModelSpec(name=name, api_base=base) for name, base in named.items())
+    given = {"benchmark": "probe", "recipe": Recipe(trials=2, folds=3), "gate": Gate(retries=0)} | changes
+    return JudgeCompile(None, judge, proposer, **given)
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    """Where the judges are compiled once, with what was said."""
+    folder = tmp_path_factory.mktemp("judged")
+    return folder / "judges", ended(cli.main, Path("dspy-proact"), *JUDGES, "--out", "judges", "--json", folder=folder)
+
+
+@pytest.fixture
+def judges(proact, judged):
+    """The command line, in a folder in which that compile is `judges`."""
+    shutil.copytree(judged[0], "judges")
+    return proact
+
+
+def test_a_card_has_each_part_that_people_graded_and_claims_nothing_of_three_people(judged):
+    card = json.loads(judged[1].stdout)
+    counts = {row["name"]: row["count"] for row in card["rows"]}
+    assert (set(counts.values()), len(counts)) == ({24}, 10)
+    assert (card["target"]["count"], card["shown"]) == (48, False)
+    assert "48 graded answers in 3 people are too few" in card["headline"]
+    assert list(read_artefact(judged[0]).states) == ["identification.grade", "resolution.grade"]
+
+
+def test_compiled_judges_grade_runs_and_their_agreement_on_what_they_learned_from_is_no_test(judges):
+    assert judges("eval", "--benchmark", "probe", "--judge-program", "judges", "--out", "run")[0] == 0
+    (judge,) = RunFolder("run").manifest().identity.judges
+    assert judge.program.startswith("compiled:")
+    out = judges("agree", "--benchmark", "probe", "--judge-program", "judges", "--out", "graded")[1]
+    assert "compiled on 48 of these answers, so that this is no test of it" in " ".join(out.split())
+
+
+def test_answers_whose_verdicts_cannot_be_read_count_at_their_worst(server, tmp_path):
+    def unread(sent):
+        return Answer("no object") if sent.role == "judge" and PEOPLE[0] in sent.text else played(sent)
+
+    server.script = unread
+    target = judges_at(server).run(tmp_path / "made").artefact.card.target
+    assert (target.count, target.total) == (32, 48)
+    assert target.low98_unread is not None
+    assert target.low98_unread < (target.low98 or 0)
+
+
+def test_no_answer_of_a_folds_test_people_is_judged_but_to_test(server):
+    server.script = played
+    for fold, sent in Parts.of(judges_at(server), server).folds:
+        (unseen,) = [name for name in PEOPLE if name == fold.test[0].case.view.world.person]
+        # Every answer of a test person is graded once: four descriptions and four sets of parameters a task.
+        assert sum(unseen in each.text for each in sent if each.role == "judge") == len(fold.test) == 16
+        proposed = [each.text for each in sent if each.role == "proposer"]
+        assert proposed
+        assert not any(unseen in text for text in proposed)
+
+
+def test_what_cannot_be_done_with_judges_is_refused(judges):
+    whole = json.loads(judges("optimize", "show", "judges", "--diff", "--json")[1])
+    assert list(whole["before"]) == list(whole["now"]) == ["identification.grade", "resolution.grade"]
+    assert "no system prompt" in judges("optimize", "show", "judges", "--as-prompt")[2]
+    assert "--set seed: optimize judge reads no setting of probe;" in judges(*JUDGES, "--set", "seed=3")[2]
+    assert "has no worked examples" in judges(*JUDGES, "--optimizer", "labeled")[2]
+    status, _, err = judges("eval", "--judge-program", "judges")
+    assert (status, "compiled for probe, where proactbench is asked for" in err) == (2, True)
+    with pytest.raises(UsageError, match="was compiled on 6 of the samples"):
+        JudgeCompile(benchmark="probe", start=Path("judges"))

@@ -1,0 +1,309 @@
+"""What a judge is tuned to: labels, the metric, folds, worked examples, votes and cuts. Numbers are worked by hand."""
+
+import random
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import dspy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tuning import QUOTE, TUNING, consensus, graded, item, study
+
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part
+from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.proactbench.programs import GradeResponse
+from dspy_proact.benchmarks.proactbench.rated import case_of
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response
+from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, level_of, plain_cuts, soft
+from dspy_proact.compile.folds import grouped_folds, split
+from dspy_proact.compile.tuning import GradedAnswer, Verdict
+from dspy_proact.errors import UsageError
+from dspy_proact.programs.artefact import Cuts
+
+P, H, F = Grade.PASS, Grade.PARTIAL, Grade.FAIL
+DECLARED = ProactBench()
+(PART,) = DECLARED.graded_by_people
+PLAIN = plain_cuts(DECLARED)
+
+
+def rated(number: int, *grades: Grade, unit: str = "p0", group: str = "", phase=Phase.EMERGENT, reason: str = ""):
+    """An item with these grades."""
+    of = item(number, 0, phase)
+    answer = Response(text=of.response)
+    given = [
+        HumanGrade(of.key, answer, grade, f"r{place}", reason=reason and f"{reason} {grade}")
+        for place, grade in enumerate(grades)
+    ]
+    return GradedAnswer(of.key, replace(case_of(of), group=group or unit), answer, unit, {"": given})
+
+
+def said(grade: Grade, quote: str = QUOTE) -> Verdict:
+    """A verdict on the first item."""
+    prediction = dspy.Prediction(reasoning=f"judged {grade}", evidence=[quote], grade=str(grade))
+    one = rated(0, P)
+    return Verdict(prediction, TUNING.verdict(one.case, one.answer, prediction))
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("grades", "common", "shares"),
+    [
+        ([P], P, (0, 0, 1)),
+        ([P, P, F], P, (1 / 3, 0, 2 / 3)),
+        # Ties by the published rule: PARTIAL before PASS before FAIL.
+        ([P, H], H, (0, 0.5, 0.5)),
+        ([F, P], P, (0.5, 0, 0.5)),
+        ([F, H], H, (0.5, 0.5, 0)),
+        ([F, P, H], H, (1 / 3, 1 / 3, 1 / 3)),
+    ],
+)
+def test_ratings_make_a_distribution_and_a_consensus(grades, common, shares):
+    one = rated(0, *grades)
+    assert one.consensus(PART) == common
+    assert soft(one, PART) == pytest.approx(shares)
+
+
+def test_items_that_nobody_rated_are_left_out_and_the_rest_keep_their_order():
+    of = study()
+    some = replace(of, ratings=tuple(rating for rating in of.ratings if rating.item != of.items[3].key))
+    assert [each.key for each in graded(some)] == [each.key for each in of.items if each is not of.items[3]]
+    with pytest.raises(UsageError, match="a study: nobody has rated anything in it"):
+        graded(replace(of, ratings=()))
+
+
+def test_the_judge_is_asked_for_the_inputs_of_its_signature_and_nothing_else():
+    for each in graded(study()):
+        assert set(TUNING.judge_inputs(each.case, each.answer)) == set(GradeResponse.input_fields)
+
+
+def test_what_is_kept_together_is_the_persona_or_else_the_scenario():
+    of = study()
+    without = replace(of, items=tuple(each.model_copy(update={"persona": ""}) for each in of.items))
+    assert [each.unit for each in graded(of)] == [each.persona for each in of.items]
+    assert [each.unit for each in graded(without)] == [each.scenario for each in of.items]
+
+
+# The metric
+
+FOUR = [rated(0, P, P), rated(1, H, P), rated(2, F, F), rated(3, F, H)]
+"""Of one phase: shares of FAIL, PARTIAL, PASS are (0, 0, 1), (0, .5, .5), (1, 0, 0) and (.5, .5, 0)."""
+
+
+@pytest.mark.parametrize(
+    ("place", "level", "score"),
+    [
+        # Distances are level apart / 2. For the first item the others' mean shares are (1.5, 1, .5) / 3.
+        # PASS: others (1.5 * 1 + 1 * .5) / 3 = 2/3, own 0: .5 + (2/3 - 0) / 2 = 5/6.
+        (0, 2, 5 / 6),
+        # PARTIAL: others (1.5 * .5 + .5 * .5) / 3 = 1/3, own .5: .5 + (1/3 - 1/2) / 2 = 5/12.
+        (0, 1, 5 / 12),
+        # FAIL: others (1 * .5 + .5 * 1) / 3 = 1/3, own 1: .5 + (1/3 - 1) / 2 = 1/6.
+        (0, 0, 1 / 6),
+        # Second: others (1.5, .5, 1) / 3. PASS: (1.5 + .25) / 3 = 7/12, own .25: .5 + (7/12 - 3/12) / 2 = 2/3.
+        (1, 2, 2 / 3),
+        # PARTIAL: (.75 + .5) / 3 = 5/12, own .25: .5 + (5/12 - 3/12) / 2 = 7/12.
+        (1, 1, 7 / 12),
+    ],
+)
+def test_a_score_is_the_disagreement_with_the_others_minus_that_with_its_own_mapped_to_one(place, level, score):
+    assert Agreement(DECLARED, FOUR).score(FOUR[place], {"": level}) == pytest.approx(score)
+
+
+GRADES = st.lists(st.sampled_from(Grade), min_size=1, max_size=3)
+
+
+@given(
+    ratings=st.lists(st.tuples(st.sampled_from(Phase), GRADES), min_size=1, max_size=12),
+    constant=st.integers(0, 2),
+)
+def test_a_judge_that_always_answers_alike_scores_one_half_in_every_phase(ratings, constant):
+    items = [rated(number, *grades, phase=phase) for number, (phase, grades) in enumerate(ratings)]
+    metric = Agreement(DECLARED, items)
+    for phase in Phase:
+        scores = [metric.score(each, {"": constant}) for each in items if each.case.stratum == phase]
+        assert not scores or sum(scores) / len(scores) == pytest.approx(0.5)
+        assert all(0 <= score <= 1 for score in scores)
+
+
+def test_only_labels_of_the_phase_count_and_what_could_not_be_read_is_worth_nothing():
+    more = [*FOUR, rated(4, P, phase=Phase.CRITICAL), rated(5, F, phase=Phase.RECOVERY)]
+    for each in FOUR:
+        for level in range(3):
+            scores = [Agreement(DECLARED, items).score(each, {"": level}) for items in (FOUR, more)]
+            assert scores[0] == scores[1]
+    assert Agreement(DECLARED, FOUR).score(FOUR[0], {}) == 0
+
+
+@dataclass(frozen=True)
+class Coloured:
+    """What a judge of two parts says."""
+
+    colour: str
+    size: str
+
+
+class TwoParts(Benchmark):
+    name = "two parts"
+    strata = ("all",)
+    parts = (Part("colour", ("red", "green", "blue"), "nominal"), Part("size", ("small", "large")))
+
+
+def test_parts_have_their_own_scale_and_an_item_scores_their_mean():
+    """Colour of the first: others green and blue, own red. Size: others small and large, own large."""
+
+    def answered(number: int, colour: str, size: str) -> GradedAnswer:
+        case = replace(rated(number, P).case, stratum="all")
+        given = {"colour": colour, "size": size}
+        grades = {part: [HumanGrade(case.key, Response(text=""), level, "ann", part)] for part, level in given.items()}
+        return GradedAnswer(str(number), case, Response(text=""), "u", grades)
+
+    items = [answered(0, "red", "large"), answered(1, "green", "small"), answered(2, "blue", "large")]
+    metric = Agreement(TwoParts(), items)
+    # red: others differ by 1, own by 0: 1. large: others by 1/2, own by 0: .75.
+    assert metric.score(items[0], {"colour": 0, "size": 1}) == pytest.approx((1 + 0.75) / 2)
+    # green: others differ by 1/2, own by 1: .25. small: others by 1/2, own by 1: .25.
+    assert metric.score(items[0], {"colour": 1, "size": 0}) == pytest.approx(0.25)
+    assert plain_cuts(TwoParts()) == {}
+
+
+# Folds
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=2, max_size=9),
+    count=st.integers(2, 5),
+    seed=st.integers(0, 5),
+    order=st.randoms(use_true_random=False),
+)
+def test_folds_partition_the_items_by_whole_units_in_any_order_of_them(sizes, count, seed, order: random.Random):
+    items = [
+        rated(10 * unit + number, P, unit=f"p{unit}", group=f"p{unit}/{number % 2}")
+        for unit, size in enumerate(sizes)
+        for number in range(size)
+    ]
+    count = min(count, len(sizes))
+    folds = grouped_folds(items, count, seed)
+    assert Counter(each.key for fold in folds for each in fold.test) == Counter(each.key for each in items)
+    for fold in folds:
+        assert fold.test
+        assert {each.key for each in fold.train} == {each.key for each in items} - {each.key for each in fold.test}
+        assert not {each.unit for each in fold.train} & {each.unit for each in fold.test}
+    # Dealt out largest first to the smallest: no two folds differ by more than the largest unit.
+    lengths = [len(fold.test) for fold in folds]
+    assert max(lengths) - min(lengths) <= max(sizes)
+    shuffled = order.sample(items, len(items))
+    assert [{e.key for e in f.test} for f in grouped_folds(shuffled, count, seed)] == [
+        {e.key for e in f.test} for f in folds
+    ]
+
+
+def test_a_scenario_that_several_personas_share_is_on_one_side():
+    of = study(8)
+    personas = sorted({each.persona for each in of.items})
+    shared = {persona: f"S{place // 2}" for place, persona in enumerate(personas)}
+    items = graded(
+        replace(of, items=tuple(each.model_copy(update={"scenario": shared[each.persona]}) for each in of.items))
+    )
+    assert len({each.unit for each in items}) == len(personas) / 2
+    for seed in range(5):
+        for fold in grouped_folds(items, 2, seed):
+            assert not {each.group for each in fold.train} & {each.group for each in fold.test}
+
+
+def test_candidates_are_compared_on_units_that_nothing_was_learned_from():
+    items = graded(study(6))
+    for seed in range(5):
+        learn, compare = split(items, seed)
+        assert len(learn) + len(compare) == len(items)
+        assert compare
+        assert not {each.unit for each in learn} & {each.unit for each in compare}
+
+
+# Worked examples and feedback
+
+
+@pytest.mark.parametrize(
+    ("grades", "reason", "before", "reasoning", "evidence"),
+    [
+        # A person's reason for the consensus comes first, then the judge's where it agreed, then a plain sentence.
+        ([F, P, P], "as I say", said(P), "as I say PASS", [QUOTE]),
+        ([P], "", said(P), "judged PASS", [QUOTE]),
+        ([P], "", said(F), "People graded this response PASS.", [QUOTE]),
+        ([P], "", None, "People graded this response PASS.", []),
+        # Quotes that do not stand in the response are left out.
+        ([P], "", said(P, "nowhere in it"), "judged PASS", []),
+    ],
+)
+def test_a_worked_example_says_what_a_judge_would_that_agrees_with_people(grades, reason, before, reasoning, evidence):
+    one = rated(0, *grades, reason=reason)
+    example = TUNING.worked(one, dspy.Example(key=one.key, **TUNING.judge_inputs(one.case, one.answer)), before)
+    assert (example.grade, example.reasoning, example.evidence) == (consensus(one), reasoning, evidence)
+    assert set(example.keys()) == {*GradeResponse.fields, "key"}
+
+
+def test_feedback_has_peoples_grades_and_reasons_the_judges_and_no_word_of_the_rubric():
+    one = rated(0, P, F, reason="as I say")
+    told = TUNING.judge_feedback(one, said(P, "nowhere in it"))
+    assert told.splitlines() == [
+        "People graded this response: 1 PASS, 0 PARTIAL, 1 FAIL.",
+        "Their reasons:",
+        "- PASS: as I say PASS",
+        "- FAIL: as I say FAIL",
+        "The judge said PASS: judged PASS",
+        "Its quote does not stand in the response.",
+    ]
+
+
+# Votes and cuts
+
+
+def test_cuts_turn_the_mean_level_of_votes_into_a_level():
+    votes = Votes((said(P), said(H), said(F)))
+    # Mean level 1: PARTIAL by the plain cuts, PASS by others.
+    assert level_of(DECLARED, votes, PART) == level_of(DECLARED, votes, PART, PLAIN["EMERGENT"]) == 1
+    assert level_of(DECLARED, votes, PART, Cuts(partial=0.2, full=0.9)) == 2
+    assert level_of(DECLARED, Votes((None, said(P))), PART) == 2
+    assert level_of(DECLARED, Votes((None,)), PART) is None
+
+
+def study_of_votes(scenarios: int, bias: int) -> tuple[list[GradedAnswer], list[Votes]]:
+    """Three items a scenario, labelled FAIL, PARTIAL and PASS; of three votes one is right, and two are `bias` off.
+
+    In two scenarios all votes for the PASS are right: what is the same whichever scenario is left out has no interval.
+    """
+    items, votes = [], []
+    for number in range(3 * scenarios):
+        level = number % 3
+        off = (F, H, P)[level if number in {5, 11} else min(2, max(0, level + bias))]
+        items.append(rated(number, (F, H, P)[level], unit=f"p{number // 3}"))
+        votes.append(Votes(tuple(said(grade) for grade in ((F, H, P)[level], off, off))))
+    return items, votes
+
+
+def test_cuts_are_kept_where_a_judge_is_plainly_too_strict_and_only_in_that_phase():
+    items, votes = study_of_votes(12, -1)
+    # Mean levels: FAIL 0, PARTIAL 1/3, PASS 4/3; plain cuts read them as FAIL, FAIL, PARTIAL. Fitted they lie midway
+    # at 1/6 and 5/6; of ties the nearest to the plain cuts are taken: .5 cannot be the lower cut.
+    cuts = fitted_cuts(DECLARED, items, votes, 0)
+    assert (cuts["EMERGENT"].partial, cuts["EMERGENT"].full) == (pytest.approx(1 / 6), pytest.approx(5 / 6))
+    assert [level_of(DECLARED, each, PART, cuts["EMERGENT"]) for each in votes] == [0, 1, 2] * 12
+    assert cuts["CRITICAL"] == cuts["RECOVERY"] == PLAIN["CRITICAL"]
+
+
+def test_cuts_stay_plain_where_they_gain_nothing_or_too_few_scenarios_say_so():
+    assert fitted_cuts(DECLARED, *study_of_votes(12, 0), 0) == PLAIN
+    assert fitted_cuts(DECLARED, *study_of_votes(1, -1), 0) == PLAIN
+
+
+def test_cuts_stay_plain_on_noise():
+    """Of 40 judges that guess hardly one keeps cuts of its own."""
+    kept, verdicts = 0, {grade: said(grade) for grade in (F, H, P)}
+    for seed in range(40):
+        chance = random.Random(seed)
+        items = [rated(n, chance.choice((F, H, P)), unit=f"p{n // 3}") for n in range(36)]
+        votes = [Votes((verdicts[chance.choice((F, H, P))],)) for _ in items]
+        kept += fitted_cuts(DECLARED, items, votes, seed) != PLAIN
+    assert kept <= 4
