@@ -9,8 +9,8 @@ from server import Sent, Server
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.cross_fit import CrossFit
 from dspy_proact.compile.folds import Fold
-from dspy_proact.compile.progress import CompileObserver, Progress
-from dspy_proact.compile.silenced import silenced
+from dspy_proact.compile.forecast import CompileObserver, Progress
+from dspy_proact.compile.optimizers import silenced
 
 
 @dataclass(frozen=True)

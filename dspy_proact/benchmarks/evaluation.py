@@ -1,4 +1,4 @@
-"""Any benchmark, evaluated: who answers, who grades, on which cases. What `eval` and `rejudge` do, as values."""
+"""`Evaluation` and `Rejudging` of any benchmark: what the commands `eval` and `rejudge` run."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.ask import Ask
-from dspy_proact.benchmarks.benchmark import Benchmark, StandIn, Start
-from dspy_proact.benchmarks.bound import Bound
+from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
-from dspy_proact.benchmarks.execution import Execution
+from dspy_proact.benchmarks.execution import Bound, Execution
 from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import Participant, Rule, fingerprint_of, program_name
 from dspy_proact.benchmarks.registry import benchmark_named
@@ -19,7 +18,7 @@ from dspy_proact.models import EMBEDDED, EMBEDDER, Embedder, Gate, Model, ModelS
 from dspy_proact.runs import CaseSet, Settings
 
 Named = ModelSpec | str | Sequence[ModelSpec | str]
-"""One judge or several, each by its name or with all that is said of it."""
+"""One judge or several, each by its name or as a spec."""
 
 
 class Evaluation(Execution):
@@ -27,8 +26,8 @@ class Evaluation(Execution):
 
     Args:
         corpus: As the benchmark reads it: `sample`, the published one's name, a path, or cases that were read.
-        model: By its name, or with all that is said of it.
-        judge: Likewise; several are a jury. None for the embedded stand-in where the benchmark has a judge.
+        model: By its name, or as a spec.
+        judge: By its name, or as a spec; several are a jury. None for the stand-in where the benchmark has a judge.
         benchmark: By its name, the path of its file, or itself.
         settings: Of the benchmark; its defaults where None.
         program: The program under test in place of the benchmark's: a module, or the file of a compiled one.
@@ -36,7 +35,7 @@ class Evaluation(Execution):
         judge_prompt: Name of the words in which judges are asked, where the benchmark has several.
         judge_program: A compiled judge in place of the benchmark's: a module, or a file.
         revision: Of the published corpus; None for the newest.
-        gate: How calls are made; the usual way where None.
+        gate: How calls are made; a `Gate()` where None.
 
     Raises:
         UsageError: Models, settings and programs do not fit together.
@@ -135,14 +134,34 @@ class _Judges:
                 )
         elif named and asked:
             raise UsageError(f"{declared.name} is graded without a judge; leave --judge out")
-        self.participants = [_grader(model, self.program) for model in models]
+        self.participants = [
+            Participant(
+                model,
+                program_name(self.program),
+                fingerprint_of(self.program),
+                cuts=getattr(self.program, "cuts", {}),
+                votes=getattr(self.program, "votes", 1),
+                program_card=getattr(self.program, "card", None),
+            )
+            for model in models
+        ]
         self.asks = {model.name: Ask.in_run(self.program, model.lm, settings) for model in models}
 
 
 def role_of(declared: Benchmark[Any, Any], name: str, flag: str | None = None) -> Role:
-    """The role of an assistant or a judge of a benchmark, with its stand-in, if any."""
+    """The role `assistant` or `judge` of a benchmark, with its stand-in, if any."""
+    stand_in = declared.stand_in(name)
+
+    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
+        assert stand_in is not None, "a role without one never answers"
+        with located(declared, "stand_in"):
+            said = stand_in(system, messages)
+            # Fields are written as the adapter of a plain program reads them.
+            return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
+
     flags = {"assistant": "--model", "judge": "--judge"}
-    return Role(name, flag or flags[name], "response" if name == "assistant" else "verdict", _stand_in(declared, name))
+    writes = "response" if name == "assistant" else "verdict"
+    return Role(name, flag or flags[name], writes, answer if stand_in else None)
 
 
 def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
@@ -157,19 +176,6 @@ def open_judges(named: Named, role: Role, gate: Gate) -> list[Model]:
     return [open_model(spec, role, gate) for spec in specs]
 
 
-def _stand_in(declared: Benchmark[Any, Any], role: str) -> StandIn | None:
-    """The stand-in; fields are written as the adapter of a plain program reads them."""
-    if (stand_in := declared.stand_in(role)) is None:
-        return None
-
-    def answer(system: str, messages: Sequence[tuple[str, str]]) -> str:
-        with located(declared, "stand_in"):
-            said = stand_in(system, messages)
-            return said if isinstance(said, str) else "\n".join(f"[[ ## {name} ## ]]\n{said[name]}" for name in said)
-
-    return answer
-
-
 def _participant(
     declared: Benchmark[Any, Any],
     settings: Settings,
@@ -180,7 +186,7 @@ def _participant(
     companions: Sequence[Embedder],
     cases: CaseSet,
 ) -> Participant:
-    """Who answers; a rule that asks no model has its own name in place of a model's."""
+    """The model under test with its program; a rule that asks no model stands under its own name."""
     role, said = role_of(declared, "assistant"), (program_name(program), fingerprint_of(program))
     if (rule := declared.unasked(settings)) is not None:
         role = replace(role, stand_in=role.stand_in or (lambda _, __: ""))
@@ -197,17 +203,6 @@ def _participant(
         program_card=getattr(program, "card", None),
         learned_on=len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0,
         further_prices=dict.fromkeys([EMBEDDER], companions[0].price) if companions else {},
-    )
-
-
-def _grader(model: Model, program: Any) -> Participant:
-    return Participant(
-        model,
-        program_name(program),
-        fingerprint_of(program),
-        cuts=getattr(program, "cuts", {}),
-        votes=getattr(program, "votes", 1),
-        program_card=getattr(program, "card", None),
     )
 
 

@@ -1,12 +1,17 @@
-"""A benchmark and who takes part in it, done into a folder: checked before the first call, resumed by the same."""
+"""A benchmark bound to the cases and models of one run, and the run: checked before the first call, resumable."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from dspy_proact.benchmarks.bound import Bound
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.ask import Ask
+from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.forecast import RoleCalls, RunForecast
+from dspy_proact.benchmarks.own_file import located, require_answer, require_grade
 from dspy_proact.benchmarks.participant import Participant, run_name
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import Halt, ProviderDown, UsageError
@@ -16,6 +21,7 @@ from dspy_proact.runs import (
     CONTROL,
     MOST_EPOCHS,
     Case,
+    CaseSet,
     Event,
     ExpectedCall,
     Grading,
@@ -27,6 +33,8 @@ from dspy_proact.runs import (
     Runner,
     RunWriter,
     Scope,
+    Scored,
+    Settings,
     Work,
     latest,
     orderly_interrupt,
@@ -35,6 +43,71 @@ from dspy_proact.runs import (
     select_cases,
 )
 from dspy_proact.switch import Switch
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A declaration with the cases, programs and models of a run."""
+
+    declared: Benchmark[Any, Any]
+    case_set: CaseSet
+    settings: Settings
+    under_test: Ask | None
+    """The program under test; None where answers exist already."""
+    judges: Mapping[str, Ask]
+    """The judge's program on each model, by the model's name; empty where no judge grades."""
+    judge: Any = None
+    """The judge's program; None where answers are graded without a model."""
+
+    @property
+    def name(self) -> str:
+        """Of the benchmark."""
+        return self.declared.name
+
+    @property
+    def labels(self) -> Sequence[str]:
+        """From best to worst."""
+        return self.declared.labels
+
+    @property
+    def control_labels(self) -> Sequence[str]:
+        """Of control cases, from best to worst."""
+        return self.declared.control_labels
+
+    @property
+    def answer_type(self) -> type[BaseModel]:
+        """As what answers are read from disk."""
+        return self.declared.answer_type
+
+    @property
+    def strata(self) -> Sequence[str]:
+        """Those that reports give, in their order."""
+        return self.declared.strata_of(self.case_set)
+
+    async def answer(self, case: Case) -> BaseModel:
+        """Call the program under test; raises a `StageError` when there is no answer."""
+        assert self.under_test is not None, "answers that exist are not asked for"
+        with located(self.declared, "answer"):
+            answer = await self.declared.answer(case, self.under_test)
+        require_answer(self.declared, answer)
+        return answer
+
+    async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
+        """Grade an answer by one of the judges, or without one; raises a `StageError` when there is no grade."""
+        ask = self.judges[judge] if judge else Ask.in_run(None, None, self.settings)
+        with located(self.declared, "grade"):
+            scored = await self.declared.grade(case, answer, ask)
+        require_grade(self.declared, case, scored)
+        return scored
+
+    def answer_calls(self, case: Case) -> Sequence[ExpectedCall] | None:
+        """The first calls of `answer`; None where they cannot be told."""
+        assert self.under_test is not None, "answers that exist are not asked for"
+        return self.declared.answer_calls(case, self.under_test.program, self.settings)
+
+    def grade_calls(self, case: Case, answer: Any) -> Sequence[ExpectedCall] | None:
+        """The first calls of `grade`; None where they cannot be told."""
+        return self.declared.grade_calls(case, answer, self.judge, self.settings)
 
 
 @dataclass(frozen=True)
@@ -50,10 +123,10 @@ class Completed:
 
 
 class Execution:
-    """A benchmark, who answers and who grades.
+    """A benchmark with the models and programs that answer and grade.
 
     Args:
-        benchmark: What is asked and how it is graded, bound to its models.
+        benchmark: Bound to its cases and models.
         answering: The model under test with its program, or responses that exist.
         judges: One for each name in the benchmark's judges, in their order.
         gate: Of all the models.
@@ -120,7 +193,7 @@ class Execution:
         Args:
             out: The folder; `default_folder` when None.
             scope: How much is asked for.
-            observer: Told of what happens.
+            observer: Notified of what happens.
             spent: What counts against the limits already, such as by another run of the same command.
 
         Raises:
@@ -138,7 +211,7 @@ class Execution:
         observer: Observer | None = None,
         spent: Cost | None = None,
     ) -> Completed:
-        """The same, awaited; cancelled, it drops what is in flight and keeps what is on disk."""
+        """Async version of `run`; a cancelled one drops what is in flight and keeps what is on disk."""
         folder = Path(out or self.default_folder)
         self.check(folder, scope)
         cases, switch, observer = self._selected(scope), Switch(), observer or Observer()
@@ -249,19 +322,18 @@ class Execution:
         strata = [known[stratum.casefold()] for stratum in scope.strata]
         cases = benchmark.case_set.cases
         chosen = select_cases([case for case in cases if case.stratum != CONTROL], scope.limit, strata)
-        return [*chosen, *self._controls(scope.limit)] if scope.controls else chosen
-
-    def _controls(self, limit: int | None) -> list[Case]:
-        nouns = self._benchmark.declared.nouns
-        if self._benchmark.declared.control_prompt() is None:
-            raise UsageError(f"--controls: {self._benchmark.name} has no {nouns.controls}; leave it out")
-        chosen = select_cases([case for case in self._benchmark.case_set.cases if case.stratum == CONTROL], limit)
-        if self._copied and not chosen:
+        if not scope.controls:
+            return chosen
+        nouns = benchmark.declared.nouns
+        if benchmark.declared.control_prompt() is None:
+            raise UsageError(f"--controls: {benchmark.name} has no {nouns.controls}; leave it out")
+        controls = select_cases([case for case in cases if case.stratum == CONTROL], scope.limit)
+        if self._copied and not controls:
             raise UsageError(
                 f"--controls: among these responses is none at a {nouns.control}; a model is asked for them by "
                 "`eval --controls`, where its corpus has them"
             )
-        return chosen
+        return [*chosen, *controls]
 
     async def _run(
         self, out: Path, cases: Sequence[Case], scope: Scope, observer: Observer, switch: Switch
@@ -273,8 +345,11 @@ class Execution:
                 folder.record(event)
             ledger = self._ledger(folder.events(), scope)
             runner = Runner(self._benchmark, folder, ledger, switch, observer)
+            # Control cases after all others: a run that stops early has scores first.
+            parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
+            order = [case for part in parts for case in seeded_order(part)]
             try:
-                await runner.run(_order_of_work(cases), asked.epochs, self._gate.concurrency)
+                await runner.run(order, asked.epochs, self._gate.concurrency)
                 if silent := self._gate.silent():
                     raise ProviderDown(silent)
             except Halt:
@@ -300,9 +375,3 @@ class Execution:
             if (keys is None or event.key.case in keys)
             and ((kept := here.get(event.key)) is None or (kept.answer is None and event.answer is not None))
         ]
-
-
-def _order_of_work(cases: Sequence[Case]) -> list[Case]:
-    """The seeded order, of control cases after all others."""
-    parts = ([case for case in cases if (case.stratum == CONTROL) is control] for control in (False, True))
-    return [case for part in parts for case in seeded_order(part)]

@@ -15,51 +15,50 @@ class RoleCalls:
     """What one role will be asked by a run."""
 
     calls: int
-    """Exactly, without repairs and retries, and with one for each stage that is `untold`."""
+    """Exact, without repairs and retries; a stage in `unknown` counts one."""
     prompt_tokens: int
-    """Of all calls that can be told. Those that follow on an answer rest on an assumed one where there is none yet."""
+    """Of the calls that are known. Where an answer is still to come, an assumed one stands in the prompts after it."""
     completion_tokens: tuple[int, int]
     """From few to many."""
     usd: tuple[float, float] | None
     """From little to much; None where the price is not known."""
     tokenizer: str
     """By whose tokenizer the prompts were counted."""
-    untold: int = 0
-    """Stages of which the benchmark cannot tell what they will ask."""
+    unknown: int = 0
+    """Stages whose calls the benchmark cannot foresee."""
 
     @classmethod
     def of(cls, model: Model, stages: Iterable[Sequence[ExpectedCall] | None]) -> "RoleCalls":
-        """Count and price what a model will be asked, in stages of which None stands for one that cannot be told.
+        """Count and price the calls of stages; None stands for a stage whose calls are not known.
 
-        Stages are taken one by one, and none is kept: those of a large corpus are larger than the memory.
+        Stages are read one by one and none is kept: those of a large corpus exceed the memory.
         """
         most = model.decoding.get("max_tokens")
-        calls = untold = prompt = low = high = 0
+        calls = unknown = prompt = low = high = 0
         for stage in stages:
-            untold += stage is None
+            unknown += stage is None
             for call in stage or ():
                 calls += 1
                 prompt += count_tokens(model.name, call.messages)
-                low, high = (
-                    told + min(tokens, most or tokens) for told, tokens in zip((low, high), call.tokens, strict=True)
-                )
+                few, many = (min(tokens, most or tokens) for tokens in call.tokens)
+                low, high = low + few, high + many
         little, much = model.price.of(prompt, low), model.price.of(prompt, high)
-        usd = (little, much) if little is not None and much is not None and not untold else None
-        return cls(calls + untold, prompt, (low, high), usd, tokenizer_name(model.name), untold)
+        usd = (little, much) if little is not None and much is not None and not unknown else None
+        return cls(calls + unknown, prompt, (low, high), usd, tokenizer_name(model.name), unknown)
 
     @classmethod
     def together(cls, forecasts: Sequence["RoleCalls"]) -> "RoleCalls":
-        """One of several models in one role; the price is known where that of all is. No models: nothing to do."""
-        few, many = (sum(each.completion_tokens[end] for each in forecasts) for end in (0, 1))
-        known = [each.usd for each in forecasts if each.usd is not None]
+        """The sum over several models in one role; the price is known only if each is. No models: zeros."""
+        few, many = (sum(role.completion_tokens[end] for role in forecasts) for end in (0, 1))
+        known = [role.usd for role in forecasts if role.usd is not None]
         usd = (sum(low for low, _ in known), sum(high for _, high in known)) if len(known) == len(forecasts) else None
         return cls(
-            calls=sum(each.calls for each in forecasts),
-            prompt_tokens=sum(each.prompt_tokens for each in forecasts),
+            calls=sum(role.calls for role in forecasts),
+            prompt_tokens=sum(role.prompt_tokens for role in forecasts),
             completion_tokens=(few, many),
             usd=usd,
-            tokenizer=", ".join(dict.fromkeys(each.tokenizer for each in forecasts)),
-            untold=sum(each.untold for each in forecasts),
+            tokenizer=", ".join(dict.fromkeys(role.tokenizer for role in forecasts)),
+            unknown=sum(role.unknown for role in forecasts),
         )
 
 

@@ -1,4 +1,4 @@
-"""Who takes part in a run: a model in its role, and the program that speaks through it."""
+"""A model in its role of a run, with the program that calls it."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from dspy_proact.runs import RoleIdentity
 
 @dataclass(frozen=True)
 class Participant:
-    """A model in its role of a run, and the program that speaks through it."""
+    """A model in its role of a run, with the program that calls it."""
 
     model: Model
     program: str
@@ -22,7 +22,7 @@ class Participant:
     prompt: str
     """sha256 of what it renders."""
     system_prompt: str | None = None
-    """What the model is told beside the case; None for nothing."""
+    """None for none."""
     learned_on: int = 0
     """Rows of the corpus that the program was compiled on."""
     program_card: Any = None
@@ -73,11 +73,11 @@ class Participant:
 
 @dataclass(frozen=True)
 class Rule(Participant):
-    """A rule in place of a model: what it does measures itself, and no parameter of it is anybody's."""
+    """A rule in place of a model: it has no decoding parameters."""
 
     @property
     def overridden(self) -> tuple[str, ...]:
-        """None."""
+        """Always empty."""
         return ()
 
 

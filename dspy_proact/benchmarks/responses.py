@@ -1,4 +1,4 @@
-"""Responses that exist, to be graded again."""
+"""Existing responses, to be graded again."""
 
 import hashlib
 import json
@@ -30,17 +30,17 @@ _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were 
 
 @dataclass(frozen=True)
 class Responses:
-    """What is judged again, of any benchmark."""
+    """Responses of a run or of a file, of any benchmark."""
 
     name: str
-    """Path of the run or file that they are from."""
+    """Path of the run or file."""
     parent: str
     """Digest of the run's identity, or sha256 of the file."""
     identity: RoleIdentity
     """Whose responses they are."""
     case_set: CaseSet
     stages: tuple[Event, ...]
-    """The response of each case and epoch, or why there is none; calls are left behind, for they are paid."""
+    """The response or failure of each case and epoch, without its calls, which were paid for by the first run."""
     embedded: bool
     """Whether they are the stand-in's."""
     benchmark: str | None = None
@@ -51,16 +51,16 @@ class Responses:
     overridden: tuple[str, ...] = ()
     """Decoding parameters that were not the preset's."""
     system_prompt: str | None = None
-    """What the assistant was told; None for nothing, or where it is not known."""
+    """None for none, or where it is not known."""
     card: str | None = None
-    """What the card of its program tells, where that was compiled."""
+    """What the card of its program says, where that was compiled."""
     learned_on: int = 0
     """Rows of the corpus that its program was compiled on."""
     price: Price = _COPIED
 
     @classmethod
     def of_run(cls, folder: RunFolder, benchmark: Benchmark[Any, Any] | str | None = None) -> Self:
-        """Those of a run of a benchmark, which is named where it is a person's own file.
+        """The responses of a run; a benchmark of a person's own file must be named.
 
         Raises:
             UsageError: There is no such benchmark.

@@ -13,13 +13,7 @@ from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
 from dspy_proact.cli.options.labels import FILES, Labels, label_options
-from dspy_proact.cli.options.models import (
-    EMBEDDED,
-    GATE_IF_ASKED,
-    JUDGING,
-    NamedModel,
-    model_options,
-)
+from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 

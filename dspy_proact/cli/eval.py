@@ -10,15 +10,7 @@ import click
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
 from dspy_proact.cli.options.cases import CORPUS, SCOPE
 from dspy_proact.cli.options.kinds import Output, number_option, output_options
-from dspy_proact.cli.options.models import (
-    ASSISTANT,
-    EMBEDDED,
-    GATE,
-    JUDGING,
-    NamedModel,
-    model_options,
-    text_of,
-)
+from dspy_proact.cli.options.models import ASSISTANT, EMBEDDED, GATE, JUDGING, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 

@@ -84,14 +84,7 @@ def report(
     from rich.console import Console
 
     from dspy_proact.cli.views.message import print_more, say, say_next
-    from dspy_proact.report import (
-        Corrected,
-        corrected_document,
-        print_corrected,
-        print_summary,
-        show,
-        summary_document,
-    )
+    from dspy_proact.report import Corrected, corrected_document, print_corrected, print_summary, show, summary_document
 
     run = next(iter(runs))
     summary, check = _summary(run, corpus)

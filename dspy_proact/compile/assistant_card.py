@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from dspy_proact.calls import Price
 from dspy_proact.compile.cross_fit import Compiled
 from dspy_proact.compile.measured import Examined, Item, Measured, is_control
-from dspy_proact.compile.overlap import overlap
 from dspy_proact.compile.training import instructions_of
-from dspy_proact.compile.tuning import texts_in
+from dspy_proact.compile.tuning import overlap, texts_in
 from dspy_proact.programs import CardNumber, CardUsage, Provenance
 from dspy_proact.programs.card import CandidateCard, Card, Row
 from dspy_proact.runs import Nouns

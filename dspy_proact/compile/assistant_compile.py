@@ -9,30 +9,24 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.ask import Ask
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
-from dspy_proact.benchmarks.own_file import located
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
-from dspy_proact.calls import Call, collect_calls
 from dspy_proact.compile.assistant_card import make_card
-from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.compile import Compile, models_of, require_unseen, suited
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.excerpts import SHOWN, Excerpts
 from dspy_proact.compile.folds import Fold, balanced_folds, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
-from dspy_proact.compile.measured import Examined, Item, Measured, guarded, is_control, mean_of, measured_of
-from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.training import Training
+from dspy_proact.compile.measured import Examined, Examiner, Item, Measured, guarded, is_control, mean_of, measured_of
+from dspy_proact.compile.proposer import SHOWN, Excerpts
+from dspy_proact.compile.training import Chosen, Training
 from dspy_proact.compile.tuning import Tuning, tamed
-from dspy_proact.errors import ContentError, UsageError
+from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
 from dspy_proact.programs.artefact import Artefact, read_artefact
-from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.runs import CaseSet, Scored, Settings
 
 NO_VERDICT = 0.5
@@ -216,50 +210,6 @@ class AssistantCompile(Compile):
 
 
 @dataclass(frozen=True)
-class Examiner:
-    """A model that answers, and a judge on another."""
-
-    declared: Benchmark[Any, Any]
-    tuning: Tuning
-    settings: Settings
-    assistant_lm: dspy.LM
-    judge_lm: dspy.LM | None
-    judge: Any
-    width: int = 1
-    """Cases at once."""
-
-    def examine(self, program: Any, item: Item) -> Examined:
-        """What a program answers at a case, and its grade; no answer is graded where the benchmark says so."""
-        prediction = None
-        with collect_calls() as calls:
-            try:
-                with dspy.context(trace=None), located(self.declared, "program"):
-                    ask = Ask.in_compile(program, self.assistant_lm, self.settings)
-                    prediction = run_now(ask(**self.declared.inputs(item.case.view)))
-                    answer = self.declared.answer_of(prediction)
-            except ContentError:
-                answer = self.tuning.no_answer
-        scored = None if answer is None else self.grade(item, answer)
-        words = None if prediction is None or answer is None else self.tuning.words(answer)
-        return Examined(answer, scored, tokens_of(calls), words, prediction)
-
-    def examine_all(self, program: Any, items: Sequence[Item]) -> dict[str, Examined]:
-        """Examine cases side by side; by key, in their order."""
-        found = side_by_side([partial(self.examine, program, item) for item in items], self.width)
-        return {item.key: each for item, each in zip(items, found, strict=True)}
-
-    def grade(self, item: Item, answer: Any) -> Scored[Any] | None:
-        """The grade of an answer; None where the verdict cannot be read."""
-        ask = Ask(self.judge, self.judge_lm, self.settings, ask_now)
-        try:
-            # A grading is no step of the program's, so that it is in no trace.
-            with dspy.context(lm=self.judge_lm, trace=None), located(self.declared, "grade"):
-                return run_now(self.declared.grade(item.case, answer, ask))
-        except ContentError:
-            return None
-
-
-@dataclass(frozen=True)
 class AssistantTask:
     """How a program is tuned to a corpus.
 
@@ -437,13 +387,6 @@ class AssistantTraining(Training[Any]):
         with self._turn:
             self._graded[place] = found
         return found
-
-
-def tokens_of(calls: Sequence[Call]) -> int | None:
-    """Tokens of prompts and answers of calls; None where those of an answer were not counted, or there is none."""
-    counts = [(call.prompt_tokens, call.completion_tokens) for call in calls if call.error is None]
-    known = [asked + answered for asked, answered in counts if asked is not None and answered is not None]
-    return sum(known) if known and len(known) == len(counts) else None
 
 
 def _strata(

@@ -12,12 +12,10 @@ from typing import Any, ClassVar
 
 from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.calls import Usage
-from dspy_proact.compile.cross_fit import Compiled, CrossFit
+from dspy_proact.compile.cross_fit import Compiled, CrossFit, Task
 from dspy_proact.compile.folds import Grouped
-from dspy_proact.compile.forecast import Forecast
-from dspy_proact.compile.progress import CompileObserver, Progress
-from dspy_proact.compile.silenced import silenced
-from dspy_proact.compile.task import Task
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
+from dspy_proact.compile.optimizers import silenced
 from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import Halt, Interrupted, UsageError
 from dspy_proact.kept import COMPILE_CLAIM as CLAIM

@@ -7,11 +7,9 @@ from dspy_proact.benchmarks.benchmark import Part
 from dspy_proact.calls import Price
 from dspy_proact.compile.agreement import disagreement, is_cut, soft
 from dspy_proact.compile.assistant_card import candidates_of, change_row, number
-from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.overlap import overlap
-from dspy_proact.compile.task import Tested
+from dspy_proact.compile.cross_fit import Compiled, Tested
 from dspy_proact.compile.training import instructions_of
-from dspy_proact.compile.tuning import GradedAnswer, texts_in
+from dspy_proact.compile.tuning import GradedAnswer, overlap, texts_in
 from dspy_proact.programs import CardNumber, CardUsage, Provenance
 from dspy_proact.programs.card import Card, Row
 from dspy_proact.stats import (

@@ -16,15 +16,13 @@ from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.compile.agreement import Agreement, Votes, fitted_cuts, is_cut, level_of, plain_cuts
-from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.compile import Compile, models_of, require_unseen, suited
 from dspy_proact.compile.cross_fit import Compiled
-from dspy_proact.compile.excerpts import SHOWN, Excerpts
 from dspy_proact.compile.folds import Fold, balanced_folds, split
 from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most, guarded_at_most, mean_tokens
 from dspy_proact.compile.judge_card import make_card
-from dspy_proact.compile.side_by_side import side_by_side
-from dspy_proact.compile.training import Training
+from dspy_proact.compile.proposer import SHOWN, Excerpts
+from dspy_proact.compile.training import Chosen, Training, side_by_side
 from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict, WorkedCase, tamed
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.models import Gate, Model, ModelSpec

@@ -1,14 +1,17 @@
 """What an optimizer works with: a student, examples of a training set, and what an answer to one of them is worth."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import dspy
 
-from dspy_proact.compile.excerpts import Excerpts
-from dspy_proact.errors import StageError
+from dspy_proact.compile.proposer import Excerpts
+from dspy_proact.errors import Halt, StageError
+from dspy_proact.switch import HEARTBEAT
 
 
 class Program(Protocol):
@@ -147,3 +150,63 @@ def variant(program: P, instruction: str | Sequence[str | None] | None, demos: S
             predictor.signature = predictor.signature.with_instructions(each)
     predictors[0].demos = list(demos)
     return made
+
+
+@dataclass(frozen=True)
+class Candidate(Generic[P]):
+    """A program that an optimizer tried, on what it compared candidates on."""
+
+    program: P
+    score: float
+    """Mean, in [0, 1], higher is better."""
+    harm: float | None = None
+    """Mean over the watched examples, in [0, 1], lower is better; None where that was not looked at."""
+    share: float = 1.0
+    """Of the examples on which it was compared before it was dropped, in (0, 1]."""
+
+
+@dataclass(frozen=True)
+class Chosen(Generic[P]):
+    """What came of one training set."""
+
+    tried: tuple[Candidate[P], ...]
+    """The student first, then the others in the order of trying."""
+    place: int
+    """Of the best one that keeps the guards; that of the student where no other does."""
+    broken: dict[int, tuple[str, ...]]
+    """Guards that candidates do not keep, by place; only those that were looked at."""
+
+    @property
+    def program(self) -> P:
+        """The chosen one."""
+        return self.tried[self.place].program
+
+
+def rank(candidates: list[Candidate[P]]) -> list[int]:
+    """Places of candidates, the best first: by share compared, score, harm, and the order of trying."""
+    worth = [(-each.share, -each.score, each.harm or 0.0) for each in candidates]
+    return sorted(range(len(candidates)), key=worth.__getitem__)
+
+
+T = TypeVar("T")
+
+
+def side_by_side(work: Sequence[Callable[[], T]], width: int) -> list[T]:
+    """What each piece of work comes to, in their order; as many as the width at once, each in the caller's context.
+
+    Where one fails no further one is begun, those that have begun are waited for, and the first failure in their order
+    is raised: before all, one that is no `Halt`, for it may be why the others were ended.
+    """
+    if min(width, len(work)) < 2:
+        return [each() for each in work]
+    with ThreadPoolExecutor(min(width, len(work))) as pool:
+        futures = [pool.submit(copy_context().run, each) for each in work]
+        while (ended := wait(futures, HEARTBEAT, return_when=FIRST_EXCEPTION)).not_done:
+            if any(future.cancelled() or future.exception() for future in ended.done):
+                for future in ended.not_done:
+                    future.cancel()
+                wait(ended.not_done, HEARTBEAT)
+    failures = [error for future in futures if not future.cancelled() and (error := future.exception())]
+    if failures:
+        raise min(failures, key=lambda error: isinstance(error, Halt))
+    return [future.result() for future in futures]

@@ -1,7 +1,8 @@
 """What a benchmark says of its compiles, beside its declaration; every default suits any benchmark."""
 
+import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -370,3 +371,19 @@ def texts_in(value: Any) -> list[str]:
             return [text for each in value.values() for text in texts_in(each)]
         case _:
             return []
+
+
+_RUN = 8
+"""Words in a row that make an overlap."""
+
+
+def overlap(text: str, others: Iterable[str]) -> float:
+    """Share in [0, 1] of a text's runs of eight words that stand in one of the others; 0 where it has none."""
+    own = _runs(text)
+    seen = {run for other in others for run in _runs(other)} if own else set[tuple[str, ...]]()
+    return sum(run in seen for run in own) / len(own) if own else 0.0
+
+
+def _runs(text: str) -> list[tuple[str, ...]]:
+    words = re.findall(r"\w+", text.casefold())
+    return [tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)]

@@ -142,7 +142,7 @@ def test_its_answers_are_judged_again_without_a_new_one(guesser: Server, run: Pa
     )
     rejudging = Rejudging(responses, referee, benchmark=Refereed(), gate=Gate(retries=0))
     forecast = rejudging.forecast(tmp_path / "again")
-    assert (forecast.assistant.calls, forecast.judge.calls, forecast.judge.untold) == (0, 9, 9)
+    assert (forecast.assistant.calls, forecast.judge.calls, forecast.judge.unknown) == (0, 9, 9)
     assert rejudging.run(tmp_path / "again").unscored == 1
     assert [sent.role for sent in guesser.sent] == ["judge"] * 9
     again = RunFolder(tmp_path / "again")

@@ -8,9 +8,8 @@ from server import Answer, Sent, Server, shuffled
 from toy_task import COLOURS, RULE, Word, task_at, weighing, words
 
 from dspy_proact.compile.cross_fit import Compiled, CrossFit
-from dspy_proact.compile.forecast import Forecast
-from dspy_proact.compile.progress import CompileObserver, Progress
-from dspy_proact.compile.silenced import silenced
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
+from dspy_proact.compile.optimizers import silenced
 from dspy_proact.errors import Interrupted
 from dspy_proact.models import Gate, Record
 from dspy_proact.programs import OPTIMIZERS, Optimizer, Recipe

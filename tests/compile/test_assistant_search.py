@@ -28,13 +28,12 @@ from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assist
 from dspy_proact.benchmarks.proactbench.tuning import HINT, PROPOSALS, TamedChat
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile.assistant_compile import AssistantTask, AssistantTraining, Examiner
-from dspy_proact.compile.candidate import Candidate
 from dspy_proact.compile.compile import PROPOSER
-from dspy_proact.compile.excerpts import SHOWN, Excerpts
-from dspy_proact.compile.forecast import Forecast
+from dspy_proact.compile.forecast import CompileObserver, Forecast, Progress
 from dspy_proact.compile.measured import Item
-from dspy_proact.compile.progress import CompileObserver, Progress
+from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.search import search
+from dspy_proact.compile.training import Candidate
 from dspy_proact.models import Gate, open_model
 from dspy_proact.runs import Settings
 

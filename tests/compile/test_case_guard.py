@@ -6,7 +6,7 @@ from tuning import at, models, recipe, study, taught
 from dspy_proact.benchmarks.proactbench.corpus import judge_cases
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.compile import judge_compile as judging
-from dspy_proact.compile.candidate import Candidate, Chosen
+from dspy_proact.compile.training import Candidate, Chosen
 from dspy_proact.programs.artefact import Cuts
 
 CASES = judge_cases()

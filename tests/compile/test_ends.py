@@ -21,9 +21,9 @@ from support.provider import Faulty, Received, Scripted, SimulatedProvider, refu
 from dspy_proact.calls import Price
 from dspy_proact.compile.assistant_compile import AssistantCompile
 from dspy_proact.compile.compile import Compile
-from dspy_proact.compile.journal import journal_at
+from dspy_proact.compile.forecast import CompileObserver
 from dspy_proact.compile.judge_compile import JudgeCompile
-from dspy_proact.compile.progress import CompileObserver
+from dspy_proact.compile.search import journal_at
 from dspy_proact.errors import Halt, Interrupted, LimitReached, StorageFault
 from dspy_proact.models import Gate, Limits
 from dspy_proact.programs import OPTIMIZERS, Optimizer

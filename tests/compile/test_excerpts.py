@@ -4,7 +4,7 @@ import json
 
 from pydantic import BaseModel
 
-from dspy_proact.compile.excerpts import CUT, Excerpts
+from dspy_proact.compile.proposer import CUT, Excerpts
 
 
 class Document(BaseModel):

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.compile.candidate import Candidate, rank
-from dspy_proact.compile.race import Race, in_turns, is_sure, rounds
+from dspy_proact.compile.search import Race, in_turns, is_sure, rounds
+from dspy_proact.compile.training import Candidate, rank
 
 
 class Table:

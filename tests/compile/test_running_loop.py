@@ -13,7 +13,7 @@ import tuning
 from server import Answer, Sent, Server
 
 from dspy_proact.compile.compile import Compile, Finished
-from dspy_proact.compile.progress import CompileObserver
+from dspy_proact.compile.forecast import CompileObserver
 from dspy_proact.errors import Interrupted
 
 

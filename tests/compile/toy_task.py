@@ -15,11 +15,10 @@ from assistants import proposed
 from server import Answer, Sent, Server
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE
-from dspy_proact.compile.candidate import Chosen
 from dspy_proact.compile.compile import PROPOSER
-from dspy_proact.compile.excerpts import SHOWN, Excerpts
 from dspy_proact.compile.folds import Fold, grouped_folds, split
-from dspy_proact.compile.training import Proposal, Training
+from dspy_proact.compile.proposer import SHOWN, Excerpts
+from dspy_proact.compile.training import Chosen, Proposal, Training
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Gate, ModelSpec, Record, open_model
 from dspy_proact.programs import FencedJSON, Recipe

@@ -5,8 +5,7 @@ from typing import Any
 
 from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.views.progress import ProgressOnStderr, duration
-from dspy_proact.compile.forecast import PROPOSALS, Forecast
-from dspy_proact.compile.progress import CompileObserver, Stand
+from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.programs import Optimizer
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
 

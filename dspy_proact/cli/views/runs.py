@@ -83,7 +83,7 @@ def print_forecasts(runs: Sequence[tuple[Execution, Path]], scope: Scope, as_jso
 def _role(role: RoleCalls) -> str:
     few, many = role.completion_tokens
     price = "price unknown" if role.usd is None else f"USD {role.usd[0]:.2f} to {role.usd[1]:.2f}"
-    calls = f"{'at least ' if role.untold else ''}{role.calls:,} calls"
+    calls = f"{'at least ' if role.unknown else ''}{role.calls:,} calls"
     counted = f" (counted by {role.tokenizer})" if role.tokenizer else ""
     return f"{calls}, {role.prompt_tokens:,} tokens in{counted}, {few:,} to {many:,} out, {price}"
 

@@ -14,8 +14,8 @@ from server import Answer, Server
 from dspy_proact import cli
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.compile.assistant_compile import AssistantCompile
-from dspy_proact.compile.excerpts import CUT, Excerpts
 from dspy_proact.compile.judge_compile import JudgeCompile
+from dspy_proact.compile.proposer import CUT, Excerpts
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec
 from dspy_proact.programs import Recipe

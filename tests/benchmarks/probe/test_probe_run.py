@@ -283,7 +283,7 @@ def test_what_one_call_takes_is_forecast_and_what_several_take_is_not(tmp_path):
     assert (single.assistant.calls, single.assistant.prompt_tokens, single.judge.calls) == (4, 500, 8)
     assert single.assistant.completion_tokens == (600, 16_000)  # 4 x 150 to 4 x 4,000
     react = evaluation(settings=ProbeSettings(agent="react"), program=Scripted())
-    assert react.forecast(tmp_path / "run").assistant.untold == 4
+    assert react.forecast(tmp_path / "run").assistant.unknown == 4
     assert evaluation(settings=ProbeSettings(baseline="first")).forecast(tmp_path / "run").calls == 0
 
 

@@ -18,12 +18,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import rubric_of
-from dspy_proact.benchmarks.proactbench.corpus.published import (
-    ITEMS,
-    fetched_study,
-    published_ratings,
-    read_folder,
-)
+from dspy_proact.benchmarks.proactbench.corpus.published import ITEMS, fetched_study, published_ratings, read_folder
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
     ConfidenceWord,
     Draw,

@@ -10,12 +10,7 @@ from typing import Any
 from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import pooled
-from dspy_proact.benchmarks.proactbench.corpus import (
-    TRIGGERS_PER_PHASE,
-    Ratings,
-    published_models,
-    published_ratings,
-)
+from dspy_proact.benchmarks.proactbench.corpus import TRIGGERS_PER_PHASE, Ratings, published_models, published_ratings
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.errors import UsageError

@@ -1,14 +1,19 @@
-"""How much of an example's inputs a proposer is shown, where examples are longer than what it needs of them."""
+"""What a proposer is shown: of long inputs an excerpt, and whatever it is told stays text.
+
+DSPy makes images and files of its own markers in any message. A stranger's text would so reach a proposer as a picture,
+or end the proposing with one that cannot be read.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+import dspy
 from pydantic import TypeAdapter
 
-from dspy_proact.plain_text import encodable_all
+from dspy_proact.plain_text import encodable_all, tame
 
 _ANYTHING = TypeAdapter[Any](Any)
 SHOWN = 30_000
@@ -82,3 +87,33 @@ def _cut(text: str, longest: int) -> str:
 
 def _size(plain: Any) -> int:
     return len(json.dumps(plain, ensure_ascii=False))
+
+
+if TYPE_CHECKING:
+    _Adapter = dspy.Adapter
+else:
+    _Adapter = object  # a subclass of DSPy's would bring a `parse` of its own, before that of the one it is mixed into
+
+
+class _Tamed(_Adapter):
+    """What an adapter words, with a blank in DSPy's markers."""
+
+    def format_system_message(self, signature: type[dspy.Signature]) -> str:
+        return tame(super().format_system_message(signature))
+
+    def format_user_message_content(self, *args: Any, **named: Any) -> str:
+        return tame(super().format_user_message_content(*args, **named))
+
+    def format_assistant_message_content(self, *args: Any, **named: Any) -> str:
+        return tame(super().format_assistant_message_content(*args, **named))
+
+
+class TamedJSONAdapter(_Tamed, dspy.JSONAdapter):
+    """DSPy's adapter for JSON, with nothing but text in what it sends."""
+
+
+class TamedAdapter(_Tamed, dspy.ChatAdapter):
+    """DSPy's usual adapter, and the one that it falls back to, with nothing but text in what they send."""
+
+    def _make_json_adapter_fallback(self) -> dspy.JSONAdapter:
+        return TamedJSONAdapter()
