@@ -129,5 +129,6 @@ def fingerprint(program: dspy.Module, adapter: Callable[[dspy.Predict], dspy.Ada
         signature = cast("type[dspy.Signature]", predictor.signature)
         # Requests with the names of the inputs in place of values do not show what is in a nested model; a schema does.
         asked = rendered(predictor, adapter(predictor), {field: f"{{{field}}}" for field in signature.input_fields})
-        said.append([name, asked, signature.model_json_schema()])
+        schema = signature.model_json_schema()
+        said.append([name, asked, schema["properties"], schema.get("$defs")])  # the title changes with instructions
     return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
