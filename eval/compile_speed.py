@@ -63,7 +63,7 @@ def compiling(name: str, size: dict[str, int], bases: dict[str, str], width: int
     return AssistantCompile(load_corpus("sample"), *models, recipe=recipe, gate=gate)
 
 
-def measured(server: Any, make: Callable[[int], Compile], width: int) -> tuple[float, bytes, int, int]:
+def measured(server: Any, make: Callable[[int], Compile], width: int) -> tuple[float, str, int, int]:
     """Seconds, digest, calls and the most of them at once, of a compile at a server."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.monotonic()

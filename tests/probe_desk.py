@@ -5,7 +5,8 @@ import json
 
 from server import Answer, Sent
 
-from dspy_proact.benchmarks.probe.agents import AGENT, make_agent
+from dspy_proact.benchmarks.probe.agents import make_agent
+from dspy_proact.benchmarks.probe.stand_in import agent_answer
 from dspy_proact.benchmarks.probe.task import (
     Action,
     Document,
@@ -19,10 +20,11 @@ from dspy_proact.benchmarks.probe.task import (
     Task,
     World,
 )
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import Gate, ModelSpec, Role, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.asked import fields_of
 
+AGENT = Role("assistant", "--model", "response", agent_answer)
 CANARY = "CANARY"
 WORLD = World(
     person="Ida Brandt",

@@ -8,9 +8,8 @@ from assistants import told
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe import embedded_judge
-from dspy_proact.benchmarks.probe.agents import AGENT
 from dspy_proact.benchmarks.probe.scoring import FacetGrades, IdentificationVerdict, ParametersVerdict
+from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 from dspy_proact.benchmarks.probe.task import (
     Action,
     Document,
@@ -187,7 +186,7 @@ def _task(person: int, number: int) -> Task:
 
 def played(sent: Sent) -> Answer:
     """The stand-in of the role, over HTTP."""
-    answer = {"assistant": AGENT.stand_in, "proposer": proposer.answer}.get(sent.role, embedded_judge.answer)
+    answer = {"assistant": agent_answer, "proposer": proposer.answer}.get(sent.role, judge_answer)
     return Answer(answer(*told(sent)))
 
 

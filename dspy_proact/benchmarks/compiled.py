@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dspy_proact.benchmarks.benchmark import Benchmark, Start
-from dspy_proact.benchmarks.registry import benchmark_named, benchmarks
+from dspy_proact.benchmarks.registry import benchmark_named, find_benchmark
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import Artefact, ProgramRole, read_artefact
 from dspy_proact.runs import Settings
@@ -45,8 +45,8 @@ def _load(path: str | Path, benchmark: "Benchmark[Any, Any] | str | None", role:
 
 
 def require_current(artefact: Artefact, path: str | Path) -> None:
-    """Raise a `UsageError` where the benchmark declares other signatures by now; a person's own file is not known."""
-    if artefact.benchmark in benchmarks():
+    """Raise a `UsageError` where its benchmark, if it is known, declares other signatures by now."""
+    if find_benchmark(artefact.benchmark):
         _load(path, None, artefact.role)
 
 

@@ -181,7 +181,7 @@ class ProactTuning(Tuning):
             found.items,
         )
 
-    def judge_inputs(self, case: Case, answer: Response) -> dict[str, Any]:
+    def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Those of `GradeResponse`."""
         view = _triggered(case)
         return {"conversation": list(view.conversation), "rubric": view.rubric, "response": answer.text}

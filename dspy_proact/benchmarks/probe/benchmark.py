@@ -79,12 +79,12 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="task", title="task", parts=("task",)),
         Measure(name="overall", title="overall", parts=("overall",)),
         Measure(name="end_to_end", title="end to end", parts=("end_to_end",)),
-        Measure(name="read_task", title="read task", parts=("read_task",)),
-        Measure(name="read_overall", title="read overall", parts=("read_overall",)),
-        Measure(name="touched_f1", title="touched F1", parts=("touched_f1",)),
-        Measure(name="apart", title="word apart", parts=("apart",), higher_is_better=False),
+        Measure(name="read_task", title="readable task", parts=("read_task",)),
+        Measure(name="read_overall", title="readable overall", parts=("read_overall",)),
+        Measure(name="touched_f1", title="returned F1", parts=("touched_f1",)),
+        Measure(name="label_mismatch", title="label mismatch", parts=("label_mismatch",), higher_is_better=False),
         Measure(name="unknown_ids", title="unknown ids", parts=("unknown_ids",), higher_is_better=False),
-        Measure(name="faulty", title="faulty", parts=("faulty",), higher_is_better=False),
+        Measure(name="faulty", title="malformed", parts=("faulty",), higher_is_better=False),
         Measure(name="turns", title="turns", parts=("turns",), higher_is_better=False),
     )
     answer_type = Solution
@@ -133,25 +133,25 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def published(self) -> "Sequence[PublishedRow]":
         """The paper's models, agents and people."""
-        from dspy_proact.benchmarks.probe.report.failures import published_rows
+        from dspy_proact.benchmarks.probe.report import published_rows
 
         return published_rows()
 
     def differences(self, run: Any) -> Sequence[str]:
         """The paper names no judge, so that no run is ranked."""
-        from dspy_proact.benchmarks.probe.report.failures import differences
+        from dspy_proact.benchmarks.probe.report import differences
 
         return tuple(differences(run))
 
     def leaderboard_details(self, runs: Sequence[Any]) -> "Iterable[Any]":
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report.failures import leaderboard_details
+        from dspy_proact.benchmarks.probe.report import leaderboard_details
 
         return leaderboard_details(runs)
 
     def leaderboard_document(self, runs: Sequence[Any]) -> dict[str, Any]:
         """Failure modes."""
-        from dspy_proact.benchmarks.probe.report.failures import leaderboard_document
+        from dspy_proact.benchmarks.probe.report import leaderboard_document
 
         return leaderboard_document(runs)
 
@@ -253,10 +253,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def stand_in(self, role: str) -> StandIn | None:
         """An agent by rules, and judges by rules."""
-        from dspy_proact.benchmarks.probe.agents import AGENT
-        from dspy_proact.benchmarks.probe.embedded_judge import answer
+        from dspy_proact.benchmarks.probe.stand_in import agent_answer, judge_answer
 
-        return AGENT.stand_in if role == "assistant" else answer
+        return agent_answer if role == "assistant" else judge_answer
 
     async def answer(self, case: Case, ask: "Ask") -> Solution:
         """The agent's answer; one that is missing or malformed as a whole is an empty one, with all of its faults."""
@@ -285,8 +284,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         identified = resolved = None
         judge = ask.program
         if judge is not None:
-            identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
-            resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
+            identified = await judge.identify(view, answer.bottleneck, ask.asking) if described else None
+            resolved = await judge.resolve(view, answer.parameters, ask.asking) if filled else None
         assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
@@ -304,6 +303,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         self, case: Case, answer: Solution | None, judge: Any, settings: Settings
     ) -> Sequence[ExpectedCall]:
         """What both judges are asked."""
+        from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
+
         view, wanted = _view(case), _of_probe(settings)
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
@@ -311,9 +312,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         solution = answer or (assumed if wanted.baseline == "none" else Solution())
         asked: list[list[dict[str, Any]]] = []
         if is_described(solution, wanted):
-            asked.append(judge.identification.messages(view, solution.bottleneck))
+            asked.append(judge.identification.messages(description_inputs(view, solution.bottleneck)))
         if is_filled(solution, view.gold):
-            asked.append(judge.resolution.messages(view, solution.parameters))
+            asked.append(judge.resolution.messages(parameters_inputs(view, solution.parameters)))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
 
     def tuning(self, settings: Settings) -> "ProbeTuning":
@@ -345,7 +346,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def particulars(self) -> "Particulars":
         """Worlds, documents, actions, and how an answer fails."""
-        from dspy_proact.benchmarks.probe.report.particulars import PARTICULARS
+        from dspy_proact.benchmarks.probe.report import PARTICULARS
 
         return PARTICULARS
 

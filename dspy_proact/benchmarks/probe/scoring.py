@@ -184,7 +184,7 @@ def parts_of(grade: ProbeGrade, solution: Solution) -> Mapping[str, float]:
         "touched_recall": grade.touched.recall,
         "touched_f1": grade.touched.f1,
         **({} if unread else {f"read_{name}": score for name, score in scores.items()}),
-        **({"apart": float(JUDGMENT_SCORES[judged.judgment] != grade.identification)} if judged else {}),
+        **({"label_mismatch": float(JUDGMENT_SCORES[judged.judgment] != grade.identification)} if judged else {}),
         "unknown_ids": float(len(grade.unknown)),
         "faulty": float(bool(grade.faults)),
         "turns": float(solution.turns),

@@ -40,17 +40,19 @@ _ABOUT = {
             click.Option(
                 ["--system-prompt"], metavar="TEXT|@FILE", help="With --diff: the system prompt that it began with."
             ),
+            click.Option(["--benchmark"], metavar="FILE.py", help="Your own benchmark, for which it was compiled."),
             explain_option(),
             json_option("the card, or with --diff both programs,"),
         ),
     ),
-    first=("--as-prompt", "--no-demos", "--diff", "--start", "--system-prompt", "--explain", "--json"),
+    first=("--as-prompt", "--no-demos", "--diff", "--start", "--system-prompt", "--explain", "--json", "--benchmark"),
     example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",
     brief="Print the card of a compiled program, or its prompt.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
 def show(
     file: Path,
+    benchmark: str | None,
     as_prompt: bool,
     no_demos: bool,
     diff: bool,
@@ -65,6 +67,7 @@ def show(
     program.
     """
     from dspy_proact.benchmarks.compiled import require_current
+    from dspy_proact.benchmarks.registry import benchmark_named
     from dspy_proact.cli.views.compilation import print_card
     from dspy_proact.cli.views.message import say
     from dspy_proact.plain_text import printable
@@ -74,6 +77,8 @@ def show(
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
     _require_read("--as-prompt" if as_prompt else "--diff" if diff else "")
     artefact = read_artefact(file)
+    if benchmark and (named := benchmark_named(benchmark).name) != artefact.benchmark:
+        raise UsageError(f"--benchmark {named}: {file} was compiled for {artefact.benchmark}; leave it out")
     require_current(artefact, file)
     if diff:
         from dspy_proact.cli.views.program_diff import print_diff
@@ -92,7 +97,7 @@ def show(
 
 def _require_read(form: str) -> None:
     """Raise a `UsageError` where an option is given that the form does not read."""
-    if flag := first_typed(but=(form, *_READ[form])):
+    if flag := first_typed(but=("--benchmark", form, *_READ[form])):
         mend = "leave it out" if form else "name that too, or leave it out"
         raise UsageError(f"{flag} is about {_ABOUT[flag]}; {mend}")
 

@@ -45,8 +45,8 @@ def test_the_same_again_makes_no_call(proact, run):
 def test_a_report_shows_the_stages_and_the_rest_on_demand(proact, run):
     short, whole = (proact("report", run, *more)[1] for more in ((), ("--explain",)))
     assert "identification" in short
-    assert "touched F1" not in short
-    assert "touched F1" in whole
+    assert "returned F1" not in short
+    assert "returned F1" in whole
     assert "the paper's overall" in whole
 
 

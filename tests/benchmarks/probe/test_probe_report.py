@@ -11,7 +11,7 @@ from probe_task import CORPUS, GOOD, PARAMETERS, Tasks, identified, resolved, sc
 from rich.console import Console
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.probe.report.failures import DOUBTS, failures, modes_of, published_failures, published_rows
+from dspy_proact.benchmarks.probe.report import DOUBTS, failures, modes_of, published_failures, published_rows
 from dspy_proact.benchmarks.probe.scoring import graded
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import Solution
@@ -58,9 +58,9 @@ def test_the_grounds_of_a_grade_say_what_was_found_and_how_it_fails(tmp_path):
     (grounds,) = Reading.of(summary_of(tmp_path, WRONG).outcomes[0], "probe").grounds
     points = dict(grounds.points)
     assert points["search"] == "precision 0.0, recall 0.0, F1 0.0 %"
-    assert (points["missed"], points["of no item"]) == ("item_a1, item_b2", "ghost")
+    assert (points["missed"], points["unknown ids"]) == ("item_a1, item_b2", "ghost")
     assert (points["action"], points["required and not given"]) == ("send_note: not request_key", "body")
-    assert (points["its word"], points["faults"], points["fails by"]) == ("CORRECT", "parameters", "wrong action")
+    assert (points["judgment"], points["faults"], points["failure modes"]) == ("CORRECT", "parameters", "wrong action")
 
 
 def test_an_export_has_a_column_a_score(tmp_path):

@@ -4,9 +4,9 @@ import asyncio
 
 import dspy
 import pytest
-from probe_desk import ACTIONS, ITEMS, MAIL, MEETING, NOTICE, WORLD, task_of
+from probe_desk import ACTIONS, AGENT, ITEMS, MAIL, MEETING, NOTICE, WORLD, task_of
 
-from dspy_proact.benchmarks.probe.agents import AGENT, AGENTS, make_agent
+from dspy_proact.benchmarks.probe.agents import AGENTS, make_agent
 from dspy_proact.models import EMBEDDED, Gate, open_model
 from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.proposer import answer as propose

@@ -1,12 +1,11 @@
 """The five agents: DSPy modules that work a task, sync or async, and end in a `Solution`."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import dspy
 from dspy import AdapterParseError
@@ -24,13 +23,13 @@ from dspy_proact.benchmarks.probe.agents.questions import (
     Step,
 )
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox, cut
-from dspy_proact.benchmarks.probe.settings import Bounds
-from dspy_proact.benchmarks.probe.task import PARTS, Action, Email, Item, Organisation, Solution, TaskView, World
+from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
+from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import Direct, FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 
 _FENCED = ("bottleneck", "action")
 """What a model wrote who has read the items, and is shown again."""
@@ -41,26 +40,9 @@ _TO_END_TRIAL = 4
 _LACKED = "I tried before, and this was lacking."
 _LESSONS = 2
 """Of the latest trials, that the next one is shown."""
+_EMPTY: Mapping[str, Any] = {"evidence": [], "bottleneck": "", "action": "", "parameters": {}}
+"""An attempt of which nothing could be read."""
 _REFERENCE = re.compile(r"\$(\w+)")
-_PLACEHOLDER = {
-    "world": World(
-        person="{person}",
-        occupation="{occupation}",
-        about="{about}",
-        relationships=(),
-        organisation=Organisation(company_name="{company}", department="{department}", team_size=1, reporting_to=""),
-    ),
-    "documents": [Email(id="{id}", subject="{subject}", sender="{sender}", timestamp="{time}", body="{body}")],
-    "actions": [Action(id="{action}", type="{type}", required=("{name}",))],
-    "steps": [],
-    "bottleneck": "{bottleneck}",
-    "evidence": [],
-    "action": "{action}",
-    "parameters": {},
-    "left": 1,
-    "most": 1,
-}
-"""The inputs in the fingerprint."""
 
 
 class PartialJSON(FencedJSON):
@@ -229,8 +211,7 @@ class AgentModule(dspy.Module):
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        requests = {name: rendered(each, adapter(), _PLACEHOLDER) for name, each in self.named_predictors()}
-        return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+        return fingerprint(self, lambda _: adapter())
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         """The fields of a solution, as far as they could be read."""
@@ -327,8 +308,8 @@ class ReAct(AgentModule):
 class Reflexion(AgentModule):
     """Tries with tools, judges itself by what it saw, and tries again with what was lacking.
 
-    Its own judge sees what the agent saw and nothing of gold. Of several trials the one with the best score of its own
-    counts, of equal ones the last.
+    Its own judge sees what the agent saw and nothing of gold; a score that cannot be read is 0. Of several trials the
+    one with the best score of its own counts, of equal ones the last.
     """
 
     name = "reflexion"
@@ -350,24 +331,18 @@ class Reflexion(AgentModule):
             steps, concluded = await self.react.trial(session, self.turns, before, reserved=_TO_END_TRIAL)
             if number and not concluded:
                 continue
-            score, lacking = await self._criticised(session, steps, concluded)
+            attempt = {part: concluded.get(part, nothing) for part, nothing in _EMPTY.items()}
+            critique = await session.ask(self.criticise, **session.common, steps=steps, **attempt)
+            score, lacking = critique.get("score", -1.0), critique.get("lacking", "")[: self.bounds.observation]
+            if not 0 <= score <= 1:
+                session.fault("steps")
+                score = 0.0
             if score >= highest:
                 best, highest = concluded, score
             if score >= self.bounds.threshold:
                 break
             lessons.append(Step(thought=_LACKED, tool="reflect", argument="", observation=lacking))
         return best
-
-    async def _criticised(self, session: Session, steps: list[Step], concluded: Mapping[str, Any]) -> tuple[float, str]:
-        """Its own score of a trial in [0, 1], 0 where it cannot be read, and what was lacking."""
-        empty = {"evidence": [], "bottleneck": "", "action": "", "parameters": {}}
-        attempt = {part: concluded.get(part, nothing) for part, nothing in empty.items()}
-        critique = await session.ask(self.criticise, **session.common, steps=steps, **attempt)
-        score = critique.get("score", -1.0)
-        if not 0 <= score <= 1:
-            session.fault("steps")
-            score = 0.0
-        return score, critique.get("lacking", "")[: self.bounds.observation]
 
 
 class ReWOO(AgentModule):
@@ -419,3 +394,19 @@ def _referenced(result: Observation, tool: str, tools: Toolbox) -> str:
             return tools.title_of(result.ids[0]) if result.ids else ""
         case _:
             return " ".join(result.ids)
+
+
+AGENTS: tuple[AgentName, ...] = get_args(AgentName)
+"""Every agent's name."""
+_KINDS: Mapping[str, type[AgentModule]] = {kind.name: kind for kind in (Single, Stages, ReAct, Reflexion, ReWOO)}
+
+
+def make_agent(name: AgentName, bounds: Bounds | None = None, embedder: Embedder | None = None) -> AgentModule:
+    """The agent of a name; raises `KeyError` for any other.
+
+    Args:
+        name: One of `AGENTS`.
+        bounds: How far it may go.
+        embedder: By which its tools search; None searches by words.
+    """
+    return _KINDS[name](bounds, embedder)

@@ -1,0 +1,373 @@
+"""What is PROBE's own in reports: tasks as they are read, failure modes, and the published rows.
+
+The rows are of arXiv 2510.19771 (source in NOTICE). A run never stands among them, for the paper names no judge.
+Answers fail in the paper's modes:
+
+    failure       counted among                                        mode
+    description   verdicts whose judgment is not CORRECT               root_cause, person, deadline, else general
+    resolution    those not resolved whole, of bottlenecks that were   wrong_action, parameters_missing,
+                  described at least in part                           parameters_wrong
+
+A failure may show several modes. As published, `person` and `root_cause` are what is wrong and not what is missing,
+`deadline` is either. The paper derives a wrong action from a judge's word on whether it would resolve anything; here
+the ids decide. An answer that describes nothing shows `nothing`, which the paper does not count.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dspy_proact.benchmarks.benchmark import PublishedRow
+from dspy_proact.benchmarks.probe.corpus import DATA
+from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade, overall_score
+from dspy_proact.files.rows import csv_rows
+from dspy_proact.report.numbers import counted, document, share
+from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View
+from dspy_proact.report.summary import Summary
+from dspy_proact.report.terminal import Table, table
+from dspy_proact.runs import GivenVerdict, Outcome
+
+DOUBTS: Mapping[str, str] = {
+    "identification": (
+        "identification at or near 0 beside a task score that is not: the released evaluator gives 0 wherever a judge "
+        "answers without facets, which would look so; whether that was the cause is not known"
+    ),
+    "baseline": (
+        "the text names GPT-5-mini among the models that were tested alone, and no table has that row: what an agent "
+        "adds to its model is not known"
+    ),
+    "search": (
+        "the text describes a search by meaning; the released harness counts words, and counts every id that a tool "
+        "returned as retrieved"
+    ),
+    "steps": "14.90 % is no mean of 7 scores of 0, 0.5 and 1, which come in steps of 7.14 %",
+    "average": (
+        "called an average, and weighted by entries: the plain means of the three would be 30.80 % F1 and 7.74 % task"
+    ),
+}
+"""Why a row contradicts the paper's own text or what was released, by a word."""
+OF_DESCRIPTIONS = ("root_cause", "person", "deadline", "general", "nothing")
+MODES: Mapping[str, str] = {
+    "root_cause": "wrong root cause",
+    "person": "wrong person",
+    "deadline": "deadline missing or wrong",
+    "general": "other",
+    "nothing": "nothing described",
+    "wrong_action": "wrong action",
+    "parameters_missing": "parameters missing",
+    "parameters_wrong": "parameters wrong",
+}
+"""What each mode is called."""
+_PUBLISHED_MODES = [mode for mode in MODES if mode not in {"general", "nothing"}]
+_BINS: Mapping[str, Callable[[float], bool]] = {
+    "0": lambda recall: recall == 0,
+    "up to .25": lambda recall: 0 < recall <= 0.25,
+    "between": lambda recall: 0.25 < recall < 0.75,
+    "from .75": lambda recall: recall >= 0.75,
+}
+_CONTENT = {"email": ("subject", "body"), "event": ("title", "description"), "document": ("title", "content")}
+"""By kind, the fields that hold title and text."""
+_ADDRESSED = ("sender", "to", "cc", "timestamp", "start_time", "end_time", "location", "attendees")
+
+
+# Failures
+
+
+@dataclass(frozen=True)
+class RecallBin:
+    """Verdicts on answers that found about as much of the evidence."""
+
+    recall: str
+    verdicts: int
+    correct: int
+    """Those whose judgment is CORRECT."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """How often each mode shows."""
+
+    descriptions: int
+    """Descriptions that fail."""
+    resolutions: int
+    """Resolutions that fail."""
+    modes: Mapping[str, int] = field(hash=False)
+    """Failures that show each mode."""
+    by_recall: tuple[RecallBin, ...]
+    """Whether finding more goes with identifying more; of all verdicts, where the paper has failures only."""
+
+    def of(self, mode: str) -> int:
+        """The failures among which a mode is counted."""
+        return self.descriptions if mode in OF_DESCRIPTIONS else self.resolutions
+
+    def share(self, mode: str) -> float | None:
+        """Of the failures of its kind, in [0, 1]; None where there are none."""
+        return self.modes[mode] / self.of(mode) if self.of(mode) else None
+
+
+def failures(summary: Summary) -> Failures:
+    """The failures of a run, over all of its verdicts."""
+    grades = [ProbeGrade.model_validate(verdict.detail) for verdict in summary.verdicts]
+    shown = [modes_of(grade) for grade in grades]
+    count, bins = Counter(mode for modes in shown for mode in modes), list[RecallBin]()
+    for name, within in _BINS.items():
+        inside = [grade.identified for grade in grades if grade.oracle != "bottleneck" and within(grade.search.recall)]
+        correct = sum(identified is not None and identified.judgment == "CORRECT" for identified in inside)
+        bins.append(RecallBin(name, len(inside), correct))
+    return Failures(
+        descriptions=sum(any(mode in OF_DESCRIPTIONS for mode in modes) for modes in shown),
+        resolutions=sum(any(mode not in OF_DESCRIPTIONS for mode in modes) for modes in shown),
+        modes={mode: count[mode] for mode in MODES},
+        by_recall=tuple(bins),
+    )
+
+
+def modes_of(grade: ProbeGrade) -> tuple[str, ...]:
+    """Every mode that an answer shows."""
+    return (*_description_modes(grade), *_resolution_modes(grade))
+
+
+def _description_modes(grade: ProbeGrade) -> tuple[str, ...]:
+    if grade.oracle == "bottleneck":
+        return ()
+    if grade.identified is None:
+        return ("nothing",)
+    if grade.identified.judgment == "CORRECT":
+        return ()
+    facets = grade.identified.facets
+    shows = {
+        "root_cause": facets.why_root_cause == "incorrect",
+        "person": "incorrect" in {facets.who_blocked, facets.who_blocker},
+        "deadline": facets.when_deadline in {"incorrect", "missing"},
+    }
+    return tuple(mode for mode in shows if shows[mode]) or ("general",)
+
+
+def _resolution_modes(grade: ProbeGrade) -> tuple[str, ...]:
+    judgment, verdict = grade.identified.judgment if grade.identified else "INCORRECT", grade.resolved
+    described = grade.oracle == "bottleneck" or judgment != "INCORRECT"
+    if not described or grade.task == 1:
+        return ()
+    if not grade.action_right:
+        return ("wrong_action",)
+    if verdict is None:
+        return ("parameters_missing",)
+    missing = ("parameters_missing",) if verdict.missing else ()
+    return (*missing, "parameters_wrong") if verdict.incorrect or not missing else missing
+
+
+# The leaderboard
+
+
+def published_rows() -> tuple[PublishedRow, ...]:
+    """Tables 3, 4 and 2: models and agents by their task score, the best first, and people as published.
+
+    Scores are means over tasks, in [0, 1]; precision and recall of people were not published. Overall is the paper's
+    weighted overall, which it does not print; the overall of means is the mean overall.
+    """
+    rows: list[PublishedRow] = []
+    for row in csv_rows(DATA / "published" / "probe_scores.csv"):
+        names = ("precision", "recall", "f1", "identification", "task")
+        scores = {name: float(row[name]) if row[name] else None for name in names}
+        scores["overall"] = overall_score({name: scores[name] or 0.0 for name in ("f1", "identification", "task")})
+        notes = tuple(DOUBTS[word] for word in row["doubt"].split())
+        cases = int(row["entries"]) if row["entries"] else None
+        rows.append(PublishedRow(row["name"], scores, kind=row["kind"], cases=cases, notes=notes))
+
+    def place(row: PublishedRow) -> tuple[int, float]:
+        kind = ("model", "agent", "person").index(row.kind)
+        return kind, 0.0 if row.kind == "person" else -(row.scores["task"] or 0.0)
+
+    return tuple(sorted(rows, key=place))
+
+
+def published_failures() -> Mapping[str, Mapping[str, float]]:
+    """By model, the share of its failures that shows each mode; modes overlap."""
+    rows = csv_rows(DATA / "published" / "probe_failures.csv")
+    return {row["model"]: {mode: float(row[mode]) for mode in _PUBLISHED_MODES} for row in rows}
+
+
+def differences(summary: Summary) -> Iterator[str]:
+    """What a run was measured otherwise than the published rows; a run never stands among them."""
+    manifest = summary.manifest
+    assert manifest is not None, "the caller requires one"
+    settings = manifest.identity.settings
+    if settings["baseline"] != "none":
+        yield "a blind baseline, which only searches"
+    elif settings["agent"] != "single":
+        yield f"the agent is {settings['agent']!r} of ours; published models answer in one call"
+    if settings["oracle"] != "none":
+        yield f"an oracle gives away: {settings['oracle']}"
+    if settings["sanitize"]:
+        yield "ids, order and stamps are sanitized; published models saw them as they are"
+    if not settings["upstream_rule"]:
+        yield "graded by our rule, which knows facets that do not apply"
+    if manifest.corpus.name != "probe":
+        yield f"the corpus is {manifest.corpus.name!r}, not the published one"
+    if summary.judges:
+        yield f"the paper names no judge; here {summary.judge_name}, with our prompt"
+    yield from summary.left_out
+    yield from (f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state)))
+    if manifest.epochs != 1:
+        yield f"{counted(manifest.epochs, 'answer')} to each task"
+
+
+def leaderboard_document(runs: Sequence[Summary]) -> dict[str, Any]:
+    """The published failure modes, and those of runs, by path, with the share of each mode."""
+    own: dict[str, Any] = {}
+    for run in runs:
+        counts = failures(run)
+        own[run.path] = {**document(counts), "shares": {mode: counts.share(mode) for mode in MODES}}
+    published = [{"model": model, **shares} for model, shares in published_failures().items()]
+    return {"published_failures": published, "failures": own}
+
+
+def leaderboard_details(runs: Sequence[Summary]) -> Iterator[Table | str]:
+    """Failure modes of published models and of runs, and how to read them."""
+    published = [
+        [model, *(share(shares[mode], 0) for mode in _PUBLISHED_MODES)]
+        for model, shares in published_failures().items()
+    ]
+    own: list[list[str]] = []
+    for number, run in enumerate(runs, start=1):
+        counts = failures(run)
+        cells = [(counts.share(mode), counts.modes[mode], counts.of(mode)) for mode in _PUBLISHED_MODES]
+        shares = (f"{share(rate, 0)} ({shown}/{of})" for rate, shown, of in cells)
+        own.append([f"[{number}] {run.model_name}", *shares])
+    yield table(("of failures, % with", *(MODES[mode] for mode in _PUBLISHED_MODES)), published, own)
+    yield (
+        "published: PROBE (arXiv 2510.19771), means without a spread, so without intervals. The 40 % that its text "
+        "calls end to end are its task column; overall is its weighted formula, which it does not print: 49 for GPT-5."
+    )
+    yield (
+        "failures may show several modes; published as of descriptions and parameters that a judge does not call "
+        f"CORRECT. Runs show a {MODES['wrong_action']} by its id, the published rows by a judge's word."
+    )
+
+
+# A case and a verdict
+
+
+def _alike(one: View, other: View) -> bool:
+    """Whether two views are of one task, whatever the ids and the order of its items; sanitized or not."""
+    right = [view["gold"]["description"] for view in (one, other)]
+    return right[0] == right[1] and one["world"] == other["world"] and one["actions"] == other["actions"]
+
+
+def _sections(view: View) -> Iterator[Section]:
+    """The person's world, the items with the right ones marked, the actions, and the gold answer."""
+    world, gold, at = view["world"], view["gold"], view["world"]["organisation"]
+    place = f"{at['company_name']}, {at['department']} ({at['team_size']}), reports to {at['reporting_to']}"
+    lists = ("current_priorities", "pain_points", "communication_preferences")
+    known = [(world["person"], f"{world['occupation']}. {world['about']}"), ("works at", place)]
+    known += [(name.replace("_", " "), "\n".join(world[name])) for name in lists if world[name]]
+    known += [(each["name"], f"{each['type']}: {each['relationship_context']}") for each in world["relationships"]]
+    yield Section("world", "terms", tuple(known))
+    yield Section("documents", "terms", tuple(_item(item, item["id"] in gold["evidence"]) for item in view["items"]))
+    actions = ((each["id"], f"{each['description']} ({', '.join(each['required'])})") for each in view["actions"])
+    yield Section("actions", "terms", tuple(actions))
+    facets = [(name, gold["facets"][name] or "does not apply") for name in (*ESSENTIAL, *FURTHER) if gold["facets"]]
+    right = [("evidence", ", ".join(gold["evidence"])), ("bottleneck", gold["description"]), *facets]
+    parameters = ((name, _text(value)) for name, value in gold["parameters"].items())
+    yield Section("gold", "terms", (*right, ("action", gold["action"]), *parameters))
+
+
+def _item(item: Mapping[str, Any], right: bool) -> tuple[str, str]:
+    """Id and kind of an item, and its lines."""
+    title, text = _CONTENT[item["kind"]]
+    addressed: dict[str, str | list[str]] = {name: item[name] for name in _ADDRESSED if item.get(name)}
+    lines = [
+        f"{name.replace('_', ' ')}: {value if isinstance(value, str) else ', '.join(value)}"
+        for name, value in addressed.items()
+    ]
+    named = f"{item['id']} ({item['kind']}{', evidence' if right else ''})"
+    return named, "\n".join([item[title], *lines, item[text]])
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _answer(kept: str) -> str:
+    """What an agent describes, does and names, a paragraph each."""
+    solution = json.loads(kept)
+    parameters = [f"{name}: {_text(value)}" for name, value in solution["parameters"].items()]
+    parts = (
+        solution["bottleneck"] or "(no bottleneck)",
+        "\n".join([solution["action"] or "(no action)", *parameters]),
+        f"evidence: {', '.join(solution['evidence']) or '(none)'}",
+    )
+    return "\n\n".join(parts)
+
+
+def _grounds(verdict: GivenVerdict) -> Grounds:
+    """What was counted and what the judges said of an answer, in the order of the stages; what is empty is left out."""
+    grade = ProbeGrade.model_validate(verdict.detail)
+    search, touched, identified, resolved = grade.search, grade.touched, grade.identified, grade.resolved
+    returned = f"precision {share(touched.precision)}, recall {share(touched.recall)} %"
+    points: dict[str, str | Sequence[str]] = {
+        "search": f"precision {share(search.precision)}, recall {share(search.recall)}, F1 {share(search.f1)} %",
+        "missed": grade.missed,
+        "wrong": grade.wrong,
+        "unknown ids": grade.unknown,
+        "returned by tools": returned if touched != search else "",
+        "identification": f"{grade.identification:g}",
+    }
+    if identified:
+        points |= {"judgment": identified.judgment, **identified.facets.model_dump()}
+    taken = "right" if grade.action_right else f"not {grade.expected_action}"
+    points |= {"action": f"{grade.action or '(none)'}: {taken}", "task": f"{grade.task:g}"}
+    if resolved:
+        points |= {
+            "would resolve": resolved.would_resolve,
+            "parameters missing": resolved.missing,
+            "parameters incorrect": resolved.incorrect,
+            "in other words": resolved.semantic_matches,
+        }
+    points |= {
+        "required and not given": grade.lacking,
+        "faults": grade.faults,
+        "given by an oracle": "" if grade.oracle == "none" else grade.oracle,
+        "failure modes": [MODES[mode] for mode in modes_of(grade)],
+    }
+    texts = ((name, value if isinstance(value, str) else ", ".join(value)) for name, value in points.items() if value)
+    return Grounds("\n\n".join(each.reasoning for each in (identified, resolved) if each), points=tuple(texts))
+
+
+def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
+    def value(_: Outcome, verdict: GivenVerdict | None) -> str | None:
+        return of(ProbeGrade.model_validate(verdict.detail)) if verdict else None
+
+    return Column(name, "string", value)
+
+
+PARTICULARS = Particulars(
+    earned="solved",
+    foremost=frozenset({"precision", "recall", "f1", "identification", "task"}),
+    notes=(
+        "weighted: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "
+        "pass is ours, strictly end to end: some of the evidence, the whole bottleneck, the whole resolution.",
+        "readable: over answers that could be read, as published; elsewhere an answer that is missing or malformed "
+        "counts 0. returned F1: of all items that its tools returned. label mismatch: share of verdicts whose judgment "
+        "is another than their facets make. unknown ids, malformed: per task; fewer is better.",
+    ),
+    breakdowns=("person",),
+    alike=_alike,
+    case_columns=(
+        Column("right_action", "string", lambda outcome, _: outcome.view["gold"]["action"] if outcome.view else None),
+    ),
+    verdict_columns=(
+        _column("judgment", lambda grade: grade.identified.judgment if grade.identified else None),
+        _column("action", lambda grade: grade.action),
+        _column("missed", lambda grade: " ".join(grade.missed)),
+        _column("wrong", lambda grade: " ".join(grade.wrong)),
+        _column("faults", lambda grade: " ".join(grade.faults)),
+        _column("failure_modes", lambda grade: " ".join(modes_of(grade))),
+    ),
+    detail=lambda _: ProbeGrade,
+    answer=_answer,
+    sections=_sections,
+    grounds=_grounds,
+)
