@@ -126,6 +126,8 @@ def test_public_names_are_sorted_and_there(room):
 
 def test_the_root_exports_what_the_rooms_define_and_nothing_else():
     assert dir(dspy_proact) == sorted(dspy_proact.__all__)
-    assert sorted(name for names in dspy_proact._ROOMS.values() for name in names) == sorted(dspy_proact.__all__)
+    assert sorted(name for names in dspy_proact._ROOMS.values() for name in names.split()) == sorted(
+        dspy_proact.__all__
+    )
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         dspy_proact.Nothing  # noqa: B018 - the look-up is what is tested
