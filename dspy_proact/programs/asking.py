@@ -5,6 +5,8 @@ when they return, and runs the body to its end with `run_now`; `aforward` gives 
 the one place where DSPy's wrapping of failures is undone: a body sees errors of `errors` only.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -113,3 +115,20 @@ def rendered(predictor: dspy.Predict, adapter: dspy.Adapter, inputs: dict[str, A
     """The messages that a predictor sends under an adapter; inputs that it does not take are left out."""
     signature = cast("type[dspy.Signature]", predictor.signature)
     return adapter.format(signature, predictor.demos, {name: inputs[name] for name in signature.input_fields})
+
+
+def fingerprint(program: dspy.Module, adapter: Callable[[dspy.Predict], dspy.Adapter]) -> str:
+    """sha256, in hexadecimal, of what a program says to its model.
+
+    Args:
+        program: Whose predictors ask.
+        adapter: Under each of them.
+    """
+    said: list[Any] = []
+    for name, predictor in program.named_predictors():
+        signature = cast("type[dspy.Signature]", predictor.signature)
+        # Requests with the names of the inputs in place of values do not show what is in a nested model; a schema does.
+        asked = rendered(predictor, adapter(predictor), {field: f"{{{field}}}" for field in signature.input_fields})
+        schema = signature.model_json_schema()
+        said.append([name, asked, schema["properties"], schema.get("$defs")])  # the title changes with instructions
+    return hashlib.sha256(json.dumps(said, ensure_ascii=False, sort_keys=True).encode()).hexdigest()

@@ -284,8 +284,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         identified = resolved = None
         judge = ask.program
         if judge is not None:
-            identified = await judge.identification.judge(view, answer.bottleneck, ask.asking) if described else None
-            resolved = await judge.resolution.judge(view, answer.parameters, ask.asking) if filled else None
+            identified = await judge.identify(view, answer.bottleneck, ask.asking) if described else None
+            resolved = await judge.resolve(view, answer.parameters, ask.asking) if filled else None
         assert judge or not (described or filled), "what is described or filled in is graded by judges"
         grade = graded(view, answer, settings, identified, resolved)
         return Scored(grade.overall, label_of(grade), grade, parts=parts_of(grade, answer))
@@ -303,6 +303,8 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         self, case: Case, answer: Solution | None, judge: Any, settings: Settings
     ) -> Sequence[ExpectedCall]:
         """What both judges are asked."""
+        from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
+
         view, wanted = _view(case), _of_probe(settings)
         assumed = Solution(
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
@@ -310,9 +312,9 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         solution = answer or (assumed if wanted.baseline == "none" else Solution())
         asked: list[list[dict[str, Any]]] = []
         if is_described(solution, wanted):
-            asked.append(judge.identification.messages(view, solution.bottleneck))
+            asked.append(judge.identification.messages(description_inputs(view, solution.bottleneck)))
         if is_filled(solution, view.gold):
-            asked.append(judge.resolution.messages(view, solution.parameters))
+            asked.append(judge.resolution.messages(parameters_inputs(view, solution.parameters)))
         return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
 
     def tuning(self, settings: Settings) -> "ProbeTuning":

@@ -5,11 +5,9 @@ instructions are in `identification.txt` and `parameters.txt`. A verdict that ca
 that cannot be read then is a `StageError`, and no score.
 """
 
-import hashlib
 import json
-from collections.abc import Callable
 from importlib.resources import files
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import dspy
 
@@ -20,12 +18,10 @@ from dspy_proact.benchmarks.probe.scoring import (
     Judgment,
     ParametersVerdict,
 )
-from dspy_proact.benchmarks.probe.task import Action, Facets, Gold, Organisation, ProbeView, Relationship, World
-from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.benchmarks.probe.task import Action, Facets, ProbeView, Relationship, World
+from dspy_proact.programs.asking import Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 from dspy_proact.programs.fenced_json import FencedJSON
 from dspy_proact.types import Frozen
-
-Verdict = TypeVar("Verdict")
 
 
 def _instruction(name: str) -> str:
@@ -111,82 +107,6 @@ def _workplace(world: World) -> dict[str, Any]:
     return {"person": world.person, "company": at.company_name, "department": at.department, "team_size": at.team_size}
 
 
-class PartJudge(dspy.Module, Generic[Verdict]):
-    """Grades one part of an answer.
-
-    Args:
-        signature: What the model is asked.
-        fenced: The input that an agent wrote.
-        inputs: Makes the inputs out of a task and the part of the answer.
-        verdict: Reads the verdict from the outputs.
-    """
-
-    def __init__(
-        self,
-        signature: type[dspy.Signature],
-        fenced: str,
-        inputs: Callable[[ProbeView, Any], dict[str, Any]],
-        verdict: Callable[[dspy.Prediction], Verdict],
-    ):
-        super().__init__()
-        self.grade = dspy.Predict(signature)
-        self._fenced, self._inputs, self._verdict = fenced, inputs, verdict
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
-        return run_now(self._graded(ask_now, **inputs))
-
-    async def aforward(self, **inputs: Any) -> dspy.Prediction:
-        """Async version of `forward`."""
-        return await self._graded(ask, **inputs)
-
-    async def judge(self, view: ProbeView, answered: Any, asking: Asking | None = None) -> Verdict:
-        """The verdict on a part of an answer; asks through DSPy where no other way is given."""
-        inputs = self._inputs(view, answered)
-        return self._verdict(await (self._graded(asking, **inputs) if asking else self.acall(**inputs)))
-
-    def messages(self, view: ProbeView, answered: Any) -> list[dict[str, Any]]:
-        """The first request of `judge`."""
-        return rendered(self.grade, self._adapter(), self._inputs(view, answered))
-
-    def _adapter(self, note: str = "") -> FencedJSON:
-        return FencedJSON(self._fenced, note=note)
-
-    async def _graded(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        return await ask_for_fields(asking, self.grade, self._adapter, **inputs)
-
-
-class ProbeJudge(dspy.Module):
-    """Both judges of an answer."""
-
-    card: Any = None
-    """What their compile showed; None where they are not compiled."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = "default"
-        self.identification = PartJudge(JudgeIdentification, "description", description_inputs, identified)
-        self.resolution = PartJudge(JudgeParameters, "given", parameters_inputs, resolved)
-
-    def forward(self, **inputs: Any) -> dspy.Prediction:
-        """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
-        return (self.identification if "description" in inputs else self.resolution)(**inputs)
-
-    @property
-    def instruction(self) -> str:
-        """Of the judge of descriptions."""
-        signature: Any = self.identification.grade.signature
-        return signature.instructions
-
-    def fingerprint(self) -> str:
-        """sha256, in hexadecimal, of what they say to their model."""
-        requests = [
-            self.identification.messages(_PLACEHOLDER, "{description}"),
-            self.resolution.messages(_PLACEHOLDER, {"{name}": "{value}"}),
-        ]
-        return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
-
-
 def identified(outputs: dspy.Prediction) -> IdentificationVerdict:
     """The verdict on a description."""
     facets = FacetGrades(**{name: outputs[name] for name in FacetGrades.model_fields})
@@ -198,18 +118,71 @@ def resolved(outputs: dspy.Prediction) -> ParametersVerdict:
     return ParametersVerdict(**{name: outputs[name] for name in ParametersVerdict.model_fields})
 
 
-_PLACEHOLDER = ProbeView(
-    world=World(
-        person="{person}",
-        occupation="{occupation}",
-        about="{about}",
-        relationships=(Relationship(name="{name}", type="{type}", relationship_context="{context}"),),
-        organisation=Organisation(
-            company_name="{company}", department="{department}", team_size=1, reporting_to="{manager}"
-        ),
-    ),
-    items=(),
-    actions=(Action(id="{action}", type="{type}", required=("{name}",)),),
-    gold=Gold(evidence=(), description="{bottleneck}", action="{action}", parameters={"{name}": "{expected}"}),
-)
-"""The task in the fingerprint."""
+class PartJudge(dspy.Module):
+    """Grades one part of an answer.
+
+    Args:
+        signature: What the model is asked.
+        fenced: The input that an agent wrote.
+    """
+
+    def __init__(self, signature: type[dspy.Signature], fenced: str):
+        super().__init__()
+        self.grade = dspy.Predict(signature)
+        self._fenced = fenced
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
+        return run_now(self.asked(ask_now, **inputs))
+
+    async def aforward(self, **inputs: Any) -> dspy.Prediction:
+        """Async version of `forward`."""
+        return await self.asked(ask, **inputs)
+
+    async def asked(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """The same by a way to ask."""
+        return await ask_for_fields(asking, self.grade, self.adapter, **inputs)
+
+    def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
+        """The first request about these inputs."""
+        return rendered(self.grade, self.adapter(), inputs)
+
+    def adapter(self, note: str = "") -> FencedJSON:
+        """The adapter under a question that ends with a note."""
+        return FencedJSON(self._fenced, note=note)
+
+
+class ProbeJudge(dspy.Module):
+    """Both judges of an answer."""
+
+    card: Any = None
+    """What their compile showed; None where they are not compiled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.name = "default"
+        self.identification = PartJudge(JudgeIdentification, "description")
+        self.resolution = PartJudge(JudgeParameters, "given")
+
+    def forward(self, **inputs: Any) -> dspy.Prediction:
+        """What the judge says whose inputs these are; raises a `StageError` when there is nothing."""
+        return (self.identification if "description" in inputs else self.resolution)(**inputs)
+
+    async def identify(self, view: ProbeView, description: str, asking: Asking) -> IdentificationVerdict:
+        """The verdict on a description; raises likewise."""
+        return identified(await self.identification.asked(asking, **description_inputs(view, description)))
+
+    async def resolve(self, view: ProbeView, parameters: dict[str, Any], asking: Asking) -> ParametersVerdict:
+        """The verdict on parameters; raises likewise."""
+        return resolved(await self.resolution.asked(asking, **parameters_inputs(view, parameters)))
+
+    @property
+    def instruction(self) -> str:
+        """Of the judge of descriptions."""
+        signature: Any = self.identification.grade.signature
+        return signature.instructions
+
+    def fingerprint(self) -> str:
+        """Hash of what they say to their model."""
+        parts = {part.grade: part for part in (self.identification, self.resolution)}
+        return fingerprint(self, lambda predictor: parts[predictor].adapter())

@@ -1,6 +1,5 @@
 """The five agents: DSPy modules that work a task, sync or async, and end in a `Solution`."""
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -25,12 +24,12 @@ from dspy_proact.benchmarks.probe.agents.questions import (
 )
 from dspy_proact.benchmarks.probe.agents.tools import Observation, Toolbox, cut
 from dspy_proact.benchmarks.probe.settings import AgentName, Bounds
-from dspy_proact.benchmarks.probe.task import PARTS, Action, Email, Item, Organisation, Solution, TaskView, World
+from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, TaskView, World
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
 from dspy_proact.programs import Direct, FencedJSON
-from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, rendered, run_now
+from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 
 _FENCED = ("bottleneck", "action")
 """What a model wrote who has read the items, and is shown again."""
@@ -44,25 +43,6 @@ _LESSONS = 2
 _EMPTY: Mapping[str, Any] = {"evidence": [], "bottleneck": "", "action": "", "parameters": {}}
 """An attempt of which nothing could be read."""
 _REFERENCE = re.compile(r"\$(\w+)")
-_PLACEHOLDER = {
-    "world": World(
-        person="{person}",
-        occupation="{occupation}",
-        about="{about}",
-        relationships=(),
-        organisation=Organisation(company_name="{company}", department="{department}", team_size=1, reporting_to=""),
-    ),
-    "documents": [Email(id="{id}", subject="{subject}", sender="{sender}", timestamp="{time}", body="{body}")],
-    "actions": [Action(id="{action}", type="{type}", required=("{name}",))],
-    "steps": [],
-    "bottleneck": "{bottleneck}",
-    "evidence": [],
-    "action": "{action}",
-    "parameters": {},
-    "left": 1,
-    "most": 1,
-}
-"""The inputs in the fingerprint."""
 
 
 class PartialJSON(FencedJSON):
@@ -231,8 +211,7 @@ class AgentModule(dspy.Module):
 
     def fingerprint(self) -> str:
         """Hash of what it says to its model."""
-        requests = {name: rendered(each, adapter(), _PLACEHOLDER) for name, each in self.named_predictors()}
-        return hashlib.sha256(json.dumps(requests, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
+        return fingerprint(self, lambda _: adapter())
 
     async def _work(self, session: Session) -> Mapping[str, Any]:
         """The fields of a solution, as far as they could be read."""
