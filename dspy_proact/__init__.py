@@ -154,59 +154,39 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks.benchmark": ["Benchmark", "HumanGrade", "Part", "PublishedRow", "Start"],
-    "benchmarks.evaluation": ["Evaluation", "Rejudging"],
-    "benchmarks.execution": ["Execution"],
-    "benchmarks.proactbench.benchmark": ["ProactBench"],
-    "benchmarks.proactbench.cases": ["cases_of"],
-    "benchmarks.compiled": ["load_assistant", "load_judge"],
-    "compile.assistant_compile": ["AssistantCompile"],
-    "compile.judge_compile": ["JudgeCompile"],
-    "benchmarks.proactbench.corpus": ["Corpus", "Ratings", "load_corpus", "load_ratings", "read_results"],
-    "benchmarks.proactbench.jury": ["open_jury"],
-    "benchmarks.proactbench.programs": ["ASSISTANT", "Assistant", "JUDGE", "Judge", "OfferDetector"],
-    "benchmarks.proactbench.rated": ["responses_of_ratings"],
-    "benchmarks.proactbench.report": [
-        "draw_of",
-        "export_results",
-        "items_of",
-        "labelling_plan",
-        "peoples_ratings",
-        "print_study",
-        "study",
-        "summarize_results",
-    ],
-    "benchmarks.proactbench.results": ["responses_of_results"],
-    "benchmarks.proactbench.trial": ["Trial"],
-    "benchmarks.proactbench.types": ["Dialogue", "Grade", "Phase", "Response", "Rubric", "Trigger", "Turn", "Verdict"],
-    "benchmarks.proactbench.views": ["AssistantView", "JudgeView"],
-    "benchmarks.responses": ["Responses"],
-    "errors": ["ContentError", "Halt", "ProactError"],
-    "models": ["Gate", "Limits", "ModelSpec", "open_model"],
-    "programs": ["Recipe"],
-    "programs.artefact": ["read_artefact", "read_judge"],
-    "report": [
-        "Comparison",
-        "Corrected",
-        "Reading",
-        "Summary",
-        "compare",
-        "compare_corrected",
-        "export_csv",
-        "export_parquet",
-        "leaderboard",
-        "print_comparison",
-        "print_corrected",
-        "print_leaderboard",
-        "print_reading",
-        "print_summary",
-        "summarize",
-        "summary_document",
-    ],
-    "runs": ["Case", "CaseSet", "Measure", "Nouns", "RunFolder", "Scope", "Scored", "Settings"],
-    "stats": ["Estimate"],
+    "benchmarks.benchmark": "Benchmark HumanGrade Part PublishedRow Start",
+    "benchmarks.evaluation": "Evaluation Rejudging",
+    "benchmarks.execution": "Execution",
+    "benchmarks.proactbench.benchmark": "ProactBench",
+    "benchmarks.proactbench.cases": "cases_of",
+    "benchmarks.compiled": "load_assistant load_judge",
+    "compile.assistant_compile": "AssistantCompile",
+    "compile.judge_compile": "JudgeCompile",
+    "benchmarks.proactbench.corpus": "Corpus Ratings load_corpus load_ratings read_results",
+    "benchmarks.proactbench.jury": "open_jury",
+    "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
+    "benchmarks.proactbench.rated": "responses_of_ratings",
+    "benchmarks.proactbench.report": (
+        "draw_of export_results items_of labelling_plan peoples_ratings print_study study summarize_results"
+    ),
+    "benchmarks.proactbench.results": "responses_of_results",
+    "benchmarks.proactbench.trial": "Trial",
+    "benchmarks.proactbench.types": "Dialogue Grade Phase Response Rubric Trigger Turn Verdict",
+    "benchmarks.proactbench.views": "AssistantView JudgeView",
+    "benchmarks.responses": "Responses",
+    "errors": "ContentError Halt ProactError",
+    "models": "Gate Limits ModelSpec open_model",
+    "programs": "Recipe",
+    "programs.artefact": "read_artefact read_judge",
+    "report": (
+        "Comparison Corrected Reading Summary compare compare_corrected export_csv export_parquet leaderboard "
+        "print_comparison print_corrected print_leaderboard print_reading print_summary summarize summary_document"
+    ),
+    "runs": "Case CaseSet Measure Nouns RunFolder Scope Scored Settings",
+    "stats": "Estimate",
 }
-_HOMES = {name: room for room, names in _ROOMS.items() for name in names}
+"""Names by the module that they are imported from, separated by blanks."""
+_HOMES = {name: room for room, names in _ROOMS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

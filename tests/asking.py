@@ -8,10 +8,11 @@ import dspy
 import pytest
 from server import Answer
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.calls import Call, collect_calls
 from dspy_proact.errors import Halt, ProactError
-from dspy_proact.models import Gate, ModelSpec, open_model
+from dspy_proact.models import Gate, ModelSpec, Role, open_model
+from dspy_proact.programs.asking import ask as ask_async
+from dspy_proact.programs.asking import ask_now, run_now
 from dspy_proact.programs.streaming import streamed
 
 ROUTES = pytest.mark.parametrize(
@@ -33,7 +34,33 @@ USAGE = {
 """As a provider counts: cached tokens are among those of the prompt, reasoning among those of the completion."""
 
 
-ASKED = {"history": [], "user_message": "hi"}
+ASSISTANT = Role("assistant", "--model", "response", lambda system, messages: "You could label the boxes today.")
+JUDGE = Role("judge", "--judge", "verdict", lambda system, messages: "PASS")
+ASKED = {"user_message": "hi"}
+
+
+class Plain(dspy.Adapter):
+    """The message as it stands, and the text of the answer."""
+
+    def format(self, signature, demos, inputs):
+        return [{"role": "user", "content": inputs["user_message"]}]
+
+    def parse(self, signature, completion):
+        return {"response": completion}
+
+
+class Chat(dspy.Module):
+    """Sends a message, without any text of DSPy's."""
+
+    def __init__(self):
+        super().__init__()
+        self.reply = dspy.Predict("user_message -> response")
+
+    def forward(self, user_message):
+        return run_now(ask_now(self.reply, Plain(), user_message=user_message)).prediction
+
+    async def aforward(self, user_message):
+        return (await ask_async(self.reply, Plain(), user_message=user_message)).prediction
 
 
 @dataclass
@@ -88,7 +115,7 @@ def ask(model, way="async", most=None):
             pieces, error = asyncio.run(awaited(model, read(way, most)))
             return Outcome(None if error and not pieces else "".join(pieces), error, calls, pieces)
         try:
-            return Outcome(predicted(model, Assistant(), way, **ASKED).response, None, calls)
+            return Outcome(predicted(model, Chat(), way, **ASKED).response, None, calls)
         except (ProactError, Halt) as raised:
             return Outcome(None, raised, calls)
 
@@ -96,7 +123,7 @@ def ask(model, way="async", most=None):
 async def read(way="stream", most=None):
     """The pieces of a stream, and how it failed."""
     pieces, failure = [], None
-    stream = streamed(Assistant(), **ASKED) if way == "stream" else of_the_synchronous_engine()
+    stream = streamed(Chat(), **ASKED) if way == "stream" else of_the_synchronous_engine()
     try:
         async for piece in stream:
             pieces.append(piece)
@@ -110,7 +137,7 @@ async def read(way="stream", most=None):
 
 async def of_the_synchronous_engine():
     """The pieces of what DSPy makes of a synchronous program."""
-    async for value in dspy.streamify(Assistant())(**ASKED):
+    async for value in dspy.streamify(Chat())(**ASKED):
         if not isinstance(value, dspy.Prediction) and (text := value.choices[0].delta.content):
             yield text
 

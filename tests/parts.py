@@ -39,7 +39,7 @@ class Parts:
         results = fit._tested(task.start, task.items).results
         before, folds = heard(), list[tuple[Fold[Any], list[Sent]]]()
         with silenced():
-            for number, fold in enumerate(task.folds()):
+            for number, fold in enumerate(task.folds):
                 fit._fold(number, fold, results)
                 folds.append((fold, heard()))
             fit._tuned(task.items, results, "all")

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dspy_proact.benchmarks.proactbench.types import Grade, Verdict
 from dspy_proact.evidence import Passage, PlainLetters, locate_quotes, words_of
 from dspy_proact.types import Quote
 
@@ -279,7 +278,6 @@ COUNTING = {
 def test_a_quote_counts_from_three_words_in_a_row_or_as_the_whole_response(quote, text, counts):
     (located,) = locate_quotes([quote], text)
     assert located.counts is counts
-    assert Verdict(reasoning="", evidence=(located,), grade=Grade.PASS).verified is counts
 
 
 @pytest.mark.parametrize(

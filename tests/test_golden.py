@@ -282,7 +282,11 @@ def play(scene: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scene", SCENES)
-def test_what_was_recorded_is_still_so(scene):
+def test_what_was_recorded_is_still_so(scene, request):
+    if not scene.startswith("probe"):
+        request.getfixturevalue("proactbench")
+    if scene.startswith(("probe", "figures")):
+        request.getfixturevalue("probe")
     recorded = json.loads((TESTS / "golden" / f"{scene}.json").read_text(encoding="utf-8"))
     found = list(differences(recorded, play(scene)))
     assert not found, "\n".join([f"{len(found)} differences:", *found[:60]])

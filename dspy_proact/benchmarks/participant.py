@@ -37,7 +37,7 @@ class Participant:
     @property
     def card(self) -> str | None:
         """What the card of a compiled program says, in two sentences."""
-        return self.program_card and self.program_card.told
+        return self.program_card and self.program_card.summary
 
     @property
     def identity(self) -> RoleIdentity:

@@ -81,10 +81,10 @@ class AssistantCompile(Compile):
         gate: Gate | None = None,
     ):
         declared = benchmark_named(benchmark)
-        self.declared, self.of = declared, settings or declared.settings_type()
-        self.tuning = declared.tuning(self.of) or Tuning(declared, self.of)
+        self.declared, self.settings = declared, settings or declared.settings_type()
+        self.tuning = declared.tuning(self.settings) or Tuning(declared, self.settings)
         self.tuning.require("assistant")
-        self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.of, revision)
+        self.case_set = corpus if isinstance(corpus, CaseSet) else declared.read(corpus, self.settings, revision)
         units = self.tuning.units(self.case_set.cases)
         self.items = tuple(Item(case, units[case.key]) for case in self.case_set.cases)
         self.strata = _strata(declared, self.tuning, strata, self.items)
@@ -95,7 +95,7 @@ class AssistantCompile(Compile):
         self.guards = guarded(self.measured, margins or {}, self.items)
         self._started = self._program(system_prompt, start)
         self._begun = read_artefact(start).digest if start else None
-        self._judge = declared.judge(self.of, Start())
+        self._judge = declared.judge(self.settings, Start())
         spec, tested = ModelSpec.of(model), ModelSpec.of(judge)
         named = {"assistant": (spec, role_of(declared, "assistant"))}
         if self._judge is not None:
@@ -108,7 +108,7 @@ class AssistantCompile(Compile):
         """Where tuning starts; raises a `UsageError` where it has seen what is to be tested."""
         if start is not None and system_prompt is not None:
             raise UsageError("--start has a prompt of its own; leave --system-prompt out")
-        program = compiled_program(self.declared, self.of, Start(system_prompt, start), "assistant")
+        program = compiled_program(self.declared, self.settings, Start(system_prompt, start), "assistant")
         if start is not None:
             require_unseen(start, program.card, self._marks, f"these {self.declared.nouns.rows}")
         return self.tuning.student(program)
@@ -130,12 +130,12 @@ class AssistantCompile(Compile):
         return self._begun or fingerprint_of(self._started)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def identity_settings(self) -> dict[str, Any]:
         """What is tuned for, what is kept, and the words of those who judge."""
         judging = [fingerprint_of(self._judge)] if self._judge is not None else []
         return {
             "benchmark": self.declared.name,
-            "settings": self.of.model_dump(mode="json"),
+            "settings": self.settings.model_dump(mode="json"),
             "strata": list(map(str, self.strata)),
             "guards": {guard.name: margin for guard, margin in self.guards},
             "judging": [*judging, self.declared.control_prompt()],
@@ -147,9 +147,9 @@ class AssistantCompile(Compile):
 
         def examiner(name: str, judge: Any) -> Examiner:
             lm = models[name].lm if judge is not None else None
-            return Examiner(self.declared, self.tuning, self.of, models["assistant"].lm, lm, judge, width)
+            return Examiner(self.declared, self.tuning, self.settings, models["assistant"].lm, lm, judge, width)
 
-        once = None if self._judge is None else self.tuning.student(self.declared.judge(self.of, Start()))
+        once = None if self._judge is None else self.tuning.student(self.declared.judge(self.settings, Start()))
         return AssistantTask(
             self._started,
             self.items,
@@ -180,7 +180,7 @@ class AssistantCompile(Compile):
             "assistant": RoleForecast(questions * (answers + reported), prompt, longest, self.models["assistant"].price)
         }
         if self._judge is not None:
-            graded = [declared.grade_calls(case, None, self._judge, self.of) or () for case in cases]
+            graded = [declared.grade_calls(case, None, self._judge, self.settings) or () for case in cases]
             calls = [call for each in graded for call in each]
             for name, count in (("judge", answers), ("report_judge", reported)):
                 model, each = self.models[name], max(1, round(len(calls) / len(cases)))
@@ -218,7 +218,7 @@ class AssistantTask:
         items: Every case of the corpus, control cases among them.
         recipe: Folds, seed and optimizer.
         strata: Whose cases it is tuned on.
-        parts: The folds.
+        folds: Balanced by the cases that it is tuned on; what else a unit has goes with them.
         guards: That are asked for, each with its margin.
         tuning: Whose judge optimizers see.
         reporting: Whose judge tests.
@@ -229,17 +229,13 @@ class AssistantTask:
     items: Sequence[Item]
     recipe: Recipe
     strata: Collection[str]
-    parts: Sequence[Fold[Item]]
+    folds: Sequence[Fold[Item]]
     guards: Sequence[tuple[Measured, float]]
     tuning: Examiner
     reporting: Examiner
     proposer_lm: dspy.LM
     role: str = "assistant"
     excerpts: Excerpts = field(default_factory=lambda: Excerpts(SHOWN))
-
-    def folds(self) -> Sequence[Fold[Item]]:
-        """Balanced by the cases that it is tuned on; what else a unit has goes with them."""
-        return self.parts
 
     def chosen(self, items: Sequence[Item]) -> list[Item]:
         """Those that it is tuned on."""

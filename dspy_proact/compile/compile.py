@@ -84,8 +84,8 @@ class Compile(ABC):
     role: ClassVar[ProgramRole]
     """Of what is compiled: the name of folder and file."""
     declared: Benchmark[Any, Any]
-    of: Settings
-    """The settings of the benchmark."""
+    settings: Settings
+    """Of the benchmark."""
 
     def __init__(self, models: Named, recipe: Recipe, gate: Gate | None):
         self.recipe, self._named, self._gate = recipe, models, gate or Gate()
@@ -107,7 +107,7 @@ class Compile(ABC):
         """Hash of where tuning starts."""
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def identity_settings(self) -> dict[str, Any]:
         """What decides this compile beside models, recipe, data and start; JSON."""
         return {}
 
@@ -131,7 +131,7 @@ class Compile(ABC):
             benchmark=self.declared.name,
             role=self.role,
             program=type(program).__name__,
-            settings=self.of.model_dump(mode="json"),
+            settings=self.settings.model_dump(mode="json"),
             states=states,
             card=card,
             **reading,
@@ -144,7 +144,7 @@ class Compile(ABC):
             program=self.role,
             models={name: model.identity for name, model in self.models.items()},
             recipe=self.recipe,
-            settings=self.settings,
+            settings=self.identity_settings,
             data=self.data.sha256,
             start=self.start,
         )

@@ -55,8 +55,9 @@ class Task(Protocol[Item, P, T, R]):
         """In which the program under test calls its model."""
         ...
 
+    @property
     def folds(self) -> Sequence[Fold[Item]]:
-        """Splits of the items, each tested once; raises a `UsageError` where there are too few units."""
+        """Splits of the items, in which each is tested once; no unit is on both sides."""
         ...
 
     def training(self, train: Sequence[Item], before: Mapping[str, R]) -> Training[P]:
@@ -136,10 +137,9 @@ class CrossFit(Generic[Item, P, T, R]):
         Nothing of a test item reaches its fold's program.
 
         Raises:
-            UsageError: There are fewer units than folds need.
             Halt: A limit was reached, a provider is down, or the person asked to stop.
         """
-        task, folds = self.task, self.task.folds()
+        task, folds = self.task, self.task.folds
         before = self._tested(task.start, task.items)
         parts: list[Callable[[], Any]] = [
             *(partial(self._fold, number, fold, before.results) for number, fold in enumerate(folds, start=1)),

@@ -69,9 +69,9 @@ class JudgeCompile(Compile):
         gate: Gate | None = None,
     ):
         declared = benchmark_named(benchmark)
-        self.declared, self.of, self.votes = declared, settings or declared.settings_type(), votes
-        self.tuning = declared.tuning(self.of) or Tuning(declared, self.of)
-        if declared.judge(self.of, Start()) is None:
+        self.declared, self.settings, self.votes = declared, settings or declared.settings_type(), votes
+        self.tuning = declared.tuning(self.settings) or Tuning(declared, self.settings)
+        if declared.judge(self.settings, Start()) is None:
             raise UsageError(f"{declared.name} is graded without a judge; there is none to tune")
         self.tuning.require("judge")
         self.graded = self.tuning.graded(ratings)
@@ -84,7 +84,7 @@ class JudgeCompile(Compile):
         recipe = suited(recipe or Recipe(), self.tuning, self.items, "judge")
         self._folds = balanced_folds(self.items, self.items, recipe.folds, recipe.seed, declared.nouns)
         self._artefact = self._checked(start) if start else None
-        self._start = self.tuning.student(compiled_program(declared, self.of, Start(file=start), "judge"))
+        self._start = self.tuning.student(compiled_program(declared, self.settings, Start(file=start), "judge"))
         spec = ModelSpec.of(judge)
         super().__init__(models_of({"judge": (spec, role_of(declared, "judge"))}, proposer or spec), recipe, gate)
 
@@ -107,13 +107,13 @@ class JudgeCompile(Compile):
         return self._artefact.digest if self._artefact else fingerprint_of(self._start)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def identity_settings(self) -> dict[str, Any]:
         """Verdicts on each answer, and the guard where there is one."""
         told = "\n".join(f"{case.name} {case.answer.model_dump_json()} {case.label}" for case in self._guarded)
         guards = {"guards": {"cases": hashlib.sha256(told.encode()).hexdigest()}} if self._guarded else {}
         return {
             "benchmark": self.declared.name,
-            "settings": self.of.model_dump(mode="json"),
+            "settings": self.settings.model_dump(mode="json"),
             "votes": self.votes,
             **guards,
         }
@@ -142,7 +142,7 @@ class JudgeCompile(Compile):
         asked = [
             call
             for item in self.items
-            for call in self.declared.grade_calls(item.case, item.answer, program, self.of) or ()
+            for call in self.declared.grade_calls(item.case, item.answer, program, self.settings) or ()
         ]
         prompt = partial(mean_tokens, judge, [list(call.messages) for call in asked]) if asked else float
         longest = max((call.tokens[1] for call in asked), default=0)
@@ -219,7 +219,7 @@ class JudgeTask:
         start: Where tuning starts.
         items: Graded answers.
         recipe: Folds, seed and optimizer.
-        parts: The folds.
+        folds: Of whole units.
         asker: Asks the model under the judge.
         proposer_lm: Writes instructions.
         guarded: Worked cases of which none that the start gets right may be lost; empty for no guard.
@@ -228,16 +228,12 @@ class JudgeTask:
     start: CutJudge
     items: Sequence[GradedAnswer]
     recipe: Recipe
-    parts: Sequence[Fold[GradedAnswer]]
+    folds: Sequence[Fold[GradedAnswer]]
     asker: Asker
     proposer_lm: dspy.LM
     guarded: Sequence[WorkedCase] = ()
     role: str = "judge"
     excerpts: Excerpts = field(default_factory=lambda: Excerpts(SHOWN))
-
-    def folds(self) -> Sequence[Fold[GradedAnswer]]:
-        """Folds of whole units."""
-        return self.parts
 
     def training(self, train: Sequence[GradedAnswer], before: Mapping[str, Graded]) -> "JudgeTraining":
         """A third of the units, about, is compared on; answers shown rest on the start's verdicts on the others."""

@@ -326,7 +326,7 @@ class Card(Frozen):
         return "".join(f"; {clause}" for clause in clauses) or "; no cost beyond the usual margins"
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         """What it shows and how it was made, in two sentences."""
         made, data = self.provenance.recipe, self.provenance.data
         how = f"Compiled by {made.optimizer}, seed {made.seed}, on {data.name} (sha256 {data.sha256[:16]})"

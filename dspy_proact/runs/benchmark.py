@@ -25,8 +25,8 @@ class Settings(Frozen):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     @property
-    def idle(self) -> Mapping[str, str]:
-        """Settings that decide nothing because of another one, and that one as NAME=VALUE."""
+    def without_effect(self) -> Mapping[str, str]:
+        """Settings that another setting leaves without effect, with that one as NAME=VALUE."""
         return {}
 
 

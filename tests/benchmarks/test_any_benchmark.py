@@ -102,15 +102,6 @@ def test_a_killed_run_goes_on_and_pays_only_for_the_answer_in_flight(guesser: Se
     assert len(guesser.sent) == 2 * COUNT + 2
 
 
-def test_a_run_is_widened_by_strata_and_epochs(guesser: Server, tmp_path: Path):
-    execution = contest(guesser.assistant)
-    execution.run(tmp_path, Scope(limit=2, strata=("NUMBER",)))
-    assert len(guesser.sent) == 4
-    execution.run(tmp_path, Scope(epochs=2))
-    assert len(guesser.sent) == 4 * COUNT
-    assert RunFolder(tmp_path).manifest().epochs == 2
-
-
 def test_what_it_does_not_have_is_not_asked_for(guesser: Server, tmp_path: Path):
     for scope, mend in [
         (Scope(controls=True), "contest has no control cases"),

@@ -342,9 +342,9 @@ def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path)
     assert proact("eval", "--limit", 1, *programs, "--out", "run")[0] == 0
     assert proact("rejudge", "run", "--judge", "embedded", "--out", "child")[0] == 0
     cards = json.loads(proact("report", "run", "--json")[1])["run"]["cards"]
-    assert cards["assistant"] == made.card.told
+    assert cards["assistant"] == made.card.summary
     assert made.card.headline in cards["assistant"]
-    assert cards["judge"] == tuning.artefact().card.told
+    assert cards["judge"] == tuning.artefact().card.summary
     assert json.loads(proact("report", "child", "--json")[1])["run"]["cards"] == {"assistant": cards["assistant"]}
     proact("report", "run", "--html", "page.html")
     page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))

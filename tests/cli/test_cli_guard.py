@@ -27,6 +27,7 @@ from dspy_proact import cli
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
+pytestmark = pytest.mark.usefixtures("proactbench")
 KEY = "sk-planted-0123456789abcdef"
 
 

@@ -78,7 +78,7 @@ def test_a_folder_that_is_gone_is_a_sentence(tmp_path):
         draw_front(*gone)
 
 
-def test_a_compile_leaves_it_beside_the_artefact_and_says_where(proact, tmp_path):
+def test_a_compile_leaves_it_beside_the_artefact_and_says_where(proactbench, proact, tmp_path):
     status, _, told = proact("optimize", "assistant", "--trials", "2", "--max-demos", "0", "--folds", "2", "--out", "c")
     assert status == 0
     assert "The candidates are drawn in c/front.svg." in told

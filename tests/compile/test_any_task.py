@@ -62,7 +62,7 @@ def test_nothing_of_a_folds_test_units_is_sent_but_to_test_them(server, optimize
     server.script = weighing
     of = fit(server, optimizer)
     before = of._tested(of.task.start, of.task.items).results
-    for number, fold in enumerate(of.task.folds()):
+    for number, fold in enumerate(of.task.folds):
         server.sent.clear()
         of._fold(number, fold, before)
         unseen = {word.text for word in fold.test}

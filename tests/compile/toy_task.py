@@ -127,6 +127,7 @@ class WordTask:
     start: Weigher
     role: str = "judge"
 
+    @property
     def folds(self) -> tuple[Fold[Word], ...]:
         return grouped_folds(self.items, self.recipe.folds, self.recipe.seed)
 

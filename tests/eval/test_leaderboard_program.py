@@ -7,7 +7,7 @@ from pathlib import Path
 PROGRAM = Path(__file__).parents[2] / "eval" / "leaderboard.py"
 
 
-def test_the_table_has_both_ranks_and_scores_of_every_published_model(tmp_path):
+def test_the_table_has_both_ranks_and_scores_of_every_published_model(proactbench, tmp_path):
     done = subprocess.run([sys.executable, PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     heading, rule, *rows = done.stdout.splitlines()

@@ -6,11 +6,10 @@ import json
 
 import dspy
 import pytest
-from asking import ROUTES, USAGE, WAYS, answers, ask, assistant, gate
+from asking import ROUTES, USAGE, WAYS, Chat, answers, ask, assistant, gate
 from server import Answer, error
 from support.provider import Scripted, SimulatedProvider
 
-from dspy_proact.benchmarks.proactbench.programs import Assistant
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ProviderError, SetupFault
 from dspy_proact.models import Limits
@@ -236,7 +235,7 @@ def test_concurrent_questions_collect_their_own_calls(server, name, backend):
 
     async def stage(number):
         with collect_calls() as calls:
-            prediction = await Assistant().acall(history=[], user_message=f"question {number}")
+            prediction = await Chat().acall(user_message=f"question {number}")
         return prediction.response, len(calls)
 
     async def run():

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import dspy
 import pytest
+from asking import JUDGE
 from dspy import lm15
 from dspy.lm15 import Message, Request, Response, RouterConfig, Timeouts
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.models import Gate, ModelSpec, dspy_internals, open_model
 from dspy_proact.models.dspy_internals import (
     AsyncLiteLLMEngine,

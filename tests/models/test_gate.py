@@ -5,10 +5,9 @@ import socket
 
 import dspy
 import pytest
-from asking import EVERY_WAY, QUIET, ROUTES, WAYS, answers, ask, assistant, gate
+from asking import ASSISTANT, EVERY_WAY, JUDGE, QUIET, ROUTES, WAYS, Chat, answers, ask, assistant, gate
 from server import Answer, error
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant
 from dspy_proact.calls import CallObserver
 from dspy_proact.errors import (
     ContentError,
@@ -318,7 +317,7 @@ def test_the_first_call_to_a_model_is_made_alone(server, name, backend):
     async def run():
         try:
             with dspy.context(lm=model.lm):
-                questions = [Assistant().acall(history=[], user_message=f"question {number}") for number in range(8)]
+                questions = [Chat().acall(user_message=f"question {number}") for number in range(8)]
                 return await asyncio.gather(*questions, return_exceptions=True)
         finally:
             await model.aclose()

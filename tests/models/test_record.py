@@ -9,12 +9,12 @@ from contextvars import copy_context
 from functools import partial
 
 import pytest
+from asking import JUDGE
 from dspy.lm15 import Message, Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from server import Answer, Sent, Server, error
 
-from dspy_proact.benchmarks.proactbench.programs import JUDGE
 from dspy_proact.calls import collect_calls
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import ContentError, Interrupted, LimitReached, ProviderDown, RunError, SetupFault, StorageFault

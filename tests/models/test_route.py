@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
+from asking import ASSISTANT, JUDGE
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
 from dspy_proact.models import Gate, ModelSpec, open_model

@@ -3,10 +3,9 @@
 import json
 
 import pytest
-from asking import ROUTES, answers, ask, gate
+from asking import ASSISTANT, JUDGE, ROUTES, answers, ask, gate
 from server import Answer, error
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.calls import Price
 from dspy_proact.errors import UsageError
 from dspy_proact.models import EMBEDDED, PRESETS, Limits, ModelSpec, decoding, open_model, without_secrets

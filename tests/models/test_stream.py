@@ -8,11 +8,10 @@ from contextlib import aclosing
 
 import dspy
 import pytest
-from asking import ASKED, QUIET, STREAMS, USAGE, answers, ask, assistant, awaited, gate, read
+from asking import ASKED, ASSISTANT, QUIET, STREAMS, USAGE, Chat, answers, ask, assistant, awaited, gate, read
 from dspy.lm15 import Message, Request
 from server import Answer
 
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import LimitReached, ProactError, ProviderError
 from dspy_proact.models import Gate, Limits, open_model
@@ -162,7 +161,7 @@ def test_silence_after_a_piece_is_a_time_out(server, name, backend, broken):
     answers(server, Answer(WHOLE, broken=broken))
 
     async def run():
-        async with aclosing(streamed(Assistant(), **ASKED)) as pieces:
+        async with aclosing(streamed(Chat(), **ASKED)) as pieces:
             async for _ in pieces:
                 through.timeout = 0.1
 
@@ -263,14 +262,14 @@ def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
 def test_the_embedded_model_streams_the_words_of_its_answer_and_counts_tokens_alike(way):
     model = open_model("embedded", ASSISTANT, gate())
     # A prompt of fewer than four characters counts as none, which stands for no count.
-    question = {"history": [], "user_message": "Where does the ferry to the island leave?"}
+    question = {"user_message": "Where does the ferry to the island leave?"}
 
     async def streaming():
-        program = dspy.streamify(Assistant(), is_async_program=way == "stream")
+        program = dspy.streamify(Chat(), is_async_program=way == "stream")
         return [value async for value in program(**question)]
 
     with collect_calls() as calls, dspy.context(lm=model.lm):
-        whole = Assistant()(**question).response
+        whole = Chat()(**question).response
         *chunks, last = asyncio.run(streaming())
     pieces = [chunk.choices[0].delta.content for chunk in chunks]
     assert last.response == "".join(filter(None, pieces)) == whole

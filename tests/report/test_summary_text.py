@@ -202,7 +202,7 @@ def test_a_run_without_cases_is_printed(tmp_path: Path):
     assert "0 cases in 0 groups" in text
 
 
-def test_the_human_reference_stands_beside_proactbench_only(tmp_path: Path):
+def test_the_human_reference_stands_beside_proactbench_only(proactbench: object, tmp_path: Path):
     assert "human reference" not in printed(summarized(tmp_path, cases("a")))
     assert "human reference" in printed(large({"PASS": 71, "PARTIAL": 71, "FAIL": 71}))
 

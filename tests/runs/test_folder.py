@@ -26,7 +26,7 @@ from toy import (
 )
 
 from dspy_proact.errors import RunError
-from dspy_proact.runs import CONTROL, Case, RoleIdentity, RunFolder, RunWriter, latest
+from dspy_proact.runs import CONTROL, Case, RoleIdentity, RunFolder, RunWriter
 from dspy_proact.runs.folder import LongView
 
 AWKWARD = 'line\nfeed, "quotes", \u2028, \x00, \x1b[31m, 漢字 and 🦉'
@@ -101,29 +101,6 @@ def test_a_long_view_that_was_changed_since_is_told(tmp_path: Path):
         left.view["text"]
 
 
-def test_the_last_event_of_a_stage_is_the_one_that_counts():
-    first, again, other = failed("b", "response", "provider", "server"), answered("b"), answered("b", epoch=2)
-    assert latest([first, other, again]) == {again.key: again, other.key: other}
-
-
-def test_where_no_run_was_begun_there_is_nothing_to_read(tmp_path: Path):
-    (tmp_path / "file").touch()
-    for path in (tmp_path, tmp_path / "missing", tmp_path / "file", tmp_path / "file" / "below"):
-        assert not RunFolder(path).exists
-        with pytest.raises(RunError, match=r"no run here"):
-            RunFolder(path).manifest()
-
-
-@pytest.mark.parametrize("name", ["cases.jsonl", "events.jsonl"])
-@pytest.mark.parametrize("damage", [b"{", b"", b"\xff\xfe", b"[1]", b"{}", b'{"key": 1, "colour": "red"}'])
-def test_a_damaged_line_in_the_middle_is_named_by_file_and_line(folder: Path, name: str, damage: bytes):
-    first, _, *rest = (folder / name).read_bytes().split(b"\n")
-    (folder / name).write_bytes(b"\n".join([first, damage, *rest, b""]))
-    with pytest.raises(RunError) as caught:
-        _ = (*RunFolder(folder).cases(), *RunFolder(folder).events())
-    assert str(caught.value).startswith(f"{folder / name}, line 2: ")
-
-
 def test_a_damaged_field_is_named(folder: Path):
     content = (folder / "events.jsonl").read_text(encoding="utf-8")
     (folder / "events.jsonl").write_text(content.replace('"latency":0.5', '"latency":"slow"', 1), encoding="utf-8")
@@ -189,12 +166,6 @@ def test_a_killed_writer_leaves_the_run_free_and_readable(tmp_path: Path):
         other.wait()
         written(path, manifest(), events=EVENTS[1:])
     assert tuple(RunFolder(path).events()) == EVENTS
-
-
-def test_results_whose_manifest_is_lost_are_not_taken_for_those_of_another_run(folder: Path):
-    (folder / "manifest.json").unlink()
-    with pytest.raises(RunError), RunWriter(folder, manifest(identity=identity(corpus="dd"))):
-        pass
 
 
 @pytest.mark.parametrize(

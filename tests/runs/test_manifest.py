@@ -100,21 +100,6 @@ def test_the_judges_of_a_jury_are_numbered_and_a_lone_one_is_not():
     assert [name for name in lone.differences(jury) if not name.startswith("judges.2")] == []
 
 
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ({}, {"seed": None}),
-        ({}, {"extra_body": {}}),
-        ({"temperature": 1}, {"temperature": 1.0}),
-        ({"flag": True}, {"flag": 1}),
-        ({"a.b": 1}, {"a": {"b": 1}}),
-    ],
-)
-def test_the_digest_differs_where_a_difference_is_named_and_only_there(one: dict[str, Any], other: dict[str, Any]):
-    here, there = decoded(one), decoded(other)
-    assert (here.digest() != there.digest()) == bool(here.differences(there))
-
-
 @given(one=DECODINGS, other=DECODINGS)
 def test_digest_and_differences_agree_on_any_decoding(one: dict[str, Any], other: dict[str, Any]):
     here, there = decoded(one), decoded(other)
@@ -142,10 +127,6 @@ def test_a_manifest_is_read_as_it_was_written():
     )
     assert Manifest.model_validate_json(full.model_dump_json()) == full
     assert Manifest.model_validate_json(full.model_dump_json(indent=2)) == full
-
-
-def test_a_measure_is_the_mean_of_one_part_unless_it_says_otherwise():
-    assert Measure(name="length", title="words", parts=("words",)).statistic == "mean"
 
 
 @pytest.mark.parametrize(

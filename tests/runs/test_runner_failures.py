@@ -18,32 +18,6 @@ def test_a_case_without_an_answer_is_not_graded_and_the_others_are(tmp_path: Pat
     assert (runner.stages, runner.ledger.unscored(benchmark.case_set.cases, epochs=1)) == (3, 1)
 
 
-@pytest.mark.parametrize("stage", ["answer", "grade"])
-def test_a_content_failure_is_not_tried_again(tmp_path: Path, stage: str):
-    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
-    again = Riddles(cases("a", "b"))
-    runner = run(again, tmp_path)
-    assert again.begun == []
-    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 1  # it still has no grade
-
-
-@pytest.mark.parametrize(("stage", "begun"), [("answer", ["response", "verdict"]), ("grade", ["verdict"])])
-def test_a_content_failure_is_tried_again_when_that_is_asked_for(tmp_path: Path, stage: str, begun: list[str]):
-    run(Riddles(cases("a", "b"), **{stage: raising(failure("content"))}), tmp_path)
-    again = Riddles(cases("a", "b"))
-    runner = run(again, tmp_path, retry_content=True)
-    assert again.begun == [(stage, "a") for stage in begun]
-    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
-
-
-def test_a_missing_verdict_of_the_providers_is_tried_again_without_a_new_answer(tmp_path: Path):
-    run(Riddles(cases("a", "b"), grade=raising(failure("provider"))), tmp_path)
-    again = Riddles(cases("a", "b"))
-    runner = run(again, tmp_path)
-    assert again.begun == [("verdict", "a")]
-    assert runner.ledger.unscored(again.case_set.cases, epochs=1) == 0
-
-
 def test_unscored_counts_what_was_asked_for_and_nothing_else_on_disk(tmp_path: Path):
     run(Riddles(cases("a", "b"), answer=raising(failure("content"))), tmp_path, epochs=2)
     runner = run(Riddles(cases("a", "b")), tmp_path)

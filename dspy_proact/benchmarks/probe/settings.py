@@ -77,17 +77,17 @@ class ProbeSettings(Bounds, Settings):
     """Of the ids and the order of items that are sanitized."""
 
     @property
-    def idle(self) -> Mapping[str, str]:
+    def without_effect(self) -> Mapping[str, str]:
         """What means nothing to the agent, the baseline, the oracle, or without an embedder."""
-        baseline, idle = f"baseline={self.baseline}", dict[str, str]()
+        baseline, unused = f"baseline={self.baseline}", dict[str, str]()
         if self.embedder is None:
-            idle |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")
+            unused |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")
         if self.oracle == "bottleneck":
-            idle["upstream_rule"] = "oracle=bottleneck"
+            unused["upstream_rule"] = "oracle=bottleneck"
         if not self.sanitize:
-            idle["seed"] = "sanitize=false"
+            unused["seed"] = "sanitize=false"
         if self.baseline not in _NUMBERED:
-            idle["take"] = baseline
+            unused["take"] = baseline
         if self.baseline != "none":
-            return idle | dict.fromkeys(_BESIDE_EVIDENCE, baseline)
-        return idle | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")
+            return unused | dict.fromkeys(_BESIDE_EVIDENCE, baseline)
+        return unused | dict.fromkeys(_UNUSED[self.agent], f"agent={self.agent}")

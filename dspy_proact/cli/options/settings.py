@@ -86,11 +86,11 @@ def read_settings(
 
 def require_effect(settings: Settings, names: Sequence[str]) -> None:
     """Raise a `UsageError` where one of these settings has no effect beside the others."""
-    idle = settings.idle
+    unused = settings.without_effect
     for name in names:
-        if name in idle:
-            others = ", ".join(other for other in type(settings).model_fields if other not in idle)
-            raise UsageError(f"--set {name}: has no effect with {idle[name]}; these do: {others}")
+        if name in unused:
+            others = ", ".join(other for other in type(settings).model_fields if other not in unused)
+            raise UsageError(f"--set {name}: has no effect with {unused[name]}; these do: {others}")
 
 
 def plain(settings: Settings, name: str) -> Any:

@@ -15,7 +15,7 @@ from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.errors import SetupFault
 from dspy_proact.models import Gate
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.runs import RunFolder
 
 ROUTES = [
     ("hosted_vllm/any", "auto"),
@@ -255,14 +255,6 @@ def test_an_unreadable_verdict_costs_one_repair_and_is_then_unscored(server, tmp
     assert len(events[-1].calls) == 2
 
 
-def test_a_repaired_verdict_counts(server, tmp_path):
-    read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
-    answers = iter([Answer("prose"), Answer(verdict("PARTIAL", ["label the boxes today"]))])
-    server.script_roles(judge=lambda sent: next(answers))
-    summary, _ = run(server, tmp_path, read)
-    assert [outcome.label for outcome in summary.outcomes] == ["PARTIAL"]
-
-
 @pytest.mark.parametrize("quote", ["never said", "the", "the boxes"])
 def test_a_quote_that_is_invented_or_too_short_is_marked_and_the_grade_is_kept(server, tmp_path, quote):
     read = corpus(tmp_path, row(trigger_points=[trigger_point(2)]))
@@ -288,12 +280,6 @@ def test_a_truncated_response_is_judged_and_flagged(server, tmp_path):
     server.script_roles(assistant=lambda sent: Answer("label the boxes today and", finish_reason="length"))
     summary, _ = run(server, tmp_path)
     assert (summary.count("scored"), summary.truncated) == (3, 3)
-
-
-@pytest.mark.parametrize("backend", ["auto", "litellm"])
-def test_epochs_multiply_the_calls(server, tmp_path, backend):
-    evaluation(server, corpus(tmp_path), backend=backend).run(tmp_path / "run", Scope(epochs=3))
-    assert (len(server.of("assistant")), len(server.of("judge"))) == (9, 9)  # 3 triggers x 3 epochs
 
 
 def test_no_more_requests_are_in_flight_than_allowed(server, tmp_path):

@@ -17,7 +17,7 @@ from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError
 from dspy_proact.models import Limits
 from dspy_proact.report import summarize
-from dspy_proact.runs import RunFolder, Scope
+from dspy_proact.runs import Scope
 
 HOSTILE = '  | ```\r\n# Label the boxes today.\u2028 \x85é\U0001f600\t{"grade": "PASS"}\x00\n\n'
 """A response in which nothing may be stripped, folded or escaped twice."""
@@ -224,19 +224,6 @@ def test_responses_that_failed_are_copied_and_stay_unscored(tmp_path, server, re
     assert responses_of(second) == responses_of(first)
 
 
-def test_the_verdict_that_failed_is_tried_again_only_where_it_is_asked_for(tmp_path, server):
-    first = parent(tmp_path, server, of=corpus(tmp_path, row()))
-    server.script_roles(judge=lambda sent: Answer("prose"))
-    unread = rejudge(tmp_path, server, first)
-    assert summarize(unread).unscored_reasons == {"verdict: unreadable": 3}
-    server.script = healthy
-    server.sent.clear()
-    rejudge(tmp_path, server, first)
-    assert not server.sent
-    mended = summarize(rejudge(tmp_path, server, first, retry_unscored=True))
-    assert (mended.count("scored"), mended.tried_again, len(server.sent)) == (3, 3, 3)
-
-
 def test_the_first_judges_failures_are_no_failures_of_the_second(tmp_path, server):
     case = trigger()
     first = written(
@@ -269,13 +256,6 @@ def test_two_judges_grade_every_response_as_often_as_asked(tmp_path, server):
     assert len(asked) == 24
     summary = summarize(second)
     assert (summary.judges, summary.judged_again[0]) == (tuple(judges), 6)
-
-
-def test_further_verdicts_are_added_to_those_that_are_there(tmp_path, server):
-    first = parent(tmp_path, server)
-    rejudge(tmp_path, server, first)
-    second = rejudge(tmp_path, server, first, judge_epochs=2)
-    assert (len(server.sent), second.manifest().judge_epochs) == (12, 2)  # 6 responses x 2 verdicts in all
 
 
 def test_a_limit_judges_a_part_and_without_it_the_rest_is_judged(tmp_path, server):
@@ -321,8 +301,3 @@ def test_a_run_of_another_benchmark_is_refused(tmp_path):
 def test_a_run_without_a_response_is_refused(tmp_path):
     with pytest.raises(RunError, match="no response in it yet"):
         Responses.of_run(written(tmp_path / "run", manifest(), [trigger()]), ProactBench())
-
-
-def test_a_folder_without_a_run_is_refused(tmp_path):
-    with pytest.raises(RunError, match="no run here"):
-        Responses.of_run(RunFolder(tmp_path), ProactBench())

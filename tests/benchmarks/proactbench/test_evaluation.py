@@ -16,7 +16,6 @@ from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.participant import folder_name
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant, judge
-from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError
 from dspy_proact.models import Gate, ModelSpec
@@ -181,15 +180,6 @@ def test_running_twice_does_nothing_the_second_time(here: Path):
     assert (Evaluation(read).default_folder / "events.jsonl").read_bytes() == before
 
 
-def test_one_evaluation_can_be_run_again(here: Path):
-    evaluation = Evaluation(corpus(here))
-    assert [evaluation.run().stages, evaluation.run().stages, evaluation.run(scope=Scope(epochs=2)).stages] == [
-        12,
-        0,
-        12,
-    ]
-
-
 def test_a_run_is_widened_by_limit_and_epochs_and_only_what_is_new_is_done(here: Path):
     evaluation = Evaluation(corpus(here))
     assert evaluation.run(scope=Scope(limit=1)).stages == 2
@@ -204,12 +194,6 @@ def test_a_run_is_widened_by_phases(here: Path):
     evaluation = Evaluation(corpus(here))
     assert evaluation.run(scope=Scope(strata=("RECOVERY",))).stages == 4  # one trigger in each of two dialogues
     assert evaluation.run().stages == 8
-
-
-def test_phases_choose_the_triggers(here: Path):
-    evaluation = Evaluation(corpus(here))
-    evaluation.run(scope=Scope(strata=(Phase.CRITICAL, Phase.RECOVERY)))
-    assert {case.stratum for case in RunFolder(evaluation.default_folder).cases()} == {"CRITICAL", "RECOVERY"}
 
 
 def test_a_folder_of_another_evaluation_is_refused(here: Path):

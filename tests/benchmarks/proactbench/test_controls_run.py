@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from rows import jsonl, record, row, rows, trigger_point
-from server import Answer, Sent, Server, error, healthy, is_about_offers, offers, verdict
+from server import Answer, Sent, Server, healthy, is_about_offers, offers, verdict
 from specs import spec, specs
 from tuning import artefact, compiled_judge
 
@@ -195,13 +195,6 @@ def test_control_is_no_phase(server: Server, tmp_path: Path):
         evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(strata=(CONTROL,), controls=True))
 
 
-def test_epochs_and_judge_epochs_multiply_control_turns_too(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=3, controls=True))
-    assert asked(server) == (12, 18, 18)  # 6 turns x 2 epochs; 3 of each kind x 2 epochs x 3 verdicts
-    found = summary_document(summary_of(tmp_path / "run"))
-    assert (found["controls"]["total"], found["triggers"]["total"], found["complete"]) == (6, 6, True)
-
-
 def test_of_a_jury_that_is_divided_the_worse_holds(server: Server, tmp_path: Path):
     scripts = {"kind": finding(unwanted=False), "strict": finding(unwanted=True), "third": finding(unwanted=False)}
     server.script_roles(judge=lambda sent: scripts[sent.body["model"]](sent))
@@ -248,22 +241,6 @@ def test_what_could_not_be_read_is_unscored_with_its_reason_and_asked_again_when
     assert asked(server) == (6, 3, 6)
     finished = evaluation(server, read).run(path, Scope(controls=True, retry_unscored=True))
     assert (asked(server), finished.unscored) == ((6, 3, 9), 0)
-
-
-def test_what_the_provider_failed_is_mended_by_the_same_call(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "run"
-    server.script_roles(judge=lambda sent: error(500) if is_about_offers(sent) else healthy(sent))
-    assert evaluation(server, read).run(path, Scope(controls=True)).unscored == 3
-    server.script = healthy
-    assert evaluation(server, read).run(path, Scope(controls=True)).unscored == 0
-    assert asked(server) == (6, 3, 6)
-
-
-def test_half_a_surrogate_pair_in_a_quote_loses_no_control_turn(server: Server, tmp_path: Path):
-    answer = offers("\ud800zebra")
-    server.script_roles(judge=lambda sent: Answer(answer) if is_about_offers(sent) else healthy(sent))
-    evaluation(server, corpus(tmp_path, dialogue())).run(tmp_path / "run", Scope(controls=True))
-    assert labels(tmp_path / "run") == ["HELD_BACK"]
 
 
 def test_a_run_stopped_by_a_limit_goes_on_and_pays_for_nothing_twice(server: Server, tmp_path: Path):

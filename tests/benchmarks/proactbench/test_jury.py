@@ -125,36 +125,6 @@ def test_the_grade_is_the_majoritys_with_ties_to_the_lower_and_the_score_is_the_
     assert given == {(judge, n, label) for judge, label in zip(JURY, ("PASS", "PARTIAL"), strict=True) for n in (1, 2)}
 
 
-def test_a_finished_jury_is_paid_for_nothing_again(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path))
-    jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    before, calls = (tmp_path / "run" / "events.jsonl").read_bytes(), len(server.sent)
-    assert jury.run(tmp_path / "run", Scope(judge_epochs=2)).stages == 0
-    assert jury.run(tmp_path / "run", Scope(judge_epochs=1)).stages == 0
-    assert len(server.sent) == calls
-    assert (tmp_path / "run" / "events.jsonl").read_bytes() == before
-
-
-def test_more_judge_epochs_are_paid_for_by_the_new_verdicts_alone(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path))
-    jury.run(tmp_path / "run")
-    server.sent.clear()
-    jury.run(tmp_path / "run", Scope(judge_epochs=3))
-    assert server.of("assistant") == []
-    assert asked(server) == {KIND: 6, STRICT: 6}  # 3 responses x 2 more
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (summary.complete, len(summary.verdicts)) == (True, 18)
-
-
-def test_epochs_and_judge_epochs_multiply(server: Server, tmp_path: Path):
-    evaluation(server, corpus(tmp_path)).run(tmp_path / "run", Scope(epochs=2, judge_epochs=2))
-    assert len(server.of("assistant")) == 6  # 3 triggers x 2 epochs
-    assert asked(server) == {KIND: 12, STRICT: 12}  # 6 responses x 2
-    found = summary_document(summarize(RunFolder(tmp_path / "run")))
-    assert (found["triggers"]["total"], found["run"]["triggers"]) == (6, 3)
-    assert (found["run"]["epochs"], found["run"]["judge_epochs"]) == (2, 2)
-
-
 @pytest.mark.parametrize(("fault", "calls"), [(broken, 3), (prose, 6)], ids=["provider", "content"])
 @pytest.mark.parametrize("failing", JURY)
 def test_a_judge_that_fails_leaves_the_others_verdict_and_the_trigger_is_scored(
@@ -171,30 +141,6 @@ def test_a_judge_that_fails_leaves_the_others_verdict_and_the_trigger_is_scored(
     assert {each.judge for each in summary.verdicts} == {standing}
     # An unreadable verdict costs its repair too.
     assert asked(server) == {standing: 3, failing: calls}
-
-
-def test_a_judges_failure_of_the_provider_is_mended_without_asking_anybody_else_again(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path))
-    server.script_roles(judge=judges(strict=broken))
-    jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    server.script = healthy
-    server.sent.clear()
-    jury.run(tmp_path / "run", Scope(judge_epochs=2))
-    assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 6})
-    assert len(summarize(RunFolder(tmp_path / "run")).verdicts) == 12
-
-
-def test_a_judges_unreadable_verdict_is_asked_for_again_only_when_that_is_said(server: Server, tmp_path: Path):
-    jury = evaluation(server, corpus(tmp_path))
-    server.script_roles(judge=judges(strict=prose))
-    jury.run(tmp_path / "run")
-    server.script = healthy
-    server.sent.clear()
-    assert jury.run(tmp_path / "run").stages == 0
-    jury.run(tmp_path / "run", Scope(retry_unscored=True))
-    assert (len(server.of("assistant")), asked(server)) == (0, {STRICT: 3})
-    summary = summarize(RunFolder(tmp_path / "run"))
-    assert (len(summary.verdicts), summary.tried_again) == (6, 3)
 
 
 def test_a_trigger_that_no_judge_could_grade_is_unscored_and_never_a_fail(server: Server, tmp_path: Path):
@@ -283,13 +229,6 @@ def test_a_jury_is_another_run_than_each_of_its_judges(server: Server, tmp_path:
             each.run(tmp_path / "run")
 
 
-def test_a_judge_alone_is_the_same_run_by_name_and_in_a_list(server: Server, tmp_path: Path):
-    read = corpus(tmp_path)
-    one, other = evaluation(server, read, KIND), evaluation(server, read, [KIND])
-    assert one.manifest.identity == other.manifest.identity
-    assert one.default_folder == other.default_folder
-
-
 def test_the_order_in_which_judges_are_named_says_nothing(server: Server, tmp_path: Path):
     read = corpus(tmp_path)
     one, other = evaluation(server, read, (KIND, STRICT)), evaluation(server, read, (STRICT, KIND))
@@ -336,13 +275,6 @@ def test_the_use_of_each_judge_is_priced_and_adds_up(server: Server, tmp_path: P
     assert [each["usage"] for each in found["several_verdicts"]["judges"].values()] == [used, used]
     total = {name: 2 * used[name] for name in ("calls", "prompt_tokens", "completion_tokens", "cached_tokens")}
     assert found["usage"]["judge"] == total | {"usd": pytest.approx(9.72e-4)}
-
-
-def test_a_stand_in_among_the_judges_marks_the_run(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-test")
-    read = corpus(tmp_path)
-    assert evaluation(server, read, (KIND, "embedded"), api_base=None).manifest.embedded
-    assert not evaluation(server, read, JURY, api_base=None).manifest.embedded
 
 
 @pytest.mark.parametrize(("epochs", "judge_epochs"), [(1, 1), (2, 3)])
