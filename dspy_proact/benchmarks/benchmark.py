@@ -199,7 +199,7 @@ class Benchmark(Generic[Answer, Detail]):
     of_grading: frozenset[str] = frozenset()
     """Settings that decide grades and no answer, so that a rejudging may change them."""
     options: frozenset[str] = frozenset(
-        {"--corpus", "--program", "--judge-program", "--max-demos", "--guard", "--ratings", "--run"}
+        {"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"}
     )
     """Options of the command line that not every benchmark has, and this one has; see `cli/options/benchmark.py`."""
     judge_name: str | None = None

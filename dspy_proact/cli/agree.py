@@ -132,9 +132,6 @@ def agree(
     the cases of --run or the items of --items; `label sheet` writes a file for them. With --judge the items are graded
     now: every verdict is kept, and the same command again goes on where it stopped.
     """
-    from dspy_proact.report.rating_sheet import rated_benchmark
-    from dspy_proact.runs import RunFolder
-
     declared = chosen.declared(*([labels.run] if labels.run else []))
     settings = chosen.settings(declared)
     if labels.ratings == "published" and (labels.run or labels.items):
@@ -144,8 +141,7 @@ def agree(
         from dspy_proact.benchmarks.evaluation import Rejudging
         from dspy_proact.benchmarks.responses import Responses
 
-        if labels.run:
-            declared = rated_benchmark(labels.ratings, declared, RunFolder(labels.run))
+        declared = labels.rated(declared)
         if name := min(settings.model_fields_set, default=None):
             raise UsageError(
                 f"--set {name}: agree reads no setting of {declared.name}; the answers that people graded are shown to "

@@ -90,7 +90,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     answer_type = Solution
     settings_type = ProbeSettings
     of_grading = frozenset({"upstream_rule"})
-    options = frozenset({"--corpus", "--program", "--judge-program"})
+    options = frozenset({"--corpus", "--program", "--judge-program", "--ratings", "--run"})
     judge_name = "openai/gpt-4o-mini"
     published_corpus = "probe"
     assumption = (

@@ -1,17 +1,18 @@
 """How PROBE's agents and judges are compiled: by instructions alone, for a worked example would be a whole mailbox."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import dspy
 
 from dspy_proact.benchmarks.probe.benchmark import SOLUTION_TOKENS
 from dspy_proact.benchmarks.probe.judging import description_inputs, identified, parameters_inputs, resolved
-from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, label_of
+from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_described, is_filled, label_of
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, Verdict
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall, Scored
@@ -113,6 +114,24 @@ class ProbeTuning(Tuning):
             f"Evidence: {named or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
             f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
         )
+
+    def graded(self, source: Any) -> GradedAnswers:
+        """What people graded, as an answer to each of the two judges: what the other one is asked about is left out."""
+        found, items = super().graded(source), list[GradedAnswer]()
+        settings = ProbeSettings()
+        for item in found.items:
+            answer, gold = item.answer, _view(item.case).gold
+            assert isinstance(answer, Solution), "people grade the benchmark's own answers"
+            said = {part: grades for part, grades in item.grades.items() if part != "parameters"}
+            done = {part: grades for part, grades in item.grades.items() if part == "parameters"}
+            if said and is_described(answer, settings):
+                alone = answer.model_copy(update={"action": "", "parameters": {}})
+                items.append(replace(item, answer=alone, grades=said))
+            if done and is_filled(answer, gold):
+                key = f"{item.key} (parameters)" if said else item.key
+                alone = answer.model_copy(update={"bottleneck": ""})
+                items.append(replace(item, key=key, answer=alone, grades=done))
+        return replace(found, items=tuple(items))
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Of the judge of descriptions where there is one, else of that of parameters."""

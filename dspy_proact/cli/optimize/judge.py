@@ -84,10 +84,10 @@ def judge(
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
     compiling = JudgeCompile(
-        labels.load() if declared.options & {"*", "--ratings"} else None,
+        labels.load() if declared.own_study else None,
         tuned,
         proposer.spec(tuned),
-        benchmark=declared,
+        benchmark=declared if declared.own_study else labels.rated(declared),
         settings=chosen.settings(declared),
         recipe=recipe,
         votes=votes,

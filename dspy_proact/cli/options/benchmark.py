@@ -23,7 +23,6 @@ LACKED = {
     "--judge-program": "compiled judge",
     "--min-kappa": "compiled judge",
     "--corpus": "choice of corpora",
-    "--guard": "guards",
     "--max-demos": "worked examples",
     "--ratings": "choice of ratings",
     "--run": "ratings of runs",

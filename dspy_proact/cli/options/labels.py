@@ -8,14 +8,16 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dspy_proact.cli.options.kinds import path_option
-from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section
+from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
+from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.benchmarks.proactbench.corpus import Ratings
     from dspy_proact.report import PeoplesRatings, Summary
 
@@ -74,6 +76,22 @@ class Labels:
 
         items = items_of(self.summary) if self.summary else None
         return load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
+
+    def rated(self, declared: "Benchmark[Any, Any]") -> "Benchmark[Any, Any]":
+        """A benchmark without a study of its own, with the grades of a sheet of --run where one is named.
+
+        Raises:
+            CorpusError: The sheet is not valid.
+            UsageError: Ratings are named, and no run that they are of.
+        """
+        from dspy_proact.report.rating_sheet import rated_benchmark
+        from dspy_proact.runs import RunFolder
+
+        if self.run is not None:
+            return rated_benchmark(self.ratings, declared, RunFolder(self.run))
+        if first_typed(("--ratings",)):
+            raise UsageError(f"--ratings {self.ratings}: name the run that the sheet is of with --run")
+        return declared
 
 
 def label_options(default: str, named: str, text: str) -> Bundle:
