@@ -55,22 +55,14 @@ def test_it_has_three_people_with_two_tasks_each_and_fifteen_other_items():
         others = {item.id for item in task.items} - set(task.gold.evidence)
         assert others == notes[task.person]
         assert Counter(ITEMS[id_].kind for id_ in others) == {"email": 8, "document": 4, "event": 3}
-
-
-def test_every_kind_of_item_is_evidence_four_times_or_more():
     assert Counter(ITEMS[id_].kind for id_ in EVIDENCE) == {"email": 6, "document": 6, "event": 5}
-    one, other = (ITEMS[id_] for id_ in TASKS[0].gold.evidence)  # the clash of two events
-    assert one.kind == other.kind == "event"
-    assert one.start_time < other.end_time
-    assert other.start_time < one.end_time
-    # The trend: vials left are 64, 48, 23; each document tells one of them.
-    left = ["sixty-four", "forty-eight", "twenty-three"]
-    documents = [text(ITEMS[id_]) for id_ in TASKS[3].gold.evidence]
-    assert [[word in document for word in left] for document in documents] == [
-        [True, False, False],
-        [False, True, False],
-        [False, False, True],
-    ]
+    for graded in (sample_graded_descriptions(), sample_graded_parameters()):
+        qualities = defaultdict(list)
+        for each in graded:
+            qualities[each.task].append(each.quality)
+        assert list(qualities) == [task.key for task in TASKS]
+        assert len({tuple(each) for each in qualities.values()}) == 1
+        assert len({each.key for each in graded}) == 24
 
 
 def test_each_person_has_twelve_actions_of_which_one_resolves_each_task():
@@ -168,16 +160,6 @@ def test_no_range_of_any_order_finds_half_of_it(rule, tasks):
 
 
 # The answers that are graded by hand
-
-
-def test_each_task_has_four_descriptions_and_four_sets_of_parameters():
-    for graded in (sample_graded_descriptions(), sample_graded_parameters()):
-        qualities = defaultdict(list)
-        for each in graded:
-            qualities[each.task].append(each.quality)
-        assert list(qualities) == [task.key for task in TASKS]
-        assert len({tuple(each) for each in qualities.values()}) == 1
-        assert len({each.key for each in graded}) == 24
 
 
 def test_descriptions_are_graded_by_what_they_were_written_to_be():

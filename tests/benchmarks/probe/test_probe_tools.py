@@ -1,7 +1,6 @@
 """The tools of PROBE's agents: what they return, how much, and what no argument can do; and the blind rules."""
 
 import asyncio
-from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +10,7 @@ from probe_task import view
 
 from dspy_proact.benchmarks.probe.agents.tools import Database, Record, Toolbox, WordRanking, ranked
 from dspy_proact.benchmarks.probe.baselines import Blind
-from dspy_proact.benchmarks.probe.settings import BaselineName, Bounds
+from dspy_proact.benchmarks.probe.settings import Bounds
 
 RECORDS = [Record.of(item) for item in ITEMS]
 
@@ -24,19 +23,16 @@ def used(tool, argument, items=ITEMS, **bounds):
     return observation.text, tools.touched
 
 
-def test_a_search_returns_the_best_items_first():
+def test_a_search_returns_the_best_items_first_and_no_more_than_are_allowed():
     text, touched = used("search", "scaffold permit")
     assert touched == ("b2", "a1")
     assert text.startswith("id: b2\nkind: event\ntitle: Scaffold\npeople: Ida Brandt, Nils Ok\n")
+    assert len(used("search", "permit", hits=1)[1]) == 1
 
 
 @pytest.mark.parametrize("query", ["", "the of and", "zebra", "\x00", "\ud83d"])
 def test_a_search_without_a_word_in_any_item_returns_none(query):
     assert used("search", query) == ("No item has any of these words.", ())
-
-
-def test_a_search_returns_no_more_items_than_are_allowed():
-    assert len(used("search", "permit", hits=1)[1]) == 1
 
 
 def test_items_are_found_by_their_words_people_and_place():
@@ -75,12 +71,6 @@ def test_items_that_are_not_shown_are_not_touched():
     assert len(touched) == 4
 
 
-def test_a_query_returns_rows_under_their_names():
-    text, touched = used("sql", "SELECT id, title FROM items WHERE kind = 'event'")
-    assert text == '["id", "title"]\n["b2", "Scaffold"]'
-    assert touched == ("b2",)
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -96,7 +86,11 @@ def test_what_only_reads_is_allowed(query):
     assert "failed" not in used("sql", query)[0]
 
 
-def test_a_query_returns_no_more_rows_than_are_allowed_and_says_where_there_are_none():
+def test_a_query_returns_rows_under_their_names_and_no_more_than_are_allowed():
+    text, touched = used("sql", "SELECT id, title FROM items WHERE kind = 'event'")
+    assert (text, touched) == ('["id", "title"]\n["b2", "Scaffold"]', ("b2",))
+    text, _ = used("sql", "SELECT CAST('ab' AS BLOB), NULL, 1.5, 9e999, -1")
+    assert text.endswith('["2 bytes", null, 1.5, Infinity, -1]')
     text, touched = used("sql", "SELECT id FROM items ORDER BY id", rows=2)
     assert text == '["id"]\n["a1"]\n["b2"]\n... (further rows)'
     assert touched == ("a1", "b2")
@@ -160,11 +154,6 @@ def test_a_query_that_does_more_than_read_fails_and_changes_nothing(attack, tmp_
     database.close()
 
 
-def test_a_value_that_is_no_text_can_be_shown():
-    text, _ = used("sql", "SELECT CAST('ab' AS BLOB), NULL, 1.5, 9e999, -1")
-    assert text.endswith('["2 bytes", null, 1.5, Infinity, -1]')
-
-
 def test_an_id_that_is_cut_off_is_not_touched():
     long = MAIL.model_copy(update={"body": "x" * 1000})
     assert used("sql", "SELECT text, id FROM items", [long], observation=300)[1] == ()
@@ -206,13 +195,12 @@ def named(rule, take=2, task=None):
 )
 def test_a_blind_rule_names_what_it_says(rule, expected):
     assert named(rule) == expected
-
-
-def test_blind_rules_at_their_edges():
     task = view().task
-    assert named("urgent", take=5) == ("item_d4", "item_a1")  # no item without a word of urgency
-    assert Blind("first", 2).fingerprint() != Blind("first", 3).fingerprint()
-    assert not [rule for rule in get_args(BaselineName)[1:] if named(rule, task=task.model_copy(update={"items": ()}))]
-    ids = ("document_1", "document_2", "calendar_3", "email_4", "email_5")
+    assert named(rule, task=task.model_copy(update={"items": ()})) == ()
+
+
+def test_the_rule_by_ids_names_items_whose_id_is_of_another_kind():
+    task, ids = view().task, ("document_1", "document_2", "calendar_3", "email_4", "email_5")
     items = tuple(item.model_copy(update={"id": id_}) for item, id_ in zip(task.items, ids, strict=True))
     assert named("id", task=task.model_copy(update={"items": items})) == ("document_1",)  # an e-mail by its kind
+    assert Blind("first", 2).fingerprint() != Blind("first", 3).fingerprint()
