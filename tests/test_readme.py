@@ -96,7 +96,7 @@ def at_work(proact, server, monkeypatch, tmp_path):
         monkeypatch.setenv(f"{name}_BASE_URL", server.judge)
     (tmp_path / "optimize").symlink_to(ROOT / "optimize")
     assert proact("eval", "--out", "runs/RUN")[0] == 0
-    assert proact("export", "runs/RUN", "--format", "proactbench", "--out", "official_results.jsonl")[0] == 0
+    assert proact("export", "runs/RUN", "--format", "official", "--out", "official_results.jsonl")[0] == 0
     keys = [case.key for case in RunFolder("runs/RUN").cases()]
     rows = ["item,annotator,grade,confidence,reason", *(f"{key},ann,PASS,4,it acts" for key in keys)]
     Path("ratings.csv").write_text("\n".join(rows), encoding="utf-8")
@@ -134,7 +134,7 @@ def test_the_tree_is_true():
     assert shown == folders | rooms
 
 
-def test_the_table_of_benchmarks_is_the_list():
+def test_the_table_of_benchmarks_is_the_list(probe):
     for entry in benchmarks().values():
         cells = (f"`{entry.name}`", entry.about, entry.size, entry.licence, entry.best)
         assert f"| {' | '.join(cells)} |\n" in README

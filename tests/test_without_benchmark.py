@@ -1,4 +1,4 @@
-"""A benchmark is one folder: without it everything else imports, and the others run."""
+"""A benchmark is one folder: without it and its tests everything else imports, runs and passes its tests."""
 
 import json
 import os
@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from script import ROOT
 
 import dspy_proact
 
 HOUSE = Path(dspy_proact.__file__).parent
 EACH = sorted(path.parent.name for path in HOUSE.glob("benchmarks/*/benchmark.py"))
+SOME = ["test_layering.py", "test_neutral_rooms.py", "benchmarks/test_any_benchmark.py", "runs/test_folder.py"]
+"""Who imports whom, words of benchmarks, and a run that is reported, compared, exported and rejudged."""
 IMPORTED = """
 import importlib, pathlib, sys
 import dspy_proact
@@ -32,9 +35,12 @@ def without(request, tmp_path):
     """Run Python on a copy of the package that lacks one benchmark: what it prints; and the name of the other one."""
     if len(EACH) < 2:
         pytest.skip("no other benchmark is there")
-    house, (other,) = tmp_path / "dspy_proact", set(EACH) - {request.param}
-    shutil.copytree(HOUSE, house, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.rmtree(house / "benchmarks" / request.param)
+    (other,) = set(EACH) - {request.param}
+    for folder in ("dspy_proact", "docs", "tests"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "golden"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for folder in ("dspy_proact", "tests"):
+        shutil.rmtree(tmp_path / folder / "benchmarks" / request.param)
 
     def run(*arguments):
         environment = {**os.environ, "PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -59,3 +65,11 @@ def test_without_one_the_other_runs_and_is_reported(without):
     for verb in (["report", "run", "--html", "run.html"], ["show", "run"], ["compare", "run", "run"]):
         run("-m", "dspy_proact", *verb)
     run("-m", "dspy_proact", "export", "run", "--format", "csv", "--out", "run.csv")
+
+
+def test_without_one_the_other_tests_pass(without):
+    """Some of them here; `rm -r` of the two folders and `pytest` run all: what needs the benchmark is skipped."""
+    run, _ = without
+    said = run("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *(f"tests/{name}" for name in SOME))
+    assert "passed" in said
+    assert "skipped" not in said

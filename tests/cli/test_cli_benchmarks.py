@@ -59,7 +59,7 @@ def next_of(told):
 # The list
 
 
-def test_each_is_listed_with_what_it_is_and_what_can_be_set(proact):
+def test_each_is_listed_with_what_it_is_and_what_can_be_set(probe, proact):
     status, out, _ = proact("benchmarks", "--json")
     assert status == 0
     ours, _, theirs = json.loads(out)["benchmarks"]
@@ -98,7 +98,7 @@ def test_the_list_is_read_on_a_terminal(proact):
     assert proact(*next_of(told), "--dry-run")[0] == 0
 
 
-def test_the_best_published_score_is_the_leaderboards_first(proact, monkeypatch):
+def test_the_best_published_score_is_the_leaderboards_first(probe, proact, monkeypatch):
     register(monkeypatch, "contest:Refereed")
     ours, _, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
@@ -159,7 +159,7 @@ def test_what_cannot_be_set_is_refused_with_what_can(guessed, server, typed, tol
     assert (server.sent, Path("run").exists()) == ([], False)
 
 
-def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(proact):
+def test_what_proactbench_does_not_have_and_unknown_benchmarks_are_refused(probe, proact):
     for words, told in (
         (["eval", "--set", "longest=3"], "--set longest=3: proactbench has nothing to set; leave it out"),
         (["eval", "--benchmark", "contes"], "no benchmark is called 'contes'; did you mean contest?"),
@@ -204,7 +204,7 @@ def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
         status, _, err = proact(*command, "--benchmark", "contest")
         assert (status, "--benchmark contest: ours is of proactbench" in err) == (2, True)
         assert proact(*command, "--benchmark", "proactbench")[0] == 0
-    proact("export", "ours", "--format", "proactbench", "--out", "results.jsonl")
+    proact("export", "ours", "--format", "official", "--out", "results.jsonl")
     assert "results.jsonl is of proactbench" in proact("report", "results.jsonl", "--benchmark", "contest")[2]
 
 

@@ -42,7 +42,7 @@ def test_a_folder_of_a_compile_without_the_guard_is_another_compiles(optimize):
     assert "settings" in err
 
 
-def test_a_benchmark_whose_judge_has_other_rules_refuses_it(proact):
+def test_a_benchmark_whose_judge_has_other_rules_refuses_it(probe, proact):
     status, _, err = proact("optimize", "judge", "--benchmark", "probe", "--guard", "cases")
     assert status == 2
     assert "--guard cases: probe declares no worked cases; leave it out" in err
