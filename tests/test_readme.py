@@ -96,7 +96,7 @@ def at_work(proact, server, monkeypatch, tmp_path):
         monkeypatch.setenv(f"{name}_BASE_URL", server.judge)
     (tmp_path / "optimize").symlink_to(ROOT / "optimize")
     assert proact("eval", "--out", "runs/RUN")[0] == 0
-    assert proact("export", "runs/RUN", "--format", "proactbench", "--out", "official_results.jsonl")[0] == 0
+    assert proact("export", "runs/RUN", "--format", "official", "--out", "official_results.jsonl")[0] == 0
     keys = [case.key for case in RunFolder("runs/RUN").cases()]
     rows = ["item,annotator,grade,confidence,reason", *(f"{key},ann,PASS,4,it acts" for key in keys)]
     Path("ratings.csv").write_text("\n".join(rows), encoding="utf-8")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from dspy_proact.errors import ContentError, UsageError
-from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
+from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
@@ -161,6 +161,18 @@ class PublishedRow:
     """How many cases it was measured on; None where that is not known."""
     notes: Sequence[str] = ()
     """What speaks against it, in sentences without their end."""
+
+
+@dataclass(frozen=True)
+class ResultsCheck:
+    """What is wrong with a results file."""
+
+    document: Mapping[str, Any]
+    """As JSON."""
+    lines: Sequence[str]
+    """For a person."""
+    corpus: str
+    """That it answers, as `--corpus` takes it."""
 
 
 class Benchmark(Generic[Answer, Detail]):
@@ -405,6 +417,23 @@ class Benchmark(Generic[Answer, Detail]):
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return Responses.of_run(RunFolder(path), self)
+
+    # Results files, in the official format of a benchmark
+
+    has_results: ClassVar[bool] = False
+    """Whether it reads and writes them, by the three methods that follow."""
+
+    def read_results(self, path: Path) -> Any:
+        """A results file as a `report.Summary`; raises a `CorpusError` where it is none."""
+        raise NotImplementedError(f"{self.name}: `read_results` is not declared")
+
+    def check_results(self, path: Path, corpus: str | None) -> ResultsCheck:
+        """What is wrong with a results file, with the corpus that it answers where one is named; raises likewise."""
+        raise NotImplementedError(f"{self.name}: `check_results` is not declared")
+
+    def write_results(self, run: RunFolder, summary: Any, path: Path) -> Sequence[str]:
+        """Write a run as a results file; what the format cannot hold, a line each."""
+        raise NotImplementedError(f"{self.name}: `write_results` is not declared")
 
     # Reports
 

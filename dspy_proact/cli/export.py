@@ -11,7 +11,7 @@ from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import UsageError
 
-_ENDINGS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
+_ENDINGS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 _STANDARD_OUTPUT = Path("-")
 _FOLDER = Path("exports")
 """Where a file goes that is not named: not among runs, so that a pattern of runs stays one."""
@@ -26,7 +26,7 @@ _FOLDER = Path("exports")
                 ["--format", "form"],
                 type=click.Choice(list(_ENDINGS)),
                 required=True,
-                help="proactbench: a results file in the official format; csv and parquet: a row per verdict.",
+                help="official: a results file of the benchmark's own evaluator; csv, parquet: a row per verdict.",
             ),
             click.Option(
                 ["--out"],
@@ -48,7 +48,11 @@ def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
 
-    chosen.require(run)
+    declared = chosen.known(run) if form == "official" else None
+    if declared is None:
+        chosen.require(run)
+    elif not declared.has_results:
+        raise UsageError(f"--format official: {declared.name} has no official format; use csv or parquet")
     folder = RunFolder(run)
     summary = summarize(folder)
     with _file(out, run, _ENDINGS[form]) as path:
@@ -56,15 +60,13 @@ def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
             export_csv(summary, path)
         elif form == "parquet":
             export_parquet(summary, path)
-        else:
-            from dspy_proact.benchmarks.proactbench.report import export_results
-
-            for lost in export_results(folder, summary, path):
+        elif declared:
+            for lost in declared.write_results(folder, summary, path):
                 say(f"Not in the file: {lost}")
     if out == _STANDARD_OUTPUT:
         return
     click.echo(str(path))
-    if form == "proactbench":
+    if form == "official":
         say_next("report", path)
     else:
         say(f"The table is in {path}.")

@@ -2,20 +2,20 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
-from dspy_proact.cli.options.cases import ANSWERED_CORPUS, HUB
+from dspy_proact.cli.options.benchmark import DEFAULT, READ_BENCHMARK, Chosen
+from dspy_proact.cli.options.cases import ANSWERED_CORPUS
 from dspy_proact.cli.options.kinds import explain_option, json_option
 from dspy_proact.cli.options.labels import RATINGS, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import ResultsCheck
     from dspy_proact.report import Summary
 
 _PAGE = b"<!doctype html"
@@ -90,7 +90,7 @@ def report(
     summary, check = _summary(run, corpus)
     corrected = None if ratings is None else Corrected(summary, ratings_of(ratings, summary))
     if as_json:
-        whole = summary_document(summary, by) | ({"results": check.document} if check else {})
+        whole = summary_document(summary, by) | ({"results": dict(check.document)} if check else {})
         whole |= {"corrected": corrected_document(corrected)} if corrected else {}
         click.echo(json.dumps(whole, indent=2, allow_nan=False))
     else:
@@ -108,17 +108,9 @@ def report(
         say_next(*(["rejudge", run, "--corpus", check.corpus] if check else of_run))
 
 
-@dataclass(frozen=True)
-class _Check:
-    """What is wrong with a results file, as JSON and for a person, and the corpus that it answers."""
-
-    document: dict[str, Any]
-    lines: Sequence[Any]
-    corpus: str
-
-
-def _summary(path: Path, corpus: str | None) -> "tuple[Summary, _Check | None]":
+def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | None]":
     """The summary of a run or a results file, and the check of the latter."""
+    from dspy_proact.benchmarks.registry import benchmark_named
     from dspy_proact.cli.views.summary import is_results
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
@@ -127,14 +119,8 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, _Check | None]":
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return summarize(RunFolder(path)), None
-    from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
-    from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results, summarize_results
-
-    results = read_results(path)
-    answered = answered_corpus(results, corpus)
-    check = check_results(results, answered)
-    named = corpus or (HUB if answered is None else answered.name)
-    return summarize_results(results), _Check(check_document(check), list(check_lines(check)), named)
+    declared = benchmark_named(DEFAULT)
+    return declared.read_results(path), declared.check_results(path, corpus)
 
 
 def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:

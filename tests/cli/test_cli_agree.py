@@ -308,7 +308,7 @@ def test_the_run_of_items_is_reported_compared_and_exported_as_a_table(proact, o
     assert "judged by hosted_vllm/j" in proact("report", "graded")[1]
     assert proact("compare", "graded", "graded")[0] == 0
     assert proact("export", "graded", "--format", "csv")[0] == 0
-    status, out, err = proact("export", "graded", "--format", "proactbench")
+    status, out, err = proact("export", "graded", "--format", "official")
     assert (status, out) == (2, "")
     assert "graded: holds items of raters, which are no dialogues; --format csv has them" in err
 

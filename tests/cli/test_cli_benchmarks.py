@@ -204,7 +204,7 @@ def test_a_run_of_proactbench_is_of_no_other(proact, tmp_path):
         status, _, err = proact(*command, "--benchmark", "contest")
         assert (status, "--benchmark contest: ours is of proactbench" in err) == (2, True)
         assert proact(*command, "--benchmark", "proactbench")[0] == 0
-    proact("export", "ours", "--format", "proactbench", "--out", "results.jsonl")
+    proact("export", "ours", "--format", "official", "--out", "results.jsonl")
     assert "results.jsonl is of proactbench" in proact("report", "results.jsonl", "--benchmark", "contest")[2]
 
 

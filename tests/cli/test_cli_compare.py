@@ -57,7 +57,7 @@ def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two
 
 
 def test_a_run_and_its_export_do_not_differ(proact, two):
-    proact("export", "b", "--format", "proactbench")
+    proact("export", "b", "--format", "official")
     status, out, _ = proact("compare", "b", "exports/b.jsonl")
     assert status == 0
     assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())

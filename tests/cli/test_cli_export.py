@@ -11,7 +11,7 @@ from proact_run import PHASES, failed, manifest, run_of, trigger, written
 
 from dspy_proact.cli.export import export
 
-FORMS = {"proactbench": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
+FORMS = {"official": ".jsonl", "csv": ".csv", "parquet": ".parquet"}
 EACH = pytest.mark.parametrize(("form", "ending"), FORMS.items())
 
 
@@ -63,7 +63,7 @@ def test_from_within_its_folder_a_run_is_exported_too(proact, run, monkeypatch):
 
 
 def test_what_the_official_format_cannot_hold_is_said_and_the_file_has_the_same_scores(proact, run):
-    _, _, err = proact("export", run, "--format", "proactbench")
+    _, _, err = proact("export", run, "--format", "official")
     assert "Not in the file: 1 reasons of unscored triggers: response: empty 1\n" in err
     assert "Not in the file: judge, prompts" in err
     assert "Next: dspy-proact report exports/run.jsonl" in err
@@ -93,15 +93,15 @@ def test_tables_have_a_row_a_verdict_with_rubric_earlier_turns_and_who_graded(pr
 def test_an_unfinished_run_is_exported_as_far_as_it_is_and_an_untried_one_is_not(proact, tmp_path):
     tried, owed = trigger("a"), trigger("b")
     written(tmp_path / "run", manifest(), [tried, owed], [failed(tried, "empty")])
-    status, _, err = proact("export", "run", "--format", "proactbench")
+    status, _, err = proact("export", "run", "--format", "official")
     assert (status, "1 pending triggers, which are left out" in err) == (0, True)
     assert len((tmp_path / "exports" / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 1
     written(tmp_path / "untried", manifest(), [trigger()])
-    status, out, err = proact("export", "untried", "--format", "proactbench")
+    status, out, err = proact("export", "untried", "--format", "official")
     assert (status, out, "nothing in it was tried yet" in err) == (2, "", True)
 
 
 def test_a_form_must_be_named_and_be_one_of_three(proact, run):
     assert proact("export", run)[0] == 2
     status, _, err = proact("export", run, "--format", "xlsx")
-    assert (status, "proactbench" in err) == (2, True)
+    assert (status, "official" in err) == (2, True)

@@ -167,7 +167,7 @@ READERS = {
     "compare": ("compare", "whole", "run"),
     "rejudge": ("rejudge", "run", "--judge", "embedded"),
     "export": ("export", "run", "--format", "csv"),
-    "export official": ("export", "run", "--format", "proactbench"),
+    "export official": ("export", "run", "--format", "official"),
     "label": ("label", "sheet", "run"),
     "leaderboard": ("leaderboard", "run"),
 }

@@ -87,7 +87,7 @@ def test_after_a_run_its_report_and_after_several_they_are_set_side_by_side(proa
     size = [*judged_by(server), *corpus(), *CALLS]
     told = proact("eval", *answered_by(server, "ann"), *size, "--out", at("run"))
     assert f"The run is in {at('run')}.\nNext: dspy-proact report {quoted('run')} --json\n" in told[2]
-    exported = ["export", at("run"), "--format", "proactbench", "--out", at("run.jsonl")]
+    exported = ["export", at("run"), "--format", "official", "--out", at("run.jsonl")]
     for done, words in (
         (told, ["report", at("run"), "--json"]),
         (proact("report", at("run")), ["report", at("run"), "--json"]),
@@ -126,7 +126,7 @@ def test_after_the_report_of_a_results_file_another_judge_grades_what_it_answers
     assert pasted(proact, proact("report", at("results.jsonl"), *named)) == ["rejudge", at("results.jsonl"), *named]
     # Of the sample nobody has to say so.
     proact("eval", "--limit", 3, "--out", at("run"))
-    proact("export", at("run"), "--format", "proactbench", "--out", at("sample.jsonl"))
+    proact("export", at("run"), "--format", "official", "--out", at("sample.jsonl"))
     told = proact("report", at("sample.jsonl"))
     assert pasted(proact, told) == ["rejudge", at("sample.jsonl"), "--corpus", "sample"]
 

@@ -317,7 +317,7 @@ def test_a_grade_that_only_the_cuts_make_is_exported(proact, program, tmp_path, 
     judge = ["--judge", "openai/any", "--judge-api-base", server.judge, "--concurrency", 1]
     proact("rejudge", "parent", *judge, "--judge-program", program(votes=3, cuts=(0.5, 1.5)), "--out", "child")
     assert [each.label for each in summarize(RunFolder("child")).outcomes] == ["PARTIAL"]
-    proact("export", "child", "--format", "proactbench")
+    proact("export", "child", "--format", "official")
     (point,) = json.loads(Path("exports/child.jsonl").read_text(encoding="utf-8"))["trigger_points"]
     assert point["evaluation_result"]["score"] == "PARTIAL"
 

@@ -194,7 +194,7 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
 
 def test_a_file_on_the_sample_needs_no_corpus_to_be_named(proact, tmp_path):
     proact("eval", "--limit", 3, "--out", "run")
-    proact("export", "run", "--format", "proactbench")
+    proact("export", "run", "--format", "official")
     status, out, _ = proact("rejudge", "exports/run.jsonl", "--out", "child")
     assert status == 3  # the sample's other triggers are not in the file
     assert "response: absent 46" in out  # of 49

@@ -160,7 +160,7 @@ def test_with_its_corpus_the_dropped_triggers_are_counted(proact, tmp_path):
 
 def test_a_file_is_measured_against_the_sample_only_where_it_answers_it(proact, tmp_path):
     proact("eval", "--limit", 4, "--out", "run")
-    proact("export", "run", "--format", "proactbench")
+    proact("export", "run", "--format", "official")
     _, out, _ = proact("report", "exports/run.jsonl", "--json")
     assert json.loads(out)["results"]["dropped"]["total"] == 45  # of 49
     nothing = result_row(trigger_points=[], turn_records=[], trigger_stats={}, num_trigger_points=0)

@@ -227,7 +227,7 @@ def test_a_list_fits_its_terminal(show, monkeypatch, tmp_path, columns):
 
 def test_a_results_file_is_listed_and_searched_as_a_run_is(show, proact, tmp_path):
     assert proact("eval", "--out", "small", "--limit", 6)[0] == 0
-    assert proact("export", "small", "--format", "proactbench", "--out", "results.jsonl")[0] == 0
+    assert proact("export", "small", "--format", "official", "--out", "results.jsonl")[0] == 0
     ours, theirs = (json.loads(show(path, "--json")) for path in ("small", "results.jsonl"))
     assert [(each["trigger"], each["grade"]) for each in theirs] == [(each["trigger"], each["grade"]) for each in ours]
     assert "other wording" not in show("small", "--beside", "results.jsonl")  # though it says less of a trigger

@@ -65,7 +65,7 @@ def test_what_reads_a_run_or_a_file_imports_nothing_that_asks_a_model(tmp_path):
         ["compare", "run", "run"],
         ["compare", "run", "run", "--json"],
         ["compare", "results.jsonl", "results.jsonl"],
-        ["export", "run", "--format", "proactbench"],
+        ["export", "run", "--format", "official"],
         ["export", "run", "--format", "csv"],
         ["leaderboard", "run"],
         ["benchmarks"],

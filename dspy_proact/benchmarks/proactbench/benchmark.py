@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, ResultsCheck, StandIn, Start
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
 from dspy_proact.errors import UsageError
-from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, Scored, Settings
+from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.models import Embedder
+    from dspy_proact.report import Summary
     from dspy_proact.report.particulars import Particulars
 
 HUB = "proactbench"
@@ -62,6 +63,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
     own_study = True
+    has_results = True
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
     as_published = ("--judge-prompt", "official")
     published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
@@ -201,6 +203,30 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
                 f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
             )
         return responses_of_results(results, answered)
+
+    def read_results(self, path: Path) -> "Summary":
+        """A file of the official evaluator."""
+        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.report import summarize_results
+
+        return summarize_results(read_results(path))
+
+    def check_results(self, path: Path, corpus: str | None) -> ResultsCheck:
+        """Its own counts against its triggers, and the triggers that it dropped."""
+        from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
+        from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results
+
+        results = read_results(path)
+        answered = answered_corpus(results, corpus)
+        check = check_results(results, answered)
+        named = corpus or (HUB if answered is None else answered.name)
+        return ResultsCheck(check_document(check), list(check_lines(check)), named)
+
+    def write_results(self, run: RunFolder, summary: "Summary", path: Path) -> Sequence[str]:
+        """As the official evaluator writes it."""
+        from dspy_proact.benchmarks.proactbench.report import export_results
+
+        return export_results(run, summary, path)
 
     def tuning(self, settings: Settings) -> "ProactTuning":
         """For Recovery; what is told of a verdict has nothing of the rubric."""

@@ -12,7 +12,6 @@ from typing import Any
 from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranked
 from dspy_proact.benchmarks.probe.settings import BaselineName
 from dspy_proact.benchmarks.probe.task import Item, Solution, TaskView
-from dspy_proact.programs import Direct
 
 _URGENT = re.compile(
     r"\b(urgent\w*|asap|immediate\w*|critical\w*|deadlines?|overdue|blocked|blocking|blockers?|bottlenecks?|delay\w*|"
@@ -34,7 +33,7 @@ class Blind:
     def __init__(self, rule: BaselineName, take: int):
         self.name, self._take = rule, take
 
-    async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
+    async def solve(self, task: TaskView, asking: Any = None) -> Solution:
         """The items that the rule names; the other parts of the answer are faults."""
         named = tuple(item.id for item in _RULES[self.name](task, self._take))
         every = tuple(item.id for item in task.items)

@@ -340,7 +340,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Those of the sample's authors."""
-        from dspy_proact.benchmarks.probe.graded import human_grades
+        from dspy_proact.benchmarks.probe.corpus import human_grades
 
         return human_grades()
 

@@ -17,8 +17,9 @@ from functools import cached_property, lru_cache, partial
 from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
+from dspy_proact.benchmarks.benchmark import HumanGrade
 from dspy_proact.benchmarks.probe.official import JsonFile, UnsolvableError, read_task
-from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Task
+from dspy_proact.benchmarks.probe.task import Difficulty, ProbeView, Solution, Task
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.hub import hub_commit, hub_folder
 from dspy_proact.files.rows import opened
@@ -162,6 +163,30 @@ def load_tasks(spec: str, revision: str | None = None, *, sanitize: bool = True,
     return TaskCorpus(name, revision, tuple(entries), dict(sorted(ignored.items())), left_out, sanitize, seed)
 
 
+def human_grades() -> list[HumanGrade]:
+    """Grades that the sample's authors gave by hand: four descriptions and four sets of parameters a task.
+
+    Of a description its judgment and each facet, of parameters their judgment and whether they would resolve. Each is
+    an answer with nothing else in it.
+    """
+    grades: list[HumanGrade] = []
+    actions = {task.key: task.gold.action for task in load_tasks("sample")}
+    for kind in ("descriptions", "parameters"):
+        for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text(encoding="utf-8").splitlines():
+            graded = json.loads(line)
+            task, verdict = graded["task"], graded["verdict"]
+            if kind == "descriptions":
+                answer = Solution(bottleneck=graded["description"], faults=("evidence", "action", "parameters"))
+                levels = {"description": verdict["judgment"], **verdict["facets"]}
+            else:
+                given = {"action": actions[task], "parameters": graded["parameters"]}
+                answer = Solution(**given, faults=("evidence", "bottleneck"))
+                levels = {"parameters": verdict["judgment"], "would_resolve": verdict["would_resolve"]}
+            for part, level in levels.items():
+                grades.append(HumanGrade(task, answer, level, "authors", part, item=graded["key"]))
+    return grades
+
+
 def sanitized(task: Task, seed: int = 0) -> Task:
     """The task with nothing but its content to tell what is evidence.
 
@@ -263,7 +288,8 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
         zips = sorted(each for each in place.glob("*.zip") if _SIDES.search(each.name))
         found = _in_zips(zips) if zips else _in_folder(place)
     elif is_file:
-        found = _in_zips(_with_partner(place))
+        other = _SIDES.sub(lambda side: "outputs" if side[0] == "inputs" else "inputs", place.name)
+        found = _in_zips(path for path in dict.fromkeys((place, place.with_name(other))) if path.is_file())
     else:
         with opened(path, _WANTED):
             raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
@@ -284,15 +310,6 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
         problem = f"there is no {key}_{other}.json for it; {len(given)} inputs and {len(right)} outputs were found"
         raise CorpusError(problem, source=alone.source)
     return {key: (given[key], right[key]) for key in sorted(given)}
-
-
-def _with_partner(path: Path) -> list[Path]:
-    """A zip, and the other of the two where it is in the same folder."""
-    if not (found := _SIDES.search(path.name)):
-        return [path]
-    other = "outputs" if found.group() == "inputs" else "inputs"
-    partner = path.with_name(f"{path.name[: found.start()]}{other}{path.name[found.end() :]}")
-    return [path, partner] if partner.is_file() else [path]
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, Member]]:

@@ -25,15 +25,14 @@ def is_results(path: Path) -> bool:
 
 def summary_of(path: Path) -> "Summary":
     """The summary of a run's folder or of a results file; raises `UsageError` as `is_results` does."""
+    from dspy_proact.benchmarks.registry import benchmark_named
+    from dspy_proact.cli.options.benchmark import DEFAULT
     from dspy_proact.report import summarize
     from dspy_proact.runs import RunFolder
 
     if not is_results(path):
         return summarize(RunFolder(path))
-    from dspy_proact.benchmarks.proactbench.corpus import read_results
-    from dspy_proact.benchmarks.proactbench.report import summarize_results
-
-    return summarize_results(read_results(path))
+    return benchmark_named(DEFAULT).read_results(path)
 
 
 def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True) -> None:

@@ -99,7 +99,7 @@ def test_a_compile_sends_what_a_run_sends(server, name):
         model = opened(server)
         try:
             with dspy.context(lm=model.lm):
-                return await make_agent(name).solve(task_of())
+                return await make_agent(name).acall(**example_of(task_of()).inputs())
         finally:
             await model.aclose()
 

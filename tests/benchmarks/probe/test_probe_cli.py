@@ -108,8 +108,8 @@ def test_a_run_is_exported_as_a_table_and_not_in_another_format(proact, run):
         6,
         {"deadline", "person deadline", "root_cause deadline"},
     )
-    status, _, err = proact("export", run, "--format", "proactbench")
-    assert (status, "a run of 'probe'" in err) == (2, True)
+    status, _, err = proact("export", run, "--format", "official")
+    assert (status, "probe has no official format" in err) == (2, True)
 
 
 def test_answers_are_judged_again_by_another_rule_and_by_no_other_setting(proact, run):

@@ -1,19 +1,27 @@
 """The bundled tasks are what their README says, and no blind rule solves them."""
 
+import json
 import re
 from collections import Counter, defaultdict
 from datetime import date
 from statistics import mean
+from types import SimpleNamespace
 
 import pytest
 
 from dspy_proact.benchmarks.probe.agents.tools import Record, WordRanking, ranked
 from dspy_proact.benchmarks.probe.corpus import DATA, load_tasks
-from dspy_proact.benchmarks.probe.graded import sample_graded_descriptions, sample_graded_parameters
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, search_scores
 from dspy_proact.files.rows import csv_rows
 
 DISTRACTORS, NOTES = (list(csv_rows(DATA / "sample" / f"{name}.csv")) for name in ("distractors", "evidence"))
+DESCRIPTIONS, PARAMETERS = (
+    [
+        json.loads(line, object_hook=lambda held: SimpleNamespace(**held))
+        for line in (DATA / "sample" / f"graded_{kind}.jsonl").read_text("utf-8").splitlines()
+    ]
+    for kind in ("descriptions", "parameters")
+)
 FILES = load_tasks("sample", sanitize=False)
 TASKS, CLEAN = tuple(FILES), tuple(load_tasks("sample"))
 ITEMS = {item.id: item for task in TASKS for item in task.items}
@@ -56,7 +64,7 @@ def test_it_has_three_people_with_two_tasks_each_and_fifteen_other_items():
         assert others == notes[task.person]
         assert Counter(ITEMS[id_].kind for id_ in others) == {"email": 8, "document": 4, "event": 3}
     assert Counter(ITEMS[id_].kind for id_ in EVIDENCE) == {"email": 6, "document": 6, "event": 5}
-    for graded in (sample_graded_descriptions(), sample_graded_parameters()):
+    for graded in (DESCRIPTIONS, PARAMETERS):
         qualities = defaultdict(list)
         for each in graded:
             qualities[each.task].append(each.quality)
@@ -165,8 +173,8 @@ def test_no_range_of_any_order_finds_half_of_it(rule, tasks):
 def test_descriptions_are_graded_by_what_they_were_written_to_be():
     gold = {task.key: task.gold for task in TASKS}
     judgments = {"full": "CORRECT", "detail missing": "PARTIALLY_CORRECT"}
-    for each in sample_graded_descriptions():
-        expected, facets = gold[each.task], each.verdict.facets.model_dump()
+    for each in DESCRIPTIONS:
+        expected, facets = gold[each.task], vars(each.verdict.facets)
         for name, word in facets.items():
             if getattr(expected.facets, name) is None:
                 assert word in {"n/a", "incorrect"}, (each.key, name)
@@ -188,10 +196,10 @@ def runs(description, length=10):
 def test_parameters_are_graded_by_what_they_hold():
     gold = {task.key: task.gold.parameters for task in TASKS}
     judgments = {"partial": ("PARTIALLY_CORRECT", "partially"), "wrong": ("INCORRECT", "no")}
-    for each in sample_graded_parameters():
+    for each in PARAMETERS:
         expected, verdict = gold[each.task], each.verdict
-        same = {name for name, value in each.parameters.items() if expected[name] == value}
-        assert set(verdict.missing) == expected.keys() - each.parameters.keys(), each.key
-        assert set(verdict.incorrect) | set(verdict.semantic_matches) == each.parameters.keys() - same, each.key
+        same = {name for name, value in vars(each.parameters).items() if expected[name] == value}
+        assert set(verdict.missing) == expected.keys() - vars(each.parameters).keys(), each.key
+        assert set(verdict.incorrect) | set(verdict.semantic_matches) == vars(each.parameters).keys() - same, each.key
         assert not set(verdict.incorrect) & set(verdict.semantic_matches)
         assert (verdict.judgment, verdict.would_resolve) == judgments.get(each.quality, ("CORRECT", "yes"))

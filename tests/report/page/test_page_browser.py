@@ -175,7 +175,7 @@ def test_markdown_is_rendered_with_the_quotes_marked_in_it_and_as_it_was_written
 
 
 def test_a_part_of_a_run_and_a_results_file_have_pages_too(browser, proact, runs, tmp_path):
-    assert proact("export", runs[0], "--format", "proactbench", "--out", "results.jsonl")[0] == 0
+    assert proact("export", runs[0], "--format", "official", "--out", "results.jsonl")[0] == 0
     status, _, told = proact("report", "results.jsonl", runs[1], "--html", "page.html")
     assert (status, "The page is in page.html" in told) == (0, True)
     with visit(browser, tmp_path / "page.html") as page:

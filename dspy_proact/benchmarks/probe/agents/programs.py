@@ -28,7 +28,7 @@ from dspy_proact.benchmarks.probe.task import PARTS, Action, Item, Solution, Tas
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import ContentError
 from dspy_proact.models import Embedder
-from dspy_proact.programs import Direct, FencedJSON
+from dspy_proact.programs import FencedJSON
 from dspy_proact.programs.asking import Answer, Asking, ask, ask_for_fields, ask_now, fingerprint, rendered, run_now
 
 _FENCED = ("bottleneck", "action")
@@ -176,27 +176,30 @@ class AgentModule(dspy.Module):
     def forward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
         """A prediction with the fields of a `Solution`; raises a `StageError` where there is no answer."""
         task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
-        return dspy.Prediction(**run_now(self._solution(ask_now, task)).model_dump())
+        return dspy.Prediction(**run_now(self.solve(task, ask_now)).model_dump())
 
     async def aforward(self, world: World, documents: Sequence[Item], actions: Sequence[Action]) -> dspy.Prediction:
         """Async version of `forward`."""
         task = TaskView(world=world, items=tuple(documents), actions=tuple(actions))
-        return dspy.Prediction(**(await self._solution(ask, task)).model_dump())
+        return dspy.Prediction(**(await self.solve(task, ask)).model_dump())
 
-    async def solve(self, task: TaskView, asking: Direct | None = None) -> Solution:
+    async def solve(self, task: TaskView, asking: Asking) -> Solution:
         """The answer to a task; one that is readable in part has faults.
 
         Args:
             task: Everything that it may see.
-            asking: How a run asks; None for DSPy's own way, as in a compile.
+            asking: How it asks its model.
 
         Raises:
             StageError: The provider failed, or nothing at all could be read.
         """
-        if asking:
-            return await self._solution(asking, task)
-        answer = await self.acall(world=task.world, documents=list(task.items), actions=list(task.actions))
-        return Solution.model_validate(answer.toDict())
+        embedder = self._embedder
+        embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
+        with closing(Toolbox(task.items, self.bounds, embed)) as tools, collect_calls() as calls:
+            session = Session(asking, task, tools, self.bounds.calls)
+            solution = session.solution(await self._work(session))
+        truncated = any(call.finish_reason == "length" for call in calls)
+        return solution.model_copy(update={"truncated": truncated})
 
     def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
         """The messages of its first call, for a forecast."""
@@ -216,15 +219,6 @@ class AgentModule(dspy.Module):
     async def _work(self, session: Session) -> Mapping[str, Any]:
         """The fields of a solution, as far as they could be read."""
         raise NotImplementedError
-
-    async def _solution(self, asking: Asking, task: TaskView) -> Solution:
-        embedder = self._embedder
-        embed = embedder and (embedder.embed_now if asking is ask_now else embedder.embed)
-        with closing(Toolbox(task.items, self.bounds, embed)) as tools, collect_calls() as calls:
-            session = Session(asking, task, tools, self.bounds.calls)
-            solution = session.solution(await self._work(session))
-        truncated = any(call.finish_reason == "length" for call in calls)
-        return solution.model_copy(update={"truncated": truncated})
 
 
 class Single(AgentModule):
