@@ -62,14 +62,13 @@ def test_without_one_the_other_runs_and_is_reported(without):
     listed = json.loads(run("-m", "dspy_proact", "benchmarks", "--json"))["benchmarks"]
     assert [each["name"] for each in listed] == [other]
     run("-m", "dspy_proact", "eval", "--benchmark", other, "--limit", "3", "--out", "run")
-    for verb in (["report", "run", "--html", "run.html"], ["show", "run"], ["compare", "run", "run"]):
-        run("-m", "dspy_proact", *verb)
-    run("-m", "dspy_proact", "export", "run", "--format", "csv", "--out", "run.csv")
+    run("-m", "dspy_proact", "report", "run", "--html", "run.html")
 
 
 def test_without_one_the_other_tests_pass(without):
     """Some of them here; `rm -r` of the two folders and `pytest` run all: what needs the benchmark is skipped."""
     run, _ = without
-    said = run("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *(f"tests/{name}" for name in SOME))
+    files = [f"tests/{name}" for name in SOME]
+    said = run("-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-k", "not killed", *files)
     assert "passed" in said
     assert "skipped" not in said
