@@ -129,6 +129,9 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     assert status == 0, err
     (judge,) = json.loads(out)["judges"]
     assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 7.5)]
+    tuned = ("optimize", "judge", *NAMED, "--run", "run", "--ratings", "filled.csv", "--folds", 2)
+    status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 2, "--out", "tuned", "--json")
+    assert (status, json.loads(out)["items"]) == (0, 8), err
 
 
 @pytest.mark.parametrize(
