@@ -62,14 +62,7 @@ NAMES = re.compile(r"(?i:proact_?bench)|\b(?:PROBE|probe)\b")
 NAME_ONE = {
     "__init__.py": "the face of the package",
     "cli/options/benchmark.py": "the default",
-    **dict.fromkeys(
-        (
-            *("cli/try_.py", "cli/options/models.py", "cli/options/cases.py"),
-            *("cli/views/trial.py", "cli/views/examination.py"),
-        ),
-        "`try`",
-    ),
-    **dict.fromkeys(("cli/report.py", "cli/views/summary.py", "cli/export.py"), "results files, a format of one"),
+    "cli/options/cases.py": "the published corpus, for ratings",
     **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/label.py"), "ratings: to be of any"),
     "cli/optimize/judge.py": "ratings: to be of any",
 }
