@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, ResultsCheck, StandIn, Start, WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
