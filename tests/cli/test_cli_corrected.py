@@ -12,14 +12,14 @@ from rows import jsonl
 from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, read_results
 from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.files.rows import Line
-from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
+from dspy_proact.report import Corrected, PeoplesRatings, summarize
 from dspy_proact.runs import RunFolder
 
 CASES = [
@@ -223,18 +223,6 @@ def test_a_grade_of_which_too_little_is_rated_is_refused(run):
     assert (found.whole.corrected.reason or "").startswith(why)
 
 
-def test_a_notebook_shows_it_in_a_line_and_as_a_table(run, sheet, tmp_path):
-    summary = summarize(RunFolder(run))
-    ratings = load_ratings(str(filled(tmp_path / "ratings.csv", sheet)), items_of(summary))
-    found = Corrected(summary, peoples_ratings(ratings, summary))
-    score = found.whole.corrected
-    assert repr(found).startswith("Corrected(Summary(openai/m judged by openai/j, 60/60 scored, pass rate 25.0 ")
-    assert repr(found).endswith(f" by {tmp_path / 'ratings.csv'}: {percent(score)} %)")
-    html = found._repr_html_()
-    assert "mean of the rated" in html
-    assert percent(score) in html
-
-
 def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
     assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
     status, out, _ = proact("report", "graded", "--ratings", "sample")
@@ -430,12 +418,3 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
     assert told["ratings"]["notes"] == [
         "ratings are of the responses of the first epoch, and so are the numbers beside them"
     ]
-
-
-def test_a_run_of_the_sample_is_drawn_rated_and_corrected(tmp_path, proact):
-    run = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(tmp_path / "run").path
-    rows = rows_of(proact, run, "--draw", 45)
-    status, out, _ = proact("report", run, "--ratings", filled(tmp_path / "ratings.csv", rows))
-    assert status == 0
-    assert "people would have given" in said(out)
-    assert out.startswith("The embedded stand-in measures nothing about any model")

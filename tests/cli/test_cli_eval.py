@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -64,14 +61,6 @@ def test_json_is_the_report_and_the_same_command_again_makes_no_call(proact, tmp
     second = proact(*command)
     assert (first[0], second[0], second[1], len(server.sent)) == (0, 0, first[1], count)
     assert "no calls were made" in second[2]
-
-
-def test_the_real_dialogue_scores_three_of_three(proact, data):
-    status, out, _ = proact("eval", "--corpus", data / "proactbench_dialogue.jsonl", "--out", "run", "--json")
-    report = json.loads(out)
-    assert (status, report["complete"]) == (0, True)
-    assert report["triggers"] == {"total": 3, "scored": 3, "unscored": 0, "pending": 0, "unscored_reasons": {}}
-    assert [report["phases"][phase]["total"] for phase in ("EMERGENT", "CRITICAL", "RECOVERY")] == [1, 1, 1]
 
 
 def test_a_limit_and_phases_can_be_widened(proact, tmp_path, server):
@@ -145,22 +134,12 @@ def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_pa
 
 # Refusals
 
-LONE = json.dumps(row(unique_id_eval="lone")).replace("Question 1", "Question \\ud800")
-DOUBLE = json.dumps(row()).replace('"scenario_id":', '"scenario_id": "X_01", "scenario_id":')
 CRITERION = without(rubric("EMERGENT"), "partial_criteria")
 BAD_FILES = {
     "empty": (b"", "empty"),
     "not UTF-8": (b"\xff\xfe\x00", "UTF-8"),
     "not JSON": (jsonl(row()) + "{nope\n", "line 2"),
     "no criterion": (jsonl(row(trigger_points=[trigger_point(2, evaluation_rubric=CRITERION)])), "partial_criteria"),
-    "unknown phase": (jsonl(row(trigger_points=[trigger_point(2, evaluation_rubric=rubric("LATE"))])), "LATE"),
-    "no such turn": (jsonl(row(trigger_points=[trigger_point(9)])), "9"),
-    "two at one turn": (jsonl(row(trigger_points=[trigger_point(2), trigger_point(2, "CRITICAL")])), "trigger_points"),
-    "key twice in the file": (jsonl(row(), row()), "unique_id_eval"),
-    "key twice in a row": (DOUBLE, "scenario_id"),
-    "turn out of order": (jsonl(row(turn_records=row()["turn_records"][::-1])), "turn"),
-    "lone surrogate": (LONE, "surrogate"),
-    "wrong type": (jsonl(row(style_combination_index="3")), "style_combination_index"),
     "missing": (None, "no such file"),
 }
 
@@ -274,12 +253,6 @@ def test_a_file_that_cannot_be_a_prompt_is_refused_before_a_call(proact, tmp_pat
         assert "the system prompt is empty" in said(err) or "cannot be read" in err
 
 
-def test_a_text_that_is_not_utf_8_is_refused_with_a_sentence(tmp_path):
-    command = [os.fsencode(sys.executable), b"-m", b"dspy_proact", b"eval", b"--system-prompt", b"be \xff brief"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    assert (b"Traceback" in done.stderr, done.returncode) == (False, 2)
-
-
 # Control cases
 
 
@@ -334,17 +307,6 @@ def test_other_words_of_the_detector_are_another_run_and_what_is_unread_ends_wit
     status, _, err = proact(*controlled("--controls"))
     assert (status, calls(server)) == (2, count)
     assert "leave --controls out, or name another folder with --out" in said(err)
-
-
-def test_the_embedded_stand_in_obeys_a_prompt(proact):
-    """One that asks for restraint makes no offer at a control turn, one that asks for initiative does."""
-    rates = {}
-    for word in ("hold back", "take the initiative"):
-        prompt = f"You {word}."
-        _, out, _ = proact("eval", "--limit", 8, "--controls", "--system-prompt", prompt, "--out", word, "--json")
-        rates[word] = json.loads(out)["controls"]["unwanted_offers"]["value"]
-    assert rates["hold back"] == 0.0
-    assert rates["take the initiative"] > 0.5
 
 
 # Kills and interrupts
