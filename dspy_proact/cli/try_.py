@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dspy_proact.cli.options.cases import corpus_option, default_corpus, known_names, meant_key, strata_options
+from dspy_proact.cli.options.benchmark import DEFAULT, corpus_of
+from dspy_proact.cli.options.cases import corpus_option, known_names, meant_key, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option
 from dspy_proact.cli.options.models import (
     EMBEDDED,
@@ -69,6 +70,12 @@ class _Place:
             say("Type the conversation, and Ctrl-D on a line of its own to end it.")
         return parse_transcript(sys.stdin.buffer.read(), "standard input")
 
+    def named(self, embedded: bool) -> str:
+        """The corpus: where none is named, the stand-in's is the sample, a real model's the published one."""
+        from dspy_proact.benchmarks.registry import benchmark_named
+
+        return corpus_of(benchmark_named(DEFAULT), self.corpus, embedded)
+
     def cases(self, embedded: bool) -> "list[Case]":
         """The conversation, the triggers that are named, or a few; for a list all of them.
 
@@ -85,7 +92,7 @@ class _Place:
         if self.said:
             return [conversation_case(self.said.turns)]
         phases = known_names("--stratum", (*self.strata, *self.phases), tuple(Phase))
-        corpus = self.corpus or default_corpus(embedded)
+        corpus = self.named(embedded)
         read = load_corpus(corpus)
         if read.ignored_note:
             say(f"{corpus}: {read.ignored_note}")
@@ -104,7 +111,7 @@ class _Place:
 _PLACE = Bundle(
     "place",
     (
-        corpus_option("Corpus of the triggers. Default: proactbench; the sample if embedded."),
+        corpus_option("Corpus of the triggers. Default: the published one; the sample if embedded."),
         Section(
             Heading.CASES,
             (
@@ -227,7 +234,7 @@ def try_(
     if place.conversation is not None and (flag := first_typed(_OF_TRIGGERS)):
         raise UsageError(f"--conversation and {flag} are mutually exclusive")
     if place.examined:
-        from dspy_proact.cli.views.examination import examine
+        from dspy_proact.cli.views.trial import examine
 
         read = (*_OF_JUDGES, *(option.opts[0] for option in GATE.options), "--whole", "--json")
         if flag := "TEXT" if text is not None else first_typed(but=read):
@@ -244,7 +251,7 @@ def try_(
         raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
     listed = place.cases(trial.embedded)
     print_triggers(listed, as_json)
-    say_next("try", "--corpus", place.corpus or default_corpus(trial.embedded), "--trigger", listed[0].key)
+    say_next("try", "--corpus", place.named(trial.embedded), "--trigger", listed[0].key)
     return 0
 
 
