@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
     from dspy_proact.benchmarks.proactbench.cases import cases_of
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
-    from dspy_proact.benchmarks.proactbench.jury import open_jury
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
     from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
     from dspy_proact.benchmarks.proactbench.report import (
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
         summarize_results,
     )
     from dspy_proact.benchmarks.proactbench.results import responses_of_results
-    from dspy_proact.benchmarks.proactbench.trial import Trial
     from dspy_proact.benchmarks.proactbench.types import (
         Dialogue,
         Grade,
@@ -41,6 +39,7 @@ if TYPE_CHECKING:
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
     from dspy_proact.benchmarks.responses import Responses
+    from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.compile.assistant_compile import AssistantCompile
     from dspy_proact.compile.judge_compile import JudgeCompile
     from dspy_proact.errors import ContentError, Halt, ProactError
@@ -133,7 +132,6 @@ __all__ = [
     "load_corpus",
     "load_judge",
     "load_ratings",
-    "open_jury",
     "open_model",
     "peoples_ratings",
     "print_comparison",
@@ -163,14 +161,13 @@ _ROOMS = {
     "compile.assistant_compile": "AssistantCompile",
     "compile.judge_compile": "JudgeCompile",
     "benchmarks.proactbench.corpus": "Corpus Ratings load_corpus load_ratings read_results",
-    "benchmarks.proactbench.jury": "open_jury",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
     "benchmarks.proactbench.rated": "responses_of_ratings",
     "benchmarks.proactbench.report": (
         "draw_of export_results items_of labelling_plan peoples_ratings print_study study summarize_results"
     ),
     "benchmarks.proactbench.results": "responses_of_results",
-    "benchmarks.proactbench.trial": "Trial",
+    "benchmarks.trial": "Trial",
     "benchmarks.proactbench.types": "Dialogue Grade Phase Response Rubric Trigger Turn Verdict",
     "benchmarks.proactbench.views": "AssistantView JudgeView",
     "benchmarks.responses": "Responses",

@@ -1,4 +1,4 @@
-"""A small task of PROBE with canaries in all that is right of it, and servers that play an agent by script."""
+"""A small task of PROBE as an agent sees it, and servers that play an agent by script."""
 
 import asyncio
 import json
@@ -12,12 +12,9 @@ from dspy_proact.benchmarks.probe.task import (
     Document,
     Email,
     Event,
-    Facets,
-    Gold,
     Organisation,
-    ProbeView,
     Relationship,
-    Task,
+    TaskView,
     World,
 )
 from dspy_proact.models import Gate, ModelSpec, Role, open_model
@@ -25,7 +22,6 @@ from dspy_proact.programs import Direct
 from dspy_proact.programs.embedded.asked import fields_of
 
 AGENT = Role("assistant", "--model", "response", agent_answer)
-CANARY = "CANARY"
 WORLD = World(
     person="Ida Brandt",
     occupation="head of a botanical garden",
@@ -59,20 +55,6 @@ ACTIONS = (
     Action(id="act1", type="request_approval", description="Ask for a permit", required=("approver", "deadline")),
     Action(id="act2", type="cancel_meeting", description="Call off an event", required=("title",)),
 )
-GOLD = Gold(
-    evidence=("a1", "b2"),
-    description=f"{CANARY} description",
-    facets=Facets(
-        who_blocked=f"{CANARY} a",
-        who_blocker=f"{CANARY} b",
-        what_task=f"{CANARY} c",
-        why_root_cause=f"{CANARY} d",
-        when_deadline=f"{CANARY} e",
-    ),
-    action="act1",
-    parameters={"approver": f"{CANARY} f"},
-    supported_by={"approver": f"{CANARY} g"},
-)
 SOLVED = {
     "evidence": ["a1", "b2"],
     "bottleneck": "Ida Brandt waits for permit K7.",
@@ -83,18 +65,9 @@ FINISH = {"thought": "enough", "tool": "finish", "argument": ""}
 GOOD, POOR = {"lacking": "", "score": 0.9}, {"lacking": "Look at the scaffold.", "score": 0.2}
 
 
-def task_of(*items, gold=GOLD, world=WORLD, actions=ACTIONS):
+def task_of(*items):
     """What an agent is shown of a task."""
-    task = Task(
-        key=f"{CANARY}-key",
-        person=f"{CANARY}-person",
-        difficulty="easy",
-        world=world,
-        items=items or ITEMS,
-        actions=actions,
-        gold=gold,
-    )
-    return ProbeView.of(task).task
+    return TaskView(world=WORLD, items=items or ITEMS, actions=ACTIONS)
 
 
 def step(tool, argument):

@@ -11,6 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from unittest import mock
 
+from dspy_proact.models.clients import import_litellm
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -52,6 +54,7 @@ def loaded(path: Path) -> Iterator[ModuleType]:
     assert spec is not None
     assert spec.loader is not None
     program = importlib.util.module_from_spec(spec)
+    import_litellm()  # names the folder of its tokenizers in the environment, for as long as the process lives
     with mock.patch.dict(os.environ):
         sys.modules[spec.name] = program  # its dataclasses look it up
         try:

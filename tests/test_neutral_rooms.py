@@ -62,7 +62,6 @@ NAMES = re.compile(r"(?i:proact_?bench)|\b(?:PROBE|probe)\b")
 NAME_ONE = {
     "__init__.py": "the face of the package",
     "cli/options/benchmark.py": "the default",
-    **dict.fromkeys(("cli/try_.py", "cli/views/trial.py"), "`try`, a verb of one benchmark"),
 }
 """Files outside the folders of benchmarks that may name one, and why; none is added."""
 

@@ -147,6 +147,20 @@ def _share(part: float, whole: int) -> float | None:
 
 
 @dataclass(frozen=True)
+class WorkedCase:
+    """An answer whose label follows from a rule of the judge's."""
+
+    name: str
+    case: Case
+    answer: BaseModel
+    label: str
+    rule: str = ""
+    """What it is about."""
+    why: str = ""
+    """Why it has this label, in sentences."""
+
+
+@dataclass(frozen=True)
 class PublishedRow:
     """Scores that were published."""
 
@@ -337,6 +351,23 @@ class Benchmark(Generic[Answer, Detail]):
     def tuning(self, settings: Settings) -> Any | None:
         """How its programs are compiled, a `compile.tuning.Tuning`; None for what suits any benchmark."""
         return None
+
+    def worked_cases(self) -> Sequence[WorkedCase]:
+        """Answers whose label follows from a rule, for `try --judge-cases` and `optimize judge --guard cases`."""
+        return ()
+
+    def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
+        """A case of a person's own, without a grade, and the system prompt in it, if any.
+
+        Args:
+            data: Of the file.
+            source: What the file is called.
+
+        Raises:
+            CorpusError: The file cannot be read as one.
+            UsageError: Nobody's own text makes a case of this benchmark.
+        """
+        raise UsageError(f"--conversation: {self.name} takes cases of a corpus only; leave it out")
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
         """The first calls of `answer`, without repairs; None where they cannot be told."""

@@ -193,8 +193,7 @@ def _participant(
         return Rule(replace(open_model(EMBEDDED, role, gate), name=rule), *said)
     opened = open_model(model, role, gate)
     if companions:
-        inherited = {each.name: getattr(opened, each.name) for each in fields(opened)}
-        opened = _Accompanied(**inherited, companions=tuple(companions))
+        opened = accompanied(opened, companions)
     seen = frozenset[str](getattr(program, "learned_from", ()))
     return Participant(
         opened,
@@ -204,6 +203,12 @@ def _participant(
         learned_on=len(seen & {declared.mark(case.view) for case in cases.cases}) if seen else 0,
         further_prices=dict.fromkeys([EMBEDDER], companions[0].price) if companions else {},
     )
+
+
+def accompanied(model: Model, companions: Sequence[Embedder]) -> Model:
+    """A model whose program calls further ones."""
+    inherited = {each.name: getattr(model, each.name) for each in fields(model)}
+    return _Accompanied(**inherited, companions=tuple(companions))
 
 
 @dataclass(frozen=True, kw_only=True)

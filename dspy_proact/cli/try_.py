@@ -1,133 +1,113 @@
-"""`dspy-proact try`: a prompt on a handful of triggers or on one's own conversation, beside the bare model."""
+"""`dspy-proact try`: a prompt on a handful of cases or on one's own conversation, beside the bare model."""
 
 import logging
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.options.benchmark import DEFAULT, corpus_of
+from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
 from dspy_proact.cli.options.cases import corpus_option, known_names, meant_key, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option
-from dspy_proact.cli.options.models import (
-    EMBEDDED,
-    GATE,
-    JUDGE_PROGRAM,
-    PROGRAM,
-    NamedModel,
-    default_judge,
-    model_options,
-    text_of,
-)
+from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.proactbench.conversation import Conversation
-    from dspy_proact.benchmarks.proactbench.programs import Assistant
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import Gate
-    from dspy_proact.runs import Case
+    from dspy_proact.runs import Case, Settings
 
-_DEFAULT_PHASE = "RECOVERY"
 _FEW = 3
-"""Triggers that are tried where none is named."""
-_OF_TRIGGERS = ("--trigger", "--stratum", "--phase", "--corpus", "--list")
-"""Options about the triggers of a corpus."""
-_OF_LISTS = (*_OF_TRIGGERS, "--model", "--json")
+"""Cases that are tried where none is named."""
+_OF_BENCHMARKS = ("--benchmark", "--set")
+_OF_CASES = ("--case", "--stratum", "--phase", "--corpus", "--list")
+"""Options about the cases of a corpus."""
+_OF_LISTS = (*_OF_CASES, *_OF_BENCHMARKS, "--model", "--json")
 """Options that a list reads; of the model whether it is the stand-in."""
 _OF_JUDGES = ("--judge", "--judge-api-base", "--judge-param", "--judge-price", "--judge-program", "--judge-cases")
-"""Options that --judge-cases reads, besides those of calls, limits and output."""
+"""Options that --judge-cases reads, besides those of the benchmark, of calls, limits and output."""
 _LONGEST_REPEATED = 80
 """Characters of a prompt that the command to type next repeats."""
 
 
 @dataclass(frozen=True)
 class _Place:
-    """Where an assistant is tried: at triggers of a corpus, or in a conversation of the person's own."""
+    """Where a prompt is tried: on cases of a corpus, or in a conversation of the person's own."""
 
     corpus: str | None
-    triggers: tuple[str, ...]
+    keys: tuple[str, ...]
     strata: tuple[str, ...]
     phases: tuple[str, ...]
     conversation: str | None
     listed: bool
     examined: bool
 
-    @cached_property
-    def said(self) -> "Conversation | None":
-        """The person's own conversation, if there is one."""
-        from dspy_proact.benchmarks.proactbench.conversation import parse_transcript, read_transcript
+    def own(self, declared: "Benchmark[Any, Any]") -> "tuple[Case, str | None] | None":
+        """The person's own conversation and the system prompt in it; None where there is none."""
         from dspy_proact.cli.views.message import say
+        from dspy_proact.files.rows import read_bytes
 
         if self.conversation is None:
             return None
         if self.conversation != "-":
-            return read_transcript(self.conversation)
+            data = read_bytes(self.conversation, "the path of a conversation, or - for standard input")
+            return declared.case_of_text(data, self.conversation)
         if sys.stdin.isatty():
             say("Type the conversation, and Ctrl-D on a line of its own to end it.")
-        return parse_transcript(sys.stdin.buffer.read(), "standard input")
+        return declared.case_of_text(sys.stdin.buffer.read(), "standard input")
 
-    def named(self, embedded: bool) -> str:
-        """The corpus: where none is named, the stand-in's is the sample, a real model's the published one."""
-        from dspy_proact.benchmarks.registry import benchmark_named
-
-        return corpus_of(benchmark_named(DEFAULT), self.corpus, embedded)
-
-    def cases(self, embedded: bool) -> "list[Case]":
-        """The conversation, the triggers that are named, or a few; for a list all of them.
+    def cases(self, declared: "Benchmark[Any, Any]", settings: "Settings", embedded: bool) -> "list[Case]":
+        """The cases that are named, or a few; for a list all of them.
 
         Raises:
             CorpusError: There is no such corpus, or it is not valid.
-            UsageError: It has no such trigger or phase.
+            UsageError: It has no such case or stratum.
         """
-        from dspy_proact.benchmarks.proactbench.cases import cases_of, conversation_case
-        from dspy_proact.benchmarks.proactbench.corpus import load_corpus
-        from dspy_proact.benchmarks.proactbench.types import Phase
-        from dspy_proact.cli.views.message import say
-        from dspy_proact.runs import select_cases
+        from dspy_proact.cli.views.runs import say_of_corpus
+        from dspy_proact.runs import CONTROL, select_cases
 
-        if self.said:
-            return [conversation_case(self.said.turns)]
-        phases = known_names("--stratum", (*self.strata, *self.phases), tuple(Phase))
-        corpus = self.named(embedded)
-        read = load_corpus(corpus)
-        if read.ignored_note:
-            say(f"{corpus}: {read.ignored_note}")
-        known = {case.key: case for case in cases_of(read)}
-        if self.triggers:
+        strata, corpus = (*self.strata, *self.phases), corpus_of(declared, self.corpus, embedded)
+        chosen = known_names("--stratum", strata, declared.strata)
+        read = declared.read(corpus, settings)
+        say_of_corpus(corpus, read.corpus)
+        known = {case.key: case for case in read.cases if case.stratum != CONTROL}
+        if self.keys:
             more = "`dspy-proact try --list` prints them all, with the same --corpus"
-            meant = [meant_key(key, list(known), "trigger", corpus, more) for key in self.triggers]
+            meant = [meant_key(key, list(known), "case", corpus, more) for key in self.keys]
             return [known[key] for key in dict.fromkeys(meant)]
-        chosen = phases or ([] if self.listed else [_DEFAULT_PHASE])
+        if not self.listed and not chosen and (tuning := declared.tuning(settings)):
+            chosen = list(map(str, tuning.strata))
         cases = select_cases(list(known.values()), None if self.listed else _FEW, chosen)
         if not cases:
-            raise UsageError(f"{corpus}: has no trigger in {' or '.join(chosen)}; name another --stratum")
+            none = f"no {declared.nouns.case} in {' or '.join(chosen)}; name another --stratum"
+            raise UsageError(f"{corpus}: has {none if chosen else f'no {declared.nouns.cases}'}")
         return cases
 
 
 _PLACE = Bundle(
     "place",
     (
-        corpus_option("Corpus of the triggers. Default: the published one; the sample if embedded."),
+        corpus_option("Corpus of the cases. Default: the published one; the sample if embedded."),
         Section(
             Heading.CASES,
             (
                 click.Option(
-                    ["--trigger", "triggers"],
+                    ["--case", "--trigger", "keys"],
                     multiple=True,
                     metavar="KEY",
-                    help="Try this trigger, by its key or a unique beginning of it; repeatable.",
+                    help="Try this case, by its key or a unique beginning of it; repeatable.",
                 ),
-                *strata_options("Three triggers of this phase; repeatable. Default: RECOVERY."),
+                *strata_options("Three cases of this stratum, such as a phase; repeatable. Default: the benchmark's."),
                 click.Option(
                     ["--conversation"], metavar="FILE|-", help="Your own conversation, from a file or standard input."
                 ),
-                click.Option(["--list", "listed"], is_flag=True, help="Print the keys of triggers, and make no call."),
+                click.Option(["--list", "listed"], is_flag=True, help="Print the keys of cases, and make no call."),
                 click.Option(
-                    ["--judge-cases", "examined"], is_flag=True, help="Try the judge alone, on 40 worked cases."
+                    ["--judge-cases", "examined"], is_flag=True, help="Try the judge alone, on its worked cases."
                 ),
             ),
         ),
@@ -136,52 +116,14 @@ _PLACE = Bundle(
 )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """The prompt or program on trial, and the models."""
-
-    text: str | None
-    program: Path | None
-    model: NamedModel
-    judge: NamedModel
-    said: "Conversation | None"
-    """The person's own conversation, whose system message is the prompt where there is no other."""
-
-    @property
-    def embedded(self) -> bool:
-        """Whether the model under test is the stand-in, so that sample and judge go with it."""
-        return self.model.spec(EMBEDDED).name == EMBEDDED
-
-    @cached_property
-    def prompt(self) -> str | None:
-        """The system prompt: TEXT, or the system message of the conversation."""
-        if self.text is None:
-            return self.said.system if self.said and not self.program else None
-        prompt = text_of(self.text) or ""
-        if not prompt.strip():
-            raise UsageError(f"{self.text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
-        return prompt
-
-    @cached_property
-    def assistant(self) -> "Assistant | None":
-        """The assistant on trial; None where only the bare model is asked."""
-        from dspy_proact.benchmarks.compiled import load_assistant
-        from dspy_proact.benchmarks.proactbench.programs import Assistant
-
-        if self.text is not None and self.program:
-            raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
-        if self.program:
-            return load_assistant(self.program)
-        return None if self.prompt is None else Assistant(self.prompt)
-
-
 @verb(
     "try",
+    BENCHMARK,
     model_options("--model", "Model under test, a litellm name. Default: embedded."),
     Section(Heading.MODELS, (PROGRAM,)),
     model_options(
         "--judge",
-        "Judge, a litellm name. Default: openai/gpt-5.4; embedded for an embedded model and for --judge-cases.",
+        "Judge, a litellm name. Default: the benchmark's; embedded for an embedded model and for --judge-cases.",
         Heading.JUDGE,
     ),
     JUDGE_PROGRAM,
@@ -190,7 +132,7 @@ class _Trial:
     Section(
         Heading.OUTPUT,
         (
-            flag_option("--whole", "Show earlier turns and rubric too; with --judge-cases, those of missed cases."),
+            flag_option("--whole", "Show all of a case, such as earlier turns and rubric."),
             json_option("the responses and verdicts"),
         ),
     ),
@@ -198,8 +140,9 @@ class _Trial:
         "--model",
         "--program",
         "--judge",
+        "--benchmark",
         "--corpus",
-        "--trigger",
+        "--case",
         "--stratum",
         "--conversation",
         "--list",
@@ -213,6 +156,7 @@ class _Trial:
 @click.argument("text", required=False, metavar="[TEXT|@FILE]")
 def try_(
     text: str | None,
+    chosen: Chosen,
     model: NamedModel,
     program: Path | None,
     judge: NamedModel,
@@ -229,85 +173,162 @@ def try_(
     """
     from dspy_proact.cli.views.message import say_next
 
-    if place.triggers and (place.strata or place.phases):
-        raise UsageError(f"--trigger and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
-    if place.conversation is not None and (flag := first_typed(_OF_TRIGGERS)):
+    if place.keys and (place.strata or place.phases):
+        raise UsageError(f"--case and {first_typed(('--stratum', '--phase'))} are mutually exclusive")
+    if place.conversation is not None and (flag := first_typed(_OF_CASES)):
         raise UsageError(f"--conversation and {flag} are mutually exclusive")
     if place.examined:
-        from dspy_proact.cli.views.trial import examine
-
-        read = (*_OF_JUDGES, *(option.opts[0] for option in GATE.options), "--whole", "--json")
+        read = (*_OF_JUDGES, *_OF_BENCHMARKS, *(option.opts[0] for option in GATE.options), "--whole", "--json")
         if flag := "TEXT" if text is not None else first_typed(but=read):
             raise UsageError(f"--judge-cases and {flag} are mutually exclusive")
-        return examine(judge.spec(EMBEDDED), judge_program, gate, whole=whole, as_json=as_json)
-    if judge_program:
+    elif judge_program:
         raise UsageError("--judge-program: has no effect without --judge-cases")
-    trial = _Trial(text, program, model, judge, place.said)
-    if not place.listed:
-        return _try(trial, place, gate, whole, as_json)
-    from dspy_proact.cli.views.trial import print_triggers
+    if text is not None and program:
+        raise UsageError("TEXT and --program are mutually exclusive: a program has its own prompt")
+    declared = chosen.declared()
+    settings, embedded = chosen.settings_of_answers(declared), model.spec(EMBEDDED).name == EMBEDDED
+    if place.examined:
+        return _examine(declared, settings, judge, judge_program, gate, whole=whole, as_json=as_json)
+    if place.listed:
+        from dspy_proact.cli.views.trial import print_cases
 
-    if flag := "TEXT" if text is not None else first_typed(but=_OF_LISTS):
-        raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
-    listed = place.cases(trial.embedded)
-    print_triggers(listed, as_json)
-    say_next("try", "--corpus", place.named(trial.embedded), "--trigger", listed[0].key)
-    return 0
+        if flag := "TEXT" if text is not None else first_typed(but=_OF_LISTS):
+            raise UsageError(f"--list and {flag} are mutually exclusive: a list makes no call")
+        listed = place.cases(declared, settings, embedded)
+        print_cases(declared, listed, as_json)
+        corpus = corpus_of(declared, place.corpus, embedded)
+        say_next("try", *chosen.words, "--corpus", corpus, "--case", listed[0].key)
+        return 0
+    return _try(declared, settings, model, judge, place, gate, text=text, program=program, whole=whole, as_json=as_json)
 
 
-def _try(trial: _Trial, place: _Place, gate: "Gate", whole: bool, as_json: bool) -> int:
+def _try(
+    declared: "Benchmark[Any, Any]",
+    settings: "Settings",
+    model: NamedModel,
+    judge: NamedModel,
+    place: _Place,
+    gate: "Gate",
+    *,
+    text: str | None,
+    program: Path | None,
+    whole: bool,
+    as_json: bool,
+) -> int:
     """Ask, and show what came; the exit status."""
-    from dspy_proact.benchmarks.proactbench.jury import open_jury
-    from dspy_proact.benchmarks.proactbench.programs import ASSISTANT
-    from dspy_proact.benchmarks.proactbench.trial import Trial
+    from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.cli.views.message import say
     from dspy_proact.cli.views.runs import say_of_card
     from dspy_proact.cli.views.trial import print_tried
-    from dspy_proact.models import open_model
     from dspy_proact.report import counted
 
     # DSPy would log a line for every response cut at the token limit, which is shown beside it.
     logging.getLogger("dspy.clients.lm").setLevel(logging.ERROR)
-    assistant, graded = trial.assistant, not place.said
-    if trial.judge.name and not graded:
+    spec, own = model.spec(EMBEDDED), place.own(declared)
+    prompt = None if text is None else text_of(text) or ""
+    if prompt is not None and not prompt.strip():
+        raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
+    if judge.name and own:
         say("A conversation of your own has no rubric; --judge is not asked.")
-    if place.said and place.said.system is not None:
-        other = "TEXT" if trial.text is not None else "--program" if trial.program else None
+    if own and own[1] is not None:
+        other = "TEXT" if text is not None else "--program" if program else None
         used = f"is left out: {other} is used" if other else "is the prompt"
         say(f"The system message of the conversation {used}.")
-    if assistant:
-        say_of_card("--program", assistant.card, "assistant", [trial.model.spec(EMBEDDED).name])
-    model = open_model(trial.model.spec(EMBEDDED), ASSISTANT, gate)
-    jury = open_jury(trial.judge.spec(default_judge(trial.embedded)), gate) if graded else None
-    cases = place.cases(trial.embedded)
-    count = counted(len(cases) * (2 if assistant else 1), "response")
-    say(f"Asking for {count}{' with a verdict on each' if graded else ''}.")
-    tried = Trial(assistant, model, jury, gate).run(cases)
+        prompt = prompt if other else own[1]
+    judges = () if own else judges_of(declared, judge, spec.name == EMBEDDED)
+    grading = None if own else judge.spec(judges[0].name) if judges else EMBEDDED
+    trial = Trial(
+        spec, grading, benchmark=declared, settings=settings, program=program, system_prompt=prompt, gate=gate
+    )
+    say_of_card("--program", getattr(trial.program, "card", None), "assistant", [spec.name])
+    cases = [own[0]] if own else place.cases(declared, settings, spec.name == EMBEDDED)
+    count = counted(len(cases) * (1 if trial.program is None else 2), "response")
+    say(f"Asking for {count}{'' if own else ' with a verdict on each'}.")
+    tried = trial.run(cases)
     if tried.begun:
-        prompted = "the program" if trial.program else "the prompt"
-        print_tried(tried.pairs, model, jury.models[0] if jury else None, prompted, whole=whole, as_json=as_json)
+        prompted = "the program" if program else "the prompt"
+        print_tried(declared, tried.pairs, trial.models, prompted, whole=whole, as_json=as_json)
     if tried.halt:
         say(f"Stopped: {tried.halt}")
     else:
-        _say_next(trial, place, graded)
+        _say_next(text, prompt, program, graded=not own)
     return tried.exit_status
 
 
-def _say_next(trial: _Trial, place: _Place, graded: bool) -> None:
-    """What to type next: with an assistant a whole evaluation, which is what shows anything; without one a prompt."""
+def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool) -> None:
+    """What to type next: with a program a whole evaluation, which is what shows anything; without one a prompt."""
     from dspy_proact.cli.views.message import Typed, say_next
 
     typed = Typed()
-    again = [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
+    again = typed.options("--benchmark", "--set")
+    again += [*typed.model("--model"), *(typed.model("--judge") if graded else []), *typed.options("--corpus")]
     again += typed.calls()
-    if trial.assistant is None:
+    if prompt is None and program is None:
         say_next("try", "@FILE", *again, before="With a prompt of yours in FILE:")
         return
-    shown = "" if place.conversation else "A few triggers are an impression, not a score."
-    prompt, text = ["--program", str(trial.program)], trial.text or trial.prompt or ""
-    if trial.program is None:
-        named = bool(trial.text) and text.startswith("@")
-        whole = named or (len(text) <= _LONGEST_REPEATED and text.isprintable() and not text.startswith("@"))
+    shown = "A few cases are an impression, not a score." if graded else ""
+    beginning: Sequence[str] = ["--program", str(program)]
+    if program is None:
+        words = text or prompt or ""
+        named = bool(text) and words.startswith("@")
+        whole = named or (len(words) <= _LONGEST_REPEATED and words.isprintable() and not words.startswith("@"))
         shown += "" if whole else f"{' ' if shown else ''}With the prompt in FILE:"
-        prompt = ["--system-prompt", text if whole else "@FILE"]
-    say_next("eval", *prompt, *again, before=shown)
+        beginning = ["--system-prompt", words if whole else "@FILE"]
+    say_next("eval", *beginning, *again, before=shown)
+
+
+def _examine(
+    declared: "Benchmark[Any, Any]",
+    settings: "Settings",
+    named: NamedModel,
+    program: Path | None,
+    gate: "Gate",
+    *,
+    whole: bool,
+    as_json: bool,
+) -> int:
+    """Ask a judge about the worked cases of its rules, and show which it gets right; the exit status.
+
+    Raises:
+        UsageError: The judge cannot be called as asked, or the benchmark has no worked cases.
+    """
+    import json
+
+    from dspy_proact.benchmarks.benchmark import Start
+    from dspy_proact.benchmarks.compiled import compiled_program
+    from dspy_proact.benchmarks.evaluation import role_of
+    from dspy_proact.benchmarks.participant import program_name
+    from dspy_proact.benchmarks.trial import Examination
+    from dspy_proact.cli.views.message import Typed, say, say_next
+    from dspy_proact.cli.views.runs import say_of_card
+    from dspy_proact.cli.views.trial import examination_document, print_examination
+    from dspy_proact.models import open_model
+    from dspy_proact.report import STAND_IN, counted
+
+    if not (cases := declared.worked_cases()):
+        raise UsageError(f"--judge-cases: {declared.name} declares no worked cases; leave it out")
+    judge = compiled_program(declared, settings, Start(file=program), "judge")
+    model = open_model(named.spec(EMBEDDED), role_of(declared, "judge"), gate)
+    card = getattr(judge, "card", None)
+    say_of_card("--judge-program", card, "judge", [model.name])
+    if card and "cases after" in card.counts:
+        say("--judge-program: was compiled with --guard cases on these cases, so this is no test of it.")
+    examination = Examination(declared, judge, model, gate, settings)
+    say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
+    examined = examination.run()
+    if examined.begun and as_json:
+        if model.embedded:
+            say(STAND_IN)
+        click.echo(json.dumps(examination_document(examination, examined, whole), indent=2, allow_nan=False))
+    elif examined.begun:
+        name = program_name(judge)
+        shown = model.name if name == "default" else f"{model.name} ({name})"
+        print_examination(examination, examined, shown, whole)
+    if examined.halt:
+        say(f"Stopped: {examined.halt}")
+    else:
+        typed = Typed()
+        again = [*typed.options("--benchmark", "--set"), *typed.model("--judge", model.name)]
+        again += [*typed.options("--judge-program"), *typed.calls()]
+        say_next("agree", *again, before="Compare it with people:")
+    return examined.exit_status

@@ -50,7 +50,7 @@ def make_card(
         if (count := _evidence(tested))[1]
     }
     if tuned.cases:
-        of = len(compiling.tuning.worked_cases())
+        of = len(compiling.declared.worked_cases())
         counts |= {"cases before": (tuned.cases[0], of), "cases after": (tuned.cases[1], of)}
     demos = sum(len(each.demos) for each in tuned.judge.predictors())
     cuts = {f"{stratum} {cut.partial:g}/{cut.full:g}" for stratum, cut in tuned.cuts.items()}

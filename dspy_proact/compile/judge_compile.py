@@ -10,7 +10,7 @@ from typing import Any
 
 import dspy
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
 from dspy_proact.benchmarks.compiled import compiled_program
 from dspy_proact.benchmarks.evaluation import role_of
 from dspy_proact.benchmarks.participant import fingerprint_of
@@ -23,7 +23,7 @@ from dspy_proact.compile.forecast import Forecast, RoleForecast, answers_at_most
 from dspy_proact.compile.judge_card import make_card
 from dspy_proact.compile.proposer import SHOWN, Excerpts
 from dspy_proact.compile.training import Chosen, Training, side_by_side
-from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict, WorkedCase, tamed
+from dspy_proact.compile.tuning import GradedAnswer, Tuning, Verdict, tamed
 from dspy_proact.errors import ContentError, StageError, UsageError
 from dspy_proact.models import Gate, Model, ModelSpec
 from dspy_proact.programs import DataSource, Provenance, Recipe
@@ -78,7 +78,7 @@ class JudgeCompile(Compile):
         self.items = self.graded.items
         if wrong := [guard for guard in guards if guard != "cases"]:
             raise UsageError(f"--guard {wrong[0]}: a judge is guarded by its worked cases alone: --guard cases")
-        self._guarded = tuple(self.tuning.worked_cases()) if guards else ()
+        self._guarded = tuple(declared.worked_cases()) if guards else ()
         if guards and not self._guarded:
             raise UsageError(f"--guard cases: {declared.name} declares no worked cases; leave it out")
         recipe = suited(recipe or Recipe(), self.tuning, self.items, "judge")

@@ -107,16 +107,6 @@ class GradedAnswers:
         return len({each.rater for item in self.items for grades in item.grades.values() for each in grades})
 
 
-@dataclass(frozen=True)
-class WorkedCase:
-    """An answer whose label follows from a rule of the judge's."""
-
-    name: str
-    case: Case
-    answer: BaseModel
-    label: str
-
-
 class Tuning:
     """How the programs of a benchmark are compiled.
 
@@ -262,10 +252,6 @@ class Tuning:
         return f"Answer: {item.answer.model_dump_json()}\n{told}" + (
             f"\nThe judge's reasons: {reasons}" if reasons else ""
         )
-
-    def worked_cases(self) -> Sequence[WorkedCase]:
-        """Answers whose label follows from a rule, which `--guard cases` keeps right."""
-        return ()
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,11 @@
 
 import csv
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from child import Child, command_line
+from child import Child, code, command_line
 from contest import fields
 from mine import TEXT, write_mine
 from toy import outcomes
@@ -132,6 +129,9 @@ def test_raters_fill_in_a_sheet_of_a_run_and_the_judge_is_compared_with_them(run
     assert status == 0, err
     (judge,) = json.loads(out)["judges"]
     assert [(row["asked"], row["same"]) for row in judge["rows"]] == [(8, 7.5)]
+    tuned = ("optimize", "judge", *NAMED, "--run", "run", "--ratings", "filled.csv", "--folds", 2)
+    status, out, err = proact(*tuned, "--optimizer", "search", "--trials", 2, "--out", "tuned", "--json")
+    assert (status, json.loads(out)["items"]) == (0, 8), err
 
 
 @pytest.mark.parametrize(
@@ -174,6 +174,15 @@ def test_it_is_run_graded_again_and_summarized_in_python(run):
     assert names == ["our people", "our old bot", "embedded"]
 
 
+WITH_A_PACKAGE = """
+import sys
+from child import command_line
+_, folder, *command = sys.argv
+sys.path.insert(0, folder)
+command_line(*command)
+"""
+
+
 @pytest.fixture
 def installed(tmp_path):
     """Run a command where another package is installed that registers the benchmark at a place."""
@@ -184,10 +193,7 @@ def installed(tmp_path):
 
     def call(place, *command):
         (of_package / "entry_points.txt").write_text(f"[dspy_proact.benchmarks]\nnext-step = {place}\n", "utf-8")
-        paths = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", ""), *sys.path])
-        words = [sys.executable, "-m", "dspy_proact", *command]
-        environment = {**os.environ, "PYTHONPATH": paths}
-        return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        return Child(code, WITH_A_PACKAGE, tmp_path, *command, folder=tmp_path).ended()
 
     return call
 

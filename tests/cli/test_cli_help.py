@@ -11,7 +11,7 @@ from assistants import ASSISTANT_OPTIMIZERS
 
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE
 from dspy_proact.cli import proact as command_line
-from dspy_proact.cli.options.models import EMBEDDED, NamedModel, default_judge
+from dspy_proact.cli.options.models import EMBEDDED, NamedModel
 from dspy_proact.cli.options.verb import Bundle, Heading, Verb
 from dspy_proact.compile.compile import PROPOSER
 from dspy_proact.errors import UsageError
@@ -189,7 +189,7 @@ def test_several_names_share_what_is_said_of_them():
 
 def test_without_a_name_the_default_has_what_is_said_here():
     at = "http://here/v1"
-    assert NamedModel("--judge", api_base=at).specs(default_judge(False)) == (
+    assert NamedModel("--judge", api_base=at).specs("openai/gpt-5.4") == (
         ModelSpec(name="openai/gpt-5.4", api_base=at),
     )
     assert NamedModel("--judge").spec(EMBEDDED) == ModelSpec()

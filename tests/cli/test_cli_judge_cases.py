@@ -104,7 +104,7 @@ def test_a_limit_stops_it_with_four_and_what_it_left_out_is_neither_right_nor_wr
                 ("--phase", "recovery"),
                 ("--stratum", "recovery"),
                 ("--corpus", "sample"),
-                ("--trigger", "x"),
+                ("--case", "x"),
                 ("--conversation", "talk.txt"),
             )
         ),

@@ -191,7 +191,7 @@ def test_of_ones_own_conversation_the_judge_that_was_not_asked_is_not_named(proa
 
 def test_the_first_of_the_triggers_that_are_listed_can_be_tried(proact):
     told = proact("try", "--list", *corpus(2))
-    assert pasted(proact, told) == ["try", *corpus(2), "--trigger", "d0__t2"]
+    assert pasted(proact, told) == ["try", *corpus(2), "--case", "d0__t2"]
     assert pasted(proact, proact("try", "--list"))[:3] == ["try", "--corpus", "sample"]
 
 

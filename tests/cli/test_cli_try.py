@@ -16,7 +16,7 @@ from trying import PROMPT, QUOTE, STAND_IN, against, corpus, is_prompted, models
 from dspy_proact.benchmarks.proactbench.corpus import read_jsonl
 from dspy_proact.benchmarks.proactbench.programs import assistant
 
-ONE = ("--trigger", "d0__t5")
+ONE = ("--case", "d0__t5")
 LOAD_CORPUS = "dspy_proact.benchmarks.proactbench.corpus.load_corpus"
 
 
@@ -55,7 +55,8 @@ def test_without_a_prompt_the_bare_model_is_shown_alone(proact, server):
 
 def test_a_compiled_program_takes_the_place_of_the_prompt(proact, server, monkeypatch):
     monkeypatch.setattr(
-        "dspy_proact.benchmarks.compiled.load_assistant", lambda file: assistant.Assistant(f"compiled from {file}")
+        "dspy_proact.benchmarks.trial.compiled_program",
+        lambda declared, settings, start, *_: assistant.Assistant(f"compiled from {start.file}"),
     )
     status, out, err = proact(*against(server, "--program", "best.json", text=None))
     assert (status, out.count("with the program: ")) == (0, 3)
@@ -84,7 +85,7 @@ def test_triggers_are_chosen_by_stratum_or_key(proact, server):
     assert (phases.total(), set(phases)) == (3, {"EMERGENT", "CRITICAL"})
     server.sent.clear()
     keys = ["d3...5", "d1__t2", "d3__t5", "d0__t3"]
-    _, out, _ = proact(*against(server, "--json", *(part for key in keys for part in ("--trigger", key))))
+    _, out, _ = proact(*against(server, "--json", *(part for key in keys for part in ("--case", key))))
     assert [pair["trigger"] for pair in json.loads(out)] == ["d3__t5", "d1__t2", "d0__t3"]
     assert len(server.of("assistant")) == 6
 
@@ -98,7 +99,7 @@ def test_everything_is_asked_at_once_and_the_same_command_asks_the_same_triggers
 
 def test_a_real_model_is_judged_by_the_papers_judge_on_the_published_corpus(proact, server, monkeypatch):
     asked, path = [], corpus()
-    monkeypatch.setattr(LOAD_CORPUS, lambda named: asked.append(named) or read_jsonl(path))
+    monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: asked.append(named) or read_jsonl(path))
     command = ["try", PROMPT, "--model", "hosted_vllm/any", "--model-api-base", server.assistant]
     status, out, _ = proact(*command, "--judge-api-base", server.judge)
     assert (status, asked, STAND_IN in out) == (0, ["proactbench"], False)
@@ -110,12 +111,12 @@ def test_the_list_makes_no_call_and_says_key_phase_scenario_and_message(proact):
     lines = out.splitlines()
     assert status == 0
     assert lines[::2] == [f"d{dialogue}__t{turn}" for dialogue in range(4) for turn in (2, 3, 5)]
-    assert lines[1] == "    EMERGENT  TRAVEL_07  Question 2: which path leads to the lighthouse?"
-    assert "--trigger" in err
+    assert lines[1] == "    EMERGENT  Question 2: which path leads to the lighthouse?"
+    assert "--case" in err
     listed = json.loads(proact("try", "--list", "--stratum", "recovery", "--json")[1])
     assert (len(listed) > 3, {each["phase"] for each in listed}) == (True, {"RECOVERY"})
-    assert list(listed[0]) == ["trigger", "phase", "scenario", "user_message"]
-    assert json.loads(proact("try", "--list", "--trigger", listed[0]["trigger"], "--json")[1]) == listed[:1]
+    assert list(listed[0]) == ["trigger", "phase", "scenario", "user"]
+    assert json.loads(proact("try", "--list", "--case", listed[0]["trigger"], "--json")[1]) == listed[:1]
 
 
 # Conversations of one's own
@@ -132,7 +133,7 @@ LOG = {"messages": [{"role": "system", "content": "@ Be kind."}, {"role": "user"
     ],
 )
 def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeypatch, content):
-    monkeypatch.setattr(LOAD_CORPUS, lambda named: pytest.fail("no corpus is loaded"))
+    monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: pytest.fail("no corpus is loaded"))
     status, out, err = proact("try", PROMPT, *models(server), "--conversation", talk(content), "--whole")
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
     assert "has no rubric; --judge is not asked" in err
@@ -150,13 +151,16 @@ def test_a_conversation_can_come_from_standard_input(proact, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"My cat is ill.\n")))
     status, out, _ = proact("try", PROMPT, "--conversation", "-", "--json")
     (pair,) = json.loads(out)
-    assert (status, pair["trigger"], pair["phase"], pair["user_message"]) == (0, None, None, "My cat is ill.")
-    assert (pair["with"]["grade"], pair["with"]["evidence"], list(pair["usage"])) == (None, [], ["assistant"])
+    assert (status, pair["trigger"], pair["phase"]) == (0, None, None)
+    assert (pair["with"]["grade"], pair["with"]["quotes"], list(pair["usage"])) == (None, [], ["assistant"])
 
 
 @pytest.mark.parametrize("other", [None, "TEXT", "--program"])
 def test_the_system_message_of_a_log_is_the_prompt_where_there_is_no_other(proact, server, monkeypatch, other):
-    monkeypatch.setattr("dspy_proact.benchmarks.compiled.load_assistant", lambda file: assistant.Assistant(PROMPT))
+    monkeypatch.setattr(
+        "dspy_proact.benchmarks.trial.compiled_program",
+        lambda declared, settings, start, *_: assistant.Assistant(start.prompt or PROMPT),
+    )
     command = against(server, text=PROMPT if other == "TEXT" else None)[:-2]
     program = ["--program", "best.json"] if other == "--program" else []
     status, _, err = proact(*command, *program, "--conversation", talk(LOG, "log.json"))
@@ -225,18 +229,20 @@ def test_json_is_a_list_with_both_sides_and_their_usage(proact, server):
     status, out, _ = proact(*against(server, *ONE, "--model-price", "1,1", "--json"))
     (pair,) = json.loads(out)
     assert status == 0
-    assert list(pair) == ["trigger", "phase", "user_message", "with", "without", "usage"]
+    assert list(pair) == ["trigger", "phase", "with", "without", "usage"]
     side = pair["with"]
     start = side["response"].index(QUOTE)
     assert side == {
         "response": side["response"],
         "truncated": False,
         "grade": "PARTIAL",
-        "reasoning": "half",
-        "evidence": [
+        "score": 0.5,
+        "reasons": "half",
+        "quotes": [
             {"text": QUOTE, "start": start, "end": start + len(QUOTE), "short": False},
             {"text": "never said", "start": None, "end": None, "short": False},
         ],
+        "points": [],
         "error": None,
     }
     assert pair["without"].keys() == side.keys()
@@ -314,7 +320,7 @@ def test_a_fault_of_the_setup_ends_with_two_and_a_provider_that_is_down_with_fiv
     assert (QUOTE in out, "no verdict: stopped" in out) == ((role == "judge"),) * 2
     server.script = lambda sent: error(503)
     keys = [f"d{dialogue}__t{turn}" for dialogue in range(4) for turn in (2, 3, 5)]
-    status, out, err = proact(*against(server, *(part for key in keys for part in ("--trigger", key))))
+    status, out, err = proact(*against(server, *(part for key in keys for part in ("--case", key))))
     assert (status, "down" in err, "no response: server" in out) == (5, True, True)
 
 
@@ -344,10 +350,10 @@ def test_an_interrupt_ends_at_once_and_shows_what_is_there(tmp_path, server, mon
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["TEXT", "--trigger", "d0__t55"], "did you mean d0__t5"),
-        (["TEXT", "--trigger", "zzz"], "`dspy-proact try --list`"),
-        (["TEXT", "--trigger", "d"], "--trigger d: is ambiguous: d0__t"),
-        (["TEXT", *ONE, "--phase", "recovery"], "--trigger and --phase are mutually exclusive"),
+        (["TEXT", "--case", "d0__t55"], "did you mean d0__t5"),
+        (["TEXT", "--case", "zzz"], "`dspy-proact try --list`"),
+        (["TEXT", "--case", "d"], "--case d: is ambiguous: d0__t"),
+        (["TEXT", *ONE, "--phase", "recovery"], "--case and --phase are mutually exclusive"),
         (["TEXT", "--stratum", "LATE"], "--stratum LATE: is none of EMERGENT, CRITICAL, RECOVERY"),
         (["TEXT", "--unheard-of"], "--unheard-of"),
         (["--program", "missing.json"], "missing.json"),

@@ -1,12 +1,30 @@
-"""The programs in eval/ run, on the embedded model."""
+"""The programs in eval/ run, in their quick form or on the embedded model; no time is asserted."""
 
 import json
+import re
 
+import child
 import pytest
 from rows import jsonl, row
-from script import ROOT, run
+from script import ROOT, ended, loaded, run, table_rows
 
 PROGRAMS = ROOT / "eval"
+PHASES = ["EMERGENT", "CRITICAL", "RECOVERY"]
+NUMBER = re.compile(r"-?\d\.\d+")
+
+
+def printed(name, *arguments, folder):
+    """What a program prints that ends well."""
+    done = run(PROGRAMS / name, *arguments, folder=folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def tables(text):
+    """The cells of each table's rows, without heading and rule."""
+    blocks = text.strip().split("\n\n")
+    assert all(len({line.count("|") for line in block.splitlines()}) == 1 for block in blocks)
+    return [table_rows(block)[2:] for block in blocks]
 
 
 @pytest.mark.parametrize("path", sorted(PROGRAMS.glob("*.py")), ids=lambda path: path.name)
@@ -14,18 +32,109 @@ def test_a_program_is_short(path):
     assert len(path.read_text(encoding="utf-8").splitlines()) <= 115
 
 
+@pytest.mark.parametrize("name", ["kill_soak.py", "compile_soak.py", "fault_soak.py", "hostile_soak.py"])
+def test_a_soak_finds_nothing(tmp_path, name):
+    with loaded(PROGRAMS / name) as program:
+        if hasattr(program, "subprocess"):
+            program.subprocess = child.Processes()
+        done = ended(program.main, PROGRAMS / name, "--quick", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["proactbench", "probe", "offers"])
+def test_a_missing_key_is_said(tmp_path, name, request):
+    request.getfixturevalue("probe" if name == "probe" else "proactbench")
+    arguments = ["--judge", "openai/gpt-4o"] if name == "offers" else ["openai/gpt-4o", "--corpus", "sample"]
+    done = run(PROGRAMS / f"{name}.py", *arguments, folder=tmp_path)
+    assert (done.returncode, "OPENAI_API_KEY" in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+
+
 def test_proactbench_scores_a_corpus(tmp_path):
     (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
     arguments = ["embedded", "--judge", "embedded", "--corpus", "corpus.jsonl", "--out", "run"]
-    done = run(PROGRAMS / "proactbench.py", *arguments, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "3/3" in done.stdout
+    assert "3/3" in printed("proactbench.py", *arguments, folder=tmp_path)
     assert json.loads((tmp_path / "run" / "manifest.json").read_text())["embedded"] is True
 
 
-def test_proactbench_says_what_is_missing(tmp_path):
-    (tmp_path / "corpus.jsonl").write_text(jsonl(row()), encoding="utf-8")
-    done = run(PROGRAMS / "proactbench.py", "openai/gpt-4o", "--corpus", "corpus.jsonl", folder=tmp_path)
-    assert done.returncode == 2
-    assert "OPENAI_API_KEY" in done.stderr
-    assert "Traceback" not in done.stderr
+def test_probe_is_run_as_it_was_published(probe, tmp_path):
+    arguments = ["embedded", "--judge", "embedded", "--corpus", "sample", "--out", "run"]
+    assert "GPT-5" in printed("probe.py", *arguments, folder=tmp_path)
+    settings = json.loads((tmp_path / "run" / "manifest.json").read_text())["identity"]["settings"]
+    published = {"agent": "single", "sanitize": False, "upstream_rule": True, "oracle": "none", "baseline": "none"}
+    assert settings | published == settings
+
+
+def test_scale_reads_plans_and_answers_every_task(probe, tmp_path):
+    text = printed("probe_scale.py", "--quick", folder=tmp_path)
+    told = re.findall(r"^(.*): [\d,]+ ms a task, at most [\d,]+ MiB$", text, re.MULTILINE)
+    # Four tasks a person.
+    assert told[0] == "8 tasks of 2 people read"
+    assert re.fullmatch(r"planned \([\d,]+ tokens a task, at most USD [\d.]+\)", told[1])
+    assert told[2:] == ["answered 1 to 2", "answered 3 to 4", "answered 5 to 6", "answered 7 to 8"]
+    assert text.endswith("8 of 8 graded\n")
+
+
+def test_the_leaderboard_has_both_ranks_and_scores_of_every_published_model(proactbench, tmp_path):
+    (rows,) = tables(printed("leaderboard.py", folder=tmp_path))
+    assert len(rows) == 16
+    # (250 + 94 / 2) / 521 and / 624; 21, 47 and 35 triggers were dropped
+    assert rows[4] == ["5", "2–10", "9", "qwen/qwen3.5-9b", "521/624", "0.5701", "0.4760", "21, 47, 35"]
+
+
+def test_wide_compiles_end_as_narrow_ones(tmp_path):
+    heads, _, *rows = table_rows(printed("compile_speed.py", "--quick", folder=tmp_path))
+    assert heads == ["compile", "calls", "alone", "wide", "ratio", "at least", "in flight", "ideal", "same"]
+    assert [row[0] for row in rows] == ["assistant search"]
+    assert all(int(row[1].replace(",", "")) > 100 for row in rows)
+    assert {row[8] for row in rows} == {"yes"}
+
+
+def test_the_failures_of_a_copied_run_are_listed(proactbench, tmp_path):
+    text = printed("show_speed.py", "--quick", folder=tmp_path)
+    # The sample has 49 triggers, of which the stand-in fails 32: three copies of it are the first with a hundred.
+    assert "96 of 147 triggers, 30 of them above; --limit 96 lists all." in text
+    assert re.search(r"^147 triggers, \d+ MB: [\d.]+ s, [\d.]+ s of the processor, \d+ MB", text, re.MULTILINE)
+
+
+def test_throughput_tells_a_run_beside_httpx(tmp_path):
+    number = r"\d+\.\d\d"
+    shape = rf"98 calls a round, 2 rounds: {number} ms a call in a run, {number} in httpx; median ratio {number}\n"
+    assert re.fullmatch(shape, printed("throughput.py", "--quick", folder=tmp_path))
+
+
+def test_footprint_tells_the_memory_of_a_whole_run(tmp_path):
+    text = printed("footprint.py", "--triggers", "60", folder=tmp_path)
+    triggers, verdicts = map(int, re.findall(r"(\d+) triggers, (\d+) verdicts: at most [\d,]+ MiB\n", text)[0])
+    assert 60 <= triggers == verdicts < 70
+
+
+def test_the_human_study_meets_the_published_values_and_nearly_their_intervals(proactbench, tmp_path):
+    reproduced, *ours = tables(printed("human_study.py", folder=tmp_path))
+    assert [row[:3] for row in reproduced] == [
+        [phase, *counts] for phase, counts in zip(PHASES, (["20", "83"], ["19", "83"], ["20", "109"]), strict=True)
+    ]
+    for cells in reproduced:
+        for published, here in (cells[3:5], cells[5:7]):
+            (value, *ends), (found, *bounds) = NUMBER.findall(published), NUMBER.findall(here)
+            assert value == found
+            assert [float(end) for end in bounds] == pytest.approx([float(end) for end in ends], abs=0.02)
+    for table in ours:
+        assert [row[0] for row in table] == [*PHASES, "pooled"]
+        assert all(len(NUMBER.findall(cell)) == 3 for row in table for cell in row[-4:])
+    assert [row[1] for row in ours[1]] == ["17", "14", "19", "50"]
+
+
+def test_both_versions_of_the_judges_words_are_counted_on_the_whole_sample(proactbench, tmp_path):
+    words, cases = tables(printed("judge_words.py", folder=tmp_path))
+    counts = {(who, version): [int(cell.replace(",", "")) for cell in cells] for who, version, *cells in words}
+    whos = [*(f"judge, {phase}" for phase in PHASES), "detector of offers"]
+    assert [*counts] == [(who, version) for who in whos for version in ("first", "second")]
+    assert sum(counts[who, "second"][0] for who in whos[:3]) == 147
+    for who in whos:
+        (n, first, _, texts, _), (m, second, ours, same, _) = counts[who, "first"], counts[who, "second"]
+        assert (n, texts) == (m, same)
+        assert texts < second < first
+        assert ours <= 700
+    from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+
+    assert cases == [[case.rule, case.name, case.grade, case.why] for case in judge_cases()]

@@ -24,9 +24,9 @@ from dspy_proact.programs.streaming import streamed
 pytestmark = QUIET
 ROUTES = pytest.mark.parametrize(
     ("name", "backend"),
-    [("hosted_vllm/any", "auto"), ("openai/any", "auto"), ("openai/any", "litellm")],
+    [("hosted_vllm/any", "auto"), ("openai/any", "litellm")],
 )
-NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto"), ("openai/any", "auto")])
+NATIVE = pytest.mark.parametrize(("name", "backend"), [("hosted_vllm/any", "auto")])
 EMBEDDED_CALLER = Caller(role="assistant", flag="--model", model="embedded")
 WHOLE = " The last  boat\n\nleaves at five. \n"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, ResultsCheck, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, ResultsCheck, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
 from dspy_proact.errors import UsageError
@@ -238,6 +238,30 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
 
         return ProactTuning(self, settings)
+
+    def worked_cases(self) -> Sequence[WorkedCase]:
+        """Those of the judge's rules; the rule is their group."""
+        from dspy_proact.benchmarks.proactbench.corpus import judge_cases
+
+        return [
+            WorkedCase(
+                each.name,
+                Case(each.name, each.name, each.view.rubric.phase, each.view),
+                Response(text=each.response),
+                each.grade,
+                each.rule,
+                each.why,
+            )
+            for each in judge_cases()
+        ]
+
+    def case_of_text(self, data: bytes, source: str) -> tuple[Case, str | None]:
+        """A conversation in any of the field's forms, that ends with the user's message."""
+        from dspy_proact.benchmarks.proactbench.cases import conversation_case
+        from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
+
+        said = parse_transcript(data, source)
+        return conversation_case(said.turns), said.system
 
     def feedback(self, case: Case, answer: Response, scored: Scored[Verdict | Offers]) -> str:
         """Nothing of the rubric."""

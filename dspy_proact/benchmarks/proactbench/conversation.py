@@ -29,7 +29,7 @@ from pydantic import BaseModel
 
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import Line, lines_in, read_bytes, strict_json, text_of
+from dspy_proact.files.rows import Line, lines_in, strict_json, text_of
 from dspy_proact.plain_text import shown
 
 History = Sequence[Turn | Mapping[str, Any]] | Mapping[str, Any] | BaseModel | None
@@ -86,11 +86,6 @@ def history_of(given: History) -> Conversation:
 def turns_of(texts: Sequence[str]) -> tuple[Turn, ...]:
     """The turns of texts that alternate, the user's first; where the user's is the last it awaits its response."""
     return tuple(Turn(user=user, assistant=answer) for user, answer in zip_longest(texts[::2], texts[1::2]))
-
-
-def read_transcript(path: str) -> Conversation:
-    """The conversation in a file; raises as `parse_transcript`, and `CorpusError` where it cannot be read."""
-    return parse_transcript(read_bytes(path, "the path of a conversation, or - for standard input"), path)
 
 
 def parse_transcript(data: bytes, source: str) -> Conversation:

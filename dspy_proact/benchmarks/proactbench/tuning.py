@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
-from dspy_proact.benchmarks.proactbench.corpus import Ratings, judge_cases
+from dspy_proact.benchmarks.proactbench.corpus import Ratings
 from dspy_proact.benchmarks.proactbench.programs import Assistant, BareChat, Judge
 from dspy_proact.benchmarks.proactbench.rated import case_of
 from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import JudgeView, dialogue_mark
 from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, WorkedCase, graded_answers
+from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
 from dspy_proact.errors import UsageError
 from dspy_proact.evidence import locate_quotes
@@ -227,18 +227,6 @@ class ProactTuning(Tuning):
         """Without the response."""
         del item, verdict
         return told
-
-    def worked_cases(self) -> Sequence[WorkedCase]:
-        """The worked cases of the judge's rules."""
-        return [
-            WorkedCase(
-                each.name,
-                Case(each.name, each.name, each.view.rubric.phase, each.view),
-                Response(text=each.response),
-                each.grade,
-            )
-            for each in judge_cases()
-        ]
 
 
 def _triggered(case: Case) -> JudgeView:

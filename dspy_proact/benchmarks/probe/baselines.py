@@ -40,7 +40,7 @@ class Blind:
         return Solution(evidence=named, touched=every, turns=0, faults=("bottleneck", "action", "parameters"))
 
     def expected(self, task: TaskView) -> list[Mapping[str, Any]]:
-        """Nothing is asked."""
+        """No messages."""
         return []
 
     def fingerprint(self) -> str:
@@ -76,7 +76,7 @@ def _nearest(task: TaskView, take: int) -> Sequence[Item]:
     world, at = task.world, task.world.organisation
     words = [world.occupation, world.about, world.work_style, at.department, *at.key_meetings]
     words += [*world.current_priorities, *world.pain_points]
-    words += [f"{each.name} {each.relationship_context}" for each in world.relationships]
+    words += [f"{known.name} {known.relationship_context}" for known in world.relationships]
     scores = WordRanking([Record.of(item) for item in task.items]).scores("\n".join(words))
     return [task.items[place] for place in ranked(scores)[:take]]
 

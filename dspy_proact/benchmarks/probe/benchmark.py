@@ -95,7 +95,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     published_corpus = "probe"
     assumption = (
         f"Judges are counted as asked about a description of {_ASSUMED_WORDS} words and the parameters of the right "
-        "action where there is no answer yet; agents with several calls cannot be told."
+        "action where there is no answer yet; the calls of other agents than single cannot be estimated."
     )
     parts = (
         Part("description", JUDGMENTS),
@@ -125,7 +125,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
 
     @property
     def best(self) -> str:
-        """Of the published models, by task execution."""
+        """The best published task score, and whose it is."""
         rows = self.published()
         most = max(row.scores["task"] or 0.0 for row in rows)
         first = [row.name for row in rows if row.scores["task"] == most]
@@ -167,22 +167,22 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         if isinstance(corpus, str):
             corpus = load_tasks(corpus, revision, sanitize=wanted.sanitize, seed=wanted.seed)
         if (corpus.sanitize, corpus.seed) != (wanted.sanitize, wanted.seed):
-            read, asked = (f"sanitize={each.sanitize} and seed={each.seed}" for each in (corpus, wanted))
-            raise UsageError(f"{corpus.name}: read with {read}, and the settings say {asked}; read it by the settings")
+            read, set_ = (f"sanitize={of.sanitize} and seed={of.seed}" for of in (corpus, wanted))
+            raise UsageError(f"{corpus.name}: read with {read}, and the settings say {set_}; read it by the settings")
         return case_set_of(corpus)
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
         """The difficulties that the tasks have."""
         there = {case.stratum for case in case_set.cases}
-        return [each for each in DIFFICULTIES if each in there]
+        return [difficulty for difficulty in DIFFICULTIES if difficulty in there]
 
     def view_type(self, stratum: str) -> type[BaseModel]:
-        """Of every difficulty the same."""
+        """The same for every difficulty."""
         assert stratum in DIFFICULTIES, "PROBE makes its own cases"
         return ProbeView
 
     def mark(self, view: BaseModel) -> str:
-        """Of the task, whatever the ids and the order of its items."""
+        """Hash of what makes the task, which neither the ids nor the order of its items change."""
         assert isinstance(view, ProbeView), "PROBE makes its own cases"
         content = [view.world.model_dump(mode="json"), view.gold.description]
         return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
@@ -209,13 +209,13 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return (open_embedder(spec, gate, "--set embedder"),)
 
     def settled(self, settings: Settings, companions: "Sequence[Embedder]") -> Settings:
-        """With the embedder's endpoint."""
+        """The settings with the embedder's endpoint."""
         if not companions:
             return settings
         return settings.model_copy(update={"embedder_api_base": companions[0].endpoint})
 
     def unasked(self, settings: Settings) -> str | None:
-        """A baseline asks no model."""
+        """The name that stands for a baseline, which asks no model."""
         return None if _of_probe(settings).baseline == "none" else BLIND
 
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
@@ -302,7 +302,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
     def grade_calls(
         self, case: Case, answer: Solution | None, judge: Any, settings: Settings
     ) -> Sequence[ExpectedCall]:
-        """What both judges are asked."""
+        """The first request to each judge that has something to judge."""
         from dspy_proact.benchmarks.probe.judging import description_inputs, parameters_inputs
 
         view, wanted = _view(case), _of_probe(settings)
@@ -310,21 +310,21 @@ class Probe(Benchmark[Solution, ProbeGrade]):
             bottleneck="word " * _ASSUMED_WORDS, action=view.gold.action, parameters=view.gold.parameters
         )
         solution = answer or (assumed if wanted.baseline == "none" else Solution())
-        asked: list[list[dict[str, Any]]] = []
+        requests: list[list[dict[str, Any]]] = []
         if is_described(solution, wanted):
-            asked.append(judge.identification.messages(description_inputs(view, solution.bottleneck)))
+            requests.append(judge.identification.messages(description_inputs(view, solution.bottleneck)))
         if is_filled(solution, view.gold):
-            asked.append(judge.resolution.messages(parameters_inputs(view, solution.parameters)))
-        return [ExpectedCall(messages, VERDICT_TOKENS) for messages in asked]
+            requests.append(judge.resolution.messages(parameters_inputs(view, solution.parameters)))
+        return [ExpectedCall(messages, VERDICT_TOKENS) for messages in requests]
 
     def tuning(self, settings: Settings) -> "ProbeTuning":
-        """By instructions alone."""
+        """How its agents and judges are compiled: by instructions alone."""
         from dspy_proact.benchmarks.probe.tuning import ProbeTuning
 
         return ProbeTuning(self, settings)
 
     def feedback(self, case: Case, answer: Solution, scored: Scored[ProbeGrade]) -> str:
-        """How each stage did; nothing of what is right."""
+        """How each stage did, without what is right."""
         from dspy_proact.benchmarks.probe.tuning import feedback_of
 
         return feedback_of(scored.detail)
@@ -339,7 +339,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         return parts
 
     def human_grades(self) -> Sequence[HumanGrade]:
-        """Those of the sample's authors."""
+        """Grades by the sample's authors."""
         from dspy_proact.benchmarks.probe.corpus import human_grades
 
         return human_grades()

@@ -217,7 +217,7 @@ def sanitized(task: Task, seed: int = 0) -> Task:
 
 
 class TaskCase(Case):
-    """A case whose view is read when it is looked at."""
+    """A case whose view is read when it is used."""
 
     _read: Callable[[str], ProbeView]
 
@@ -285,16 +285,16 @@ def _pairs_at(path: str) -> dict[str, tuple[Member, Member]]:
     except (OSError, ValueError):  # no path at all; opening it says what is wrong with it
         is_folder = is_file = False
     if is_folder:
-        zips = sorted(each for each in place.glob("*.zip") if _SIDES.search(each.name))
-        found = _in_zips(zips) if zips else _in_folder(place)
+        zips = sorted(path for path in place.glob("*.zip") if _SIDES.search(path.name))
+        members = _in_zips(zips) if zips else _in_folder(place)
     elif is_file:
         other = _SIDES.sub(lambda side: "outputs" if side[0] == "inputs" else "inputs", place.name)
-        found = _in_zips(path for path in dict.fromkeys((place, place.with_name(other))) if path.is_file())
+        members = _in_zips(path for path in dict.fromkeys((place, place.with_name(other))) if path.is_file())
     else:
         with opened(path, _WANTED):
             raise CorpusError(f"neither a zip nor a folder; give {_WANTED}", source=path)
     sides: dict[str, dict[str, Member]] = {"input": {}, "output": {}}
-    for name, member in found:
+    for name, member in members:
         if not (match := _NAME.fullmatch(name)) or name.startswith("._"):  # as a Mac's archiver adds
             continue
         if not name.isprintable():

@@ -133,14 +133,14 @@ class PartJudge(dspy.Module):
 
     def forward(self, **inputs: Any) -> dspy.Prediction:
         """A prediction with the outputs of the signature; raises a `StageError` where there is none."""
-        return run_now(self.asked(ask_now, **inputs))
+        return run_now(self.answered(ask_now, **inputs))
 
     async def aforward(self, **inputs: Any) -> dspy.Prediction:
         """Async version of `forward`."""
-        return await self.asked(ask, **inputs)
+        return await self.answered(ask, **inputs)
 
-    async def asked(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
-        """The same by a way to ask."""
+    async def answered(self, asking: Asking, **inputs: Any) -> dspy.Prediction:
+        """The same prediction, by a given way to ask."""
         return await ask_for_fields(asking, self.grade, self.adapter, **inputs)
 
     def messages(self, inputs: dict[str, Any]) -> list[dict[str, Any]]:
@@ -170,11 +170,11 @@ class ProbeJudge(dspy.Module):
 
     async def identify(self, view: ProbeView, description: str, asking: Asking) -> IdentificationVerdict:
         """The verdict on a description; raises likewise."""
-        return identified(await self.identification.asked(asking, **description_inputs(view, description)))
+        return identified(await self.identification.answered(asking, **description_inputs(view, description)))
 
     async def resolve(self, view: ProbeView, parameters: dict[str, Any], asking: Asking) -> ParametersVerdict:
         """The verdict on parameters; raises likewise."""
-        return resolved(await self.resolution.asked(asking, **parameters_inputs(view, parameters)))
+        return resolved(await self.resolution.answered(asking, **parameters_inputs(view, parameters)))
 
     @property
     def instruction(self) -> str:

@@ -105,13 +105,15 @@ def read_task(key: str, given: JsonFile, right: JsonFile, ignored: Counter[str])
         person=world.persona_id,
         difficulty=world.context_difficulty,
         world=world.world(),
-        items=tuple(_item(each) for each in source.data_points),
-        actions=tuple(each.action() for each in world.available_actions),
+        items=tuple(_item(item) for item in source.data_points),
+        actions=tuple(action.action() for action in world.available_actions),
         gold=output.gold(),
     )
     _require_known(task, output.criteria_path, right)
     unknown = ((source.unknown_fields(), _DROPPED_INPUT), (output.unknown_fields(), _DROPPED_OUTPUT))
-    ignored.update({name: count for found, dropped in unknown for name, count in found.items() if name not in dropped})
+    ignored.update(
+        {name: count for counts, dropped in unknown for name, count in counts.items() if name not in dropped}
+    )
     (taken,) = [action for action in task.actions if action.id == task.gold.action]
     for name in task.gold.parameters:
         if name not in taken.required:
@@ -204,7 +206,7 @@ class _World(_Person):
             person=self.persona_full_name,
             occupation=self.persona_occupation,
             about=self.persona_about,
-            relationships=tuple(Relationship(**each.known()) for each in self.relationships),
+            relationships=tuple(Relationship(**raw.known()) for raw in self.relationships),
             organisation=Organisation(**self.organizational_structure.known()),
             **self.personal_context.known(),
         )
@@ -267,8 +269,10 @@ class _Input(RawPart):
     ]
 
     def misfits(self) -> Iterator[tuple[str, str]]:
-        yield from _repeated("data_points", [each.id for each in self.data_points])
-        yield from _repeated("world_model.available_actions", [each.id for each in self.world_model.available_actions])
+        yield from _repeated("data_points", [item.id for item in self.data_points])
+        yield from _repeated(
+            "world_model.available_actions", [action.id for action in self.world_model.available_actions]
+        )
 
 
 class _Bottleneck(RawPart):

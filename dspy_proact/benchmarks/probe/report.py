@@ -263,10 +263,10 @@ def _sections(view: View) -> Iterator[Section]:
     lists = ("current_priorities", "pain_points", "communication_preferences")
     known = [(world["person"], f"{world['occupation']}. {world['about']}"), ("works at", place)]
     known += [(name.replace("_", " "), "\n".join(world[name])) for name in lists if world[name]]
-    known += [(each["name"], f"{each['type']}: {each['relationship_context']}") for each in world["relationships"]]
+    known += [(one["name"], f"{one['type']}: {one['relationship_context']}") for one in world["relationships"]]
     yield Section("world", "terms", tuple(known))
     yield Section("documents", "terms", tuple(_item(item, item["id"] in gold["evidence"]) for item in view["items"]))
-    actions = ((each["id"], f"{each['description']} ({', '.join(each['required'])})") for each in view["actions"])
+    actions = ((one["id"], f"{one['description']} ({', '.join(one['required'])})") for one in view["actions"])
     yield Section("actions", "terms", tuple(actions))
     facets = [(name, gold["facets"][name] or "does not apply") for name in (*ESSENTIAL, *FURTHER) if gold["facets"]]
     right = [("evidence", ", ".join(gold["evidence"])), ("bottleneck", gold["description"]), *facets]
@@ -333,7 +333,7 @@ def _grounds(verdict: GivenVerdict) -> Grounds:
         "failure modes": [MODES[mode] for mode in modes_of(grade)],
     }
     texts = ((name, value if isinstance(value, str) else ", ".join(value)) for name, value in points.items() if value)
-    return Grounds("\n\n".join(each.reasoning for each in (identified, resolved) if each), points=tuple(texts))
+    return Grounds("\n\n".join(said.reasoning for said in (identified, resolved) if said), points=tuple(texts))
 
 
 def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:

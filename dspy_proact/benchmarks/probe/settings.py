@@ -23,9 +23,9 @@ _UNUSED: Mapping[AgentName, tuple[str, ...]] = {
     "reflexion": (),
     "rewoo": _OF_TRIALS,
 }
-"""What means nothing to an agent."""
+"""Settings that have no effect with an agent."""
 _BESIDE_EVIDENCE: tuple[str, ...] = (*_OF_TOOLS, "calls", "agent", "upstream_rule", "oracle")
-"""What means nothing to a baseline, which names evidence alone."""
+"""Settings that have no effect with a baseline, which names evidence alone."""
 
 
 class Bounds(Frozen):
@@ -62,23 +62,23 @@ class ProbeSettings(Bounds, Settings):
     upstream_rule: bool = False
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be."""
     embedder: str | None = None
-    """A litellm name of a model that embeds for search; BM25 without one."""
+    """Model that embeds items for search, a litellm name; BM25 without one."""
     embedder_api_base: str | None = None
     """Its endpoint, such as http://localhost:8000/v1; its provider's own without one."""
     embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
     """US dollars per million tokens of it, where litellm knows none; no part of the identity."""
     oracle: OracleName = "none"
-    """What is given away, and so scores full: evidence, the right items alone; bottleneck, also what is the matter."""
+    """What the agent is given, and so scores full: evidence, only the right items; bottleneck, also its description."""
     baseline: BaselineName = "none"
-    """A rule in place of the agent, which makes no call and names evidence only."""
+    """A rule in place of the agent; it makes no call and names evidence only."""
     take: int = Field(default=5, ge=1, le=1000)
-    """Items that a baseline names which names a number of them."""
+    """Number of items that a baseline names, where its rule leaves the number open."""
     seed: int = Field(default=0, ge=0)
-    """Of the ids and the order of items that are sanitized."""
+    """Seed of the ids and the order of sanitized items."""
 
     @property
     def without_effect(self) -> Mapping[str, str]:
-        """What means nothing to the agent, the baseline, the oracle, or without an embedder."""
+        """Settings without effect, each with the setting that makes it so."""
         baseline, unused = f"baseline={self.baseline}", dict[str, str]()
         if self.embedder is None:
             unused |= dict.fromkeys(_OF_EMBEDDER, "embedder=none")

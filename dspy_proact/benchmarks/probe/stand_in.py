@@ -115,7 +115,7 @@ def _taken(
     world: Mapping[str, Any], items: Sequence[_Item], instruction: str, demos: Sequence[tuple[str, str]]
 ) -> Sequence[_Item]:
     """The items that score best, in their order of score; of equal ones the first."""
-    examples = [(asked, said) for (asker, asked), (_, said) in pairwise(demos) if asker == "user"]
+    examples = [(question, said) for (role, question), (_, said) in pairwise(demos) if role == "user"]
     waits = bool(_WAITS.search(instruction)) or any(_waits(*example) for example in examples)
     cares = content_words(" ".join(_cares(world)))
 
@@ -191,21 +191,21 @@ def _plan(world: Mapping[str, Any]) -> list[dict[str, str]]:
 def _cares(world: Mapping[str, Any]) -> list[str]:
     """What the person cares about, as texts."""
     listed = [*world.get("current_priorities", []), *world.get("pain_points", [])]
-    return [str(each) for each in listed or [world.get("about", "")]]
+    return [str(care) for care in listed or [world.get("about", "")]]
 
 
 def _items(shown: Mapping[str, str]) -> list[_Item]:
     """What was shown whole, and what tools returned; of an item that came twice the longer."""
-    found = [_of_document(each) for each in value_of(shown.get("documents"), []) if isinstance(each, dict)]
+    items = [_of_document(item) for item in value_of(shown.get("documents"), []) if isinstance(item, dict)]
     for step in value_of(shown.get("steps"), []):
         # As `Record.shown` writes them.
         parts = _RECORD.split(str(step.get("observation", "")))
         for id_, rest in zip(parts[1::2], parts[2::2], strict=True):
             named = dict(re.findall(r"^(title|people): (.*)$", rest, re.MULTILINE))
             text = "\n".join(line.removeprefix("| ") for line in rest.split("\n") if line.startswith("|"))
-            found.append(_Item(id_, named.get("title", ""), named.get("people", ""), text))
-    kept = {item.id: item for item in sorted(found, key=lambda item: len(item.text))}
-    return [kept[id_] for id_ in dict.fromkeys(item.id for item in found)]
+            items.append(_Item(id_, named.get("title", ""), named.get("people", ""), text))
+    kept = {item.id: item for item in sorted(items, key=lambda item: len(item.text))}
+    return [kept[id_] for id_ in dict.fromkeys(item.id for item in items)]
 
 
 def _of_document(item: Mapping[str, Any]) -> _Item:
@@ -273,7 +273,7 @@ def _of_parameters(shown: Mapping[str, str], enough: float) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """A value without what its form adds: lists as sets, texts without case and further blanks."""
     if isinstance(value, list):
-        return frozenset(str(_plain(each)) for each in value)
+        return frozenset(str(_plain(part)) for part in value)
     return " ".join(str(value).split()).casefold()
 
 
@@ -290,12 +290,12 @@ def _alike(expected: Any, given: Any, enough: float) -> bool:
 
 def _moment(text: str) -> tuple[str, str, str] | None:
     """Year, month with day, and time of the first date in a text, each empty where it is not said; None without one."""
-    if found := _ISO.search(text):
-        year, month, day = found.groups()
-    elif found := _SPELT.search(text):
-        day, name, year = found.groups()
+    if match := _ISO.search(text):
+        year, month, day = match.groups()
+    elif match := _SPELT.search(text):
+        day, name, year = match.groups()
         month = f"{_MONTHS.index(name[:3].lower()) + 1:02}"
     else:
         return None
-    time = _TIME.search(text, found.end())
+    time = _TIME.search(text, match.end())
     return year or "", f"{month}-{int(day):02}", time.group() if time else ""

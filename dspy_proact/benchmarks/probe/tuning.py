@@ -109,7 +109,7 @@ class ProbeTuning(Tuning):
         """What it answered, and how that did."""
         items = _view(case).task.items
         titles = {item.id: getattr(item, "subject", None) or getattr(item, "title", "") for item in items}
-        named = ", ".join(titles.get(each, "an item that there is not") for each in answer.evidence)
+        named = ", ".join(titles.get(id_, "an item that there is not") for id_ in answer.evidence)
         return (
             f"Evidence: {named or 'none'}\nBottleneck: {answer.bottleneck or 'none'}\n"
             f"Action: {answer.action or 'none'} {answer.parameters}\n{told}"
@@ -117,9 +117,9 @@ class ProbeTuning(Tuning):
 
     def graded(self, source: Any) -> GradedAnswers:
         """What people graded, as an answer to each of the two judges: what the other one is asked about is left out."""
-        found, items = super().graded(source), list[GradedAnswer]()
+        people, items = super().graded(source), list[GradedAnswer]()
         settings = ProbeSettings()
-        for item in found.items:
+        for item in people.items:
             answer, gold = item.answer, _view(item.case).gold
             assert isinstance(answer, Solution), "people grade the benchmark's own answers"
             said = {part: grades for part, grades in item.grades.items() if part != "parameters"}
@@ -131,7 +131,7 @@ class ProbeTuning(Tuning):
                 key = f"{item.key} (parameters)" if said else item.key
                 alone = answer.model_copy(update={"bottleneck": ""})
                 items.append(replace(item, key=key, answer=alone, grades=done))
-        return replace(found, items=tuple(items))
+        return replace(people, items=tuple(items))
 
     def judge_inputs(self, case: Case, answer: Any) -> dict[str, Any]:
         """Of the judge of descriptions where there is one, else of that of parameters."""
@@ -149,8 +149,10 @@ class ProbeTuning(Tuning):
 
     def judge_shortfall(self, item: GradedAnswer, verdict: Verdict, told: str) -> str:
         """The answer, what was expected, and where judge and people differ."""
-        asked = self.judge_inputs(item.case, item.answer)
-        shown = asked["description"] if "description" in asked else f"{asked['given']}, expected {asked['expected']}"
+        inputs = self.judge_inputs(item.case, item.answer)
+        shown = (
+            inputs["description"] if "description" in inputs else f"{inputs['given']}, expected {inputs['expected']}"
+        )
         return f"Answer: {shown}\n{told}\nThe judge's reasons: {verdict.prediction.reasoning}"
 
     def notes(self, demos: int) -> Sequence[str]:
@@ -171,8 +173,8 @@ def feedback_of(grade: ProbeGrade) -> str:
         f"Resolution: {grade.task:g}; the action is {action}.",
     ]
     if grade.resolved:
-        told = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
-        lines += [f"Parameters {name}: {', '.join(names)}." for name, names in told.items() if names]
+        faulty = {"missing": grade.resolved.missing, "wrong": grade.resolved.incorrect}
+        lines += [f"Parameters {name}: {', '.join(names)}." for name, names in faulty.items() if names]
     return "\n".join([*lines, *([f"Faults of form: {', '.join(grade.faults)}."] if grade.faults else [])])
 
 

@@ -62,11 +62,6 @@ class NamedModel:
         return spec if self.name else spec.beside(named)
 
 
-def default_judge(embedded: bool) -> str:
-    """The judge where none is named: the stand-in's is the stand-in, a real model's the paper's."""
-    return EMBEDDED if embedded else "openai/gpt-5.4"
-
-
 def model_options(flag: str, text: str, heading: Heading = Heading.MODELS) -> Bundle:
     """The options of a role, which come as one `NamedModel`.
 

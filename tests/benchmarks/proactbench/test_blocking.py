@@ -18,12 +18,10 @@ from dspy_proact.benchmarks.execution import Completed
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
 from dspy_proact.benchmarks.proactbench.cases import cases_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl
-from dspy_proact.benchmarks.proactbench.jury import open_jury
-from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
-from dspy_proact.benchmarks.proactbench.trial import Trial
+from dspy_proact.benchmarks.trial import Trial
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import Interrupted
-from dspy_proact.models import Gate, open_model
+from dspy_proact.models import Gate
 from dspy_proact.runs import Observer, run_to_end
 
 TURNS = [record(turn, user_message=f"Second question {turn}?") for turn in range(1, 6)]
@@ -84,16 +82,13 @@ def test_a_rejudging_runs_where_a_loop_is_running(tmp_path, server):
 
 
 def test_a_trial_runs_where_a_loop_is_running(tmp_path, server):
-    gate = Gate(retries=0)
-    model, jury = (
-        open_model(spec("hosted_vllm/any", server.assistant), ASSISTANT, gate),
-        open_jury(spec("hosted_vllm/any", server.judge), gate),
-    )
-    trial, cases = Trial(Assistant("Be brief."), model, jury, gate), cases_of(corpus(tmp_path))[:2]
+    model, judge = spec("hosted_vllm/any", server.assistant), spec("hosted_vllm/any", server.judge)
+    trial = Trial(model, judge, system_prompt="Be brief.", gate=Gate(retries=0))
+    cases = cases_of(corpus(tmp_path))[:2]
 
     async def cell() -> list[bool]:
         tried = [trial.run(cases), await trial.arun(cases)]
-        return [side.verdict is not None for each in tried for pair in each.pairs for side in pair.sides]
+        return [side.scored is not None for each in tried for pair in each.pairs for side in pair.sides]
 
     assert asyncio.run(cell()) == [True] * 8
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from server import Answer
 
-from dspy_proact.benchmarks.proactbench.conversation import parse_transcript, read_transcript
+from dspy_proact.benchmarks.proactbench.conversation import parse_transcript
 from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, Assistant
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.errors import CorpusError, UsageError
@@ -176,15 +176,10 @@ def test_what_cannot_be_responded_to_is_refused_with_its_place_and_its_mend(text
     assert not [words for words in said if words not in str(error.value)], str(error.value)
 
 
-def test_a_file_is_read_by_its_name_and_what_is_none_is_refused(tmp_path):
-    path = tmp_path / "talk.json"
-    path.write_text(FORMS["turns"], encoding="utf-8")
-    assert read_transcript(str(path)).turns == TURNS
+def test_a_file_is_read_by_its_name():
     for name in ("talk.json", "talk.jsonl"):
         with pytest.raises(CorpusError, match=r"not JSON.*another name"):
             parsed("User: a", name)
-    with pytest.raises(UsageError, match="no such file; give the path of a conversation, or - for standard input"):
-        read_transcript(str(tmp_path / "none"))
 
 
 # The history of an assistant, over HTTP

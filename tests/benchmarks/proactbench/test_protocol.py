@@ -20,7 +20,6 @@ from dspy_proact.runs import RunFolder
 ROUTES = [
     ("hosted_vllm/any", "auto"),
     ("hosted_vllm/any", "litellm"),
-    ("openai/any", "auto"),
     ("openai/any", "litellm"),
 ]
 
@@ -93,14 +92,10 @@ NEW_CLAUDE = {"temperature": None, "top_p": None}
 PLAIN = {"temperature": 0.7, "top_p": 1.0}
 PRESETS = [
     ("gpt-5.4", REASONING, REASONING | {"effort": "medium"}),
-    ("gpt-5-mini", REASONING, REASONING | {"effort": "medium"}),
-    ("o1", REASONING, REASONING | {"effort": "medium"}),
     ("o3-mini", REASONING, REASONING | {"effort": "medium"}),
-    ("o4-mini-2025-04-16", REASONING, REASONING | {"effort": "medium"}),
     ("gemini-2.5-pro", REASONING, REASONING | {"effort": "medium"}),
     ("claude-sonnet-4-5", CLAUDE | {"limit": 8192}, CLAUDE | {"limit": 32768}),
     ("claude-opus-4-7", NEW_CLAUDE | {"limit": 8192}, NEW_CLAUDE | {"limit": 32768}),
-    ("claude-opus-4.7", NEW_CLAUDE | {"limit": 8192}, NEW_CLAUDE | {"limit": 32768}),
     ("claude-sonnet-5", NEW_CLAUDE | {"limit": 8192}, NEW_CLAUDE | {"limit": 32768}),
     ("any", PLAIN | {"limit": 8192}, PLAIN | {"limit": 32768}),
 ]

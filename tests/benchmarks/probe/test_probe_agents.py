@@ -10,7 +10,6 @@ from embedding import vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from probe_desk import (
-    CANARY,
     FINISH,
     GOOD,
     MAIL,
@@ -57,13 +56,12 @@ def example_of(task):
 
 
 @AGENT
-def test_an_agent_answers_in_the_calls_that_it_counts_and_sees_nothing_of_gold(server, name):
+def test_an_agent_answers_in_the_calls_that_it_counts(server, name):
     says(server, *SCRIPTS[name])
     solution = solved(server, name)
     assert solution.model_dump(include=set(SOLVED)) == {**SOLVED, "evidence": ("a1", "b2")}
     assert not solution.faults
     assert solution.turns == len(server.sent) == len(SCRIPTS[name])
-    assert not [sent for sent in server.sent if CANARY in sent.text]
     assert server.sent[0].messages == make_agent(name).expected(task_of())
 
 

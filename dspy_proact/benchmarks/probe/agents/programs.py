@@ -50,12 +50,12 @@ class PartialJSON(FencedJSON):
 
     def parse(self, signature: type[dspy.Signature], completion: str) -> dict[str, Any]:
         """The output fields of the one object in the answer; raises `AdapterParseError` where none can be read."""
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, field in signature.output_fields.items():
             alone: Any = SimpleNamespace(output_fields={name: field})  # all that parsing reads of a signature
             with suppress(AdapterParseError):
-                found |= super().parse(alone, completion)
-        return dict.fromkeys(signature.output_fields) | found if found else super().parse(signature, completion)
+                fields |= super().parse(alone, completion)
+        return dict.fromkeys(signature.output_fields) | fields if fields else super().parse(signature, completion)
 
 
 def adapter(note: str = "") -> FencedJSON:
@@ -125,9 +125,9 @@ class Session:
             raise self._last
         fields = {name: value for name, value in fields.items() if _is_json(value)}
         parameters = fields.get("parameters", {})
-        evidence = tuple(dict.fromkeys(id_ for each in fields.get("evidence") or () if (id_ := each.strip())))
+        evidence = tuple(dict.fromkeys(id_ for named in fields.get("evidence") or () if (id_ := named.strip())))
         bottleneck, action = (str(fields.get(part) or "").strip() for part in ("bottleneck", "action"))
-        required = next((each.required for each in self.task.actions if each.id == action), None)
+        required = next((known.required for known in self.task.actions if known.id == action), None)
         sound = (evidence, bottleneck, required is not None, required is None or set(required) <= parameters.keys())
         missing = [part for part, is_sound in zip(PARTS, sound, strict=True) if not is_sound or part not in fields]
         return Solution(
@@ -251,10 +251,10 @@ class Stages(AgentModule):
         session.tools.touch_all()
         searched = await session.ask(self.search, world=task.world, documents=list(task.items))
         named = {id_.strip() for id_ in searched.get("evidence", ())}
-        found = [item for item in task.items if item.id in named]
-        identified = await session.ask(self.identify, world=task.world, documents=found)
+        evidence = [item for item in task.items if item.id in named]
+        identified = await session.ask(self.identify, world=task.world, documents=evidence)
         bottleneck = identified.get("bottleneck", "")
-        resolved = await session.ask(self.resolve, **session.common, documents=found, bottleneck=bottleneck)
+        resolved = await session.ask(self.resolve, **session.common, documents=evidence, bottleneck=bottleneck)
         return {**searched, **identified, **resolved}
 
 
@@ -366,11 +366,11 @@ async def _carry_out(plan: Sequence[PlanStep], tools: Toolbox, longest: int) -> 
     names = [re.sub(r"\W", "", planned.var) for planned in plan]
     for name, planned in zip(names, plan, strict=True):
         argument = cut(planned.argument, longest)
-        late = [each for each in _REFERENCE.findall(argument) if each in names and each not in results]
+        late = [var for var in _REFERENCE.findall(argument) if var in names and var not in results]
         if late:
             observation = Observation(f"Not done: {late[0]} is no step before it.")
         else:
-            values = {f"${each}": _referenced(result, planned.tool, tools) for each, result in results.items()}
+            values = {f"${var}": _referenced(result, planned.tool, tools) for var, result in results.items()}
             argument = _REFERENCE.sub(lambda match, values=values: values.get(match[0], match[0]), argument)
             argument = cut(argument, longest)
             observation = await tools.use(planned.tool, argument)

@@ -185,23 +185,23 @@ class Database:
         try:
             cursor = self._connection.execute(statement)
             names = [column[0] for column in cursor.description or ()]
-            found = cursor.fetchmany(self._rows + 1)
+            fetched = cursor.fetchmany(self._rows + 1)
             cursor.close()
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             return Observation(cut(f"The query failed: {error}", self._longest))
         finally:
             self._connection.set_progress_handler(None, 0)
-        return self._observation(names, found) if found else Observation("No rows.")
+        return self._observation(names, fetched) if fetched else Observation("No rows.")
 
     def close(self) -> None:
         """Forget the records."""
         self._connection.close()
 
-    def _observation(self, names: Sequence[str], found: Sequence[tuple[Any, ...]]) -> Observation:
+    def _observation(self, names: Sequence[str], fetched: Sequence[tuple[Any, ...]]) -> Observation:
         """As many rows as there is room for; the last may be cut, and its ids count where they can be read."""
         lines = [json.dumps(names, ensure_ascii=False)]
         room, ids = self._longest - len(lines[0]), dict[str, None]()
-        for row in found[: self._rows]:
+        for row in fetched[: self._rows]:
             whole = json.dumps(row, ensure_ascii=False, default=lambda value: f"{len(value)} bytes")
             line = cut(whole, max(0, room - 1))
             room -= len(line) + 1
@@ -210,7 +210,7 @@ class Database:
             lines.append(line)
             readable = (id_ for id_ in row if id_ in self._ids and json.dumps(id_, ensure_ascii=False) in line)
             ids |= dict.fromkeys(readable)
-        if len(lines) - 1 < len(found):
+        if len(lines) - 1 < len(fetched):
             lines.append("... (further rows)")
         return Observation(cut("\n".join(lines), self._longest), tuple(ids))
 
@@ -289,8 +289,8 @@ class Toolbox:
         if self._vectors is None:
             texts = [record.words[:_LONGEST_EMBEDDED] or record.id for record in records]
             self._vectors = await self._embed(texts)
-        (asked,) = await self._embed([query[:_LONGEST_EMBEDDED]])
-        return [_cosine(asked, vector) for vector in self._vectors]
+        (wanted,) = await self._embed([query[:_LONGEST_EMBEDDED]])
+        return [_cosine(wanted, vector) for vector in self._vectors]
 
     def _read(self, named: str) -> Observation:
         """The items of one id, or of several with blanks or commas between them, as far as there is room."""

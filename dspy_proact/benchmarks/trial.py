@@ -1,0 +1,343 @@
+"""A handful of questions, asked at once, for a person to read: a program on trial, or a judge on its worked cases.
+
+Nothing is kept on disk and no score is made of it; that is what `Evaluation` is for.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from dspy_proact.benchmarks.ask import Ask
+from dspy_proact.benchmarks.benchmark import Benchmark, Start, WorkedCase
+from dspy_proact.benchmarks.compiled import compiled_program
+from dspy_proact.benchmarks.evaluation import accompanied, role_of
+from dspy_proact.benchmarks.registry import benchmark_named
+from dspy_proact.calls import Call, collect_calls
+from dspy_proact.errors import Halt
+from dspy_proact.models import Gate, Model, ModelSpec, open_model
+from dspy_proact.runs import (
+    Case,
+    Failure,
+    Scored,
+    Settings,
+    attempted,
+    consensus,
+    cut_label,
+    orderly_interrupt,
+    run_to_end,
+)
+
+T = TypeVar("T")
+STOPPED = "stopped"
+"""The error of what a halt left out."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One answer and its grade, as far as they came."""
+
+    answer: BaseModel | None
+    scored: Scored[Any] | None
+    """None also where nobody grades."""
+    error: str | None
+    """Why the answer or the grade is missing, beginning with a short word; None where nothing is."""
+    calls: tuple[Call, ...]
+    """Every attempt, in the order in which they ended."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was tried and something is missing; what a halt left out has not failed."""
+        return self.error is not None and self.error != STOPPED
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The answers to one case."""
+
+    case: Case
+    prompted: Side | None
+    """Of the program on trial; None where there is none."""
+    bare: Side
+    """Of the benchmark's own program, without a prompt."""
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Those that were asked for."""
+        return (self.bare,) if self.prompted is None else (self.prompted, self.bare)
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Those of both sides."""
+        return tuple(call for side in self.sides for call in side.calls)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of a trial."""
+
+    pairs: tuple[Pair, ...]
+    """One a case, in their order."""
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to show."""
+        return any(side.answer or side.failed for pair in self.pairs for side in pair.sides)
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where something failed, and 0 where nothing did."""
+        if self.halt:
+            return self.halt.exit_status
+        return 3 if any(side.failed for pair in self.pairs for side in pair.sides) else 0
+
+
+class Trial:
+    """Asks a program on trial and the benchmark's own for answers, and a judge for a grade of each.
+
+    Args:
+        model: Under both programs.
+        judge: None where nobody grades.
+        benchmark: By its name, the path of its file, or itself.
+        settings: Of the benchmark; its defaults where None.
+        program: On trial: a module, or the file of a compiled one.
+        system_prompt: On trial, in place of a program.
+        gate: How calls are made.
+
+    Attributes:
+        program: On trial; None for the benchmark's own program alone.
+        models: The model under test, and the judge's where there is one.
+
+    Raises:
+        UsageError: Models, settings and programs do not fit together.
+    """
+
+    def __init__(
+        self,
+        model: ModelSpec | str = "embedded",
+        judge: ModelSpec | str | None = "embedded",
+        *,
+        benchmark: "Benchmark[Any, Any] | str | None" = None,
+        settings: Settings | None = None,
+        program: Any = None,
+        system_prompt: str | None = None,
+        gate: Gate | None = None,
+    ):
+        declared, self._gate = benchmark_named(benchmark), gate or Gate()
+        settings = settings or declared.settings_type()
+        file = Path(program) if isinstance(program, str | Path) else None
+        start = Start(system_prompt, file)
+        declared.require(settings, [ModelSpec.of(each).name for each in (model, judge) if each is not None], start)
+        companions = declared.companions(settings, self._gate)
+        self._declared = declared
+        if program is not None and file is None:
+            self.program = program
+        elif start == Start():
+            self.program = None
+        else:
+            self.program = compiled_program(declared, settings, start, "assistant", companions)
+        tested = open_model(model, role_of(declared, "assistant"), self._gate)
+        tested = accompanied(tested, companions) if companions else tested
+        asked = None if declared.unasked(settings) else tested.lm
+        bare = declared.program(settings, Start(), companions)
+        self._asks = [Ask.in_run(each, asked, settings) for each in (self.program, bare) if each is not None]
+        judging = None if judge is None else declared.judge(settings, Start())
+        self._grading, self.models = None, (tested,)
+        if judge is not None and judging is None:
+            self._grading = Ask.in_run(None, None, settings)
+        elif judge is not None:
+            self.models = tested, open_model(judge, role_of(declared, "judge"), self._gate)
+            self._grading = Ask.in_run(judging, self.models[1].lm, settings)
+
+    def run(self, cases: Sequence[Case]) -> Tried:
+        """Ask everything at once and wait for the end of it.
+
+        A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
+        Ctrl-C drops it. What came until then is in the result.
+
+        Raises:
+            UsageError: A key is missing.
+            Interrupted: Ctrl-C came twice.
+        """
+        return run_to_end(self.arun(cases))
+
+    async def arun(self, cases: Sequence[Case]) -> Tried:
+        """Async version of `run`."""
+        work = [partial(self._side, ask, case) for case in cases for ask in self._asks]
+        found, halt = await at_once(work, self.models, self._gate)
+        sides = iter(found)
+        pairs = [Pair(case, next(sides) if self.program is not None else None, next(sides)) for case in cases]
+        return Tried(tuple(pairs), halt)
+
+    async def _side(self, ask: Ask, case: Case, room: asyncio.Semaphore) -> Side:
+        answer = scored = error = None
+        with collect_calls() as calls:
+            try:
+                async with room:
+                    answer, error = _came(await attempted(self._declared.answer(case, ask)))
+                    if answer is not None and self._grading is not None:
+                        scored, error = _came(await attempted(self._declared.grade(case, answer, self._grading)))
+            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
+                error = STOPPED
+        return Side(answer, scored, error, tuple(calls))
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """A worked case, and what the judge made of it."""
+
+    case: WorkedCase
+    verdicts: tuple[Scored[Any], ...]
+    """Those that could be read; none where a halt left some out."""
+    label: str | None
+    """What they come to; None where there are none."""
+    error: str | None
+    """Why there is no label, beginning with a short word; None where there is one."""
+    unread: tuple[str, ...]
+    """Why each of its other verdicts could not be read, likewise; none where a halt left some out."""
+    calls: tuple[Call, ...]
+    """Every attempt, in the order in which they ended."""
+
+    @property
+    def right(self) -> bool | None:
+        """Whether it has the label that follows from the rule; None without a label."""
+        return None if self.label is None else self.label == self.case.label
+
+    @property
+    def failed(self) -> bool:
+        """Whether it was tried and has no label; what a halt left out has not failed."""
+        return self.error is not None and self.error != STOPPED
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What came of an examination."""
+
+    cases: tuple[JudgedCase, ...]
+    """In their order."""
+    halt: Halt | None
+    """What stopped it; None where it came to its end."""
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to show."""
+        return any(each.label or each.failed for each in self.cases)
+
+    @property
+    def exit_status(self) -> int:
+        """That of the halt; else 3 where a verdict is missing, and 0 where none is, right or wrong."""
+        if self.halt:
+            return self.halt.exit_status
+        return 3 if any(each.unread for each in self.cases) else 0
+
+
+@dataclass(frozen=True)
+class Examination:
+    """Puts the worked cases of its rules to a judge, as many times each as its program asks for verdicts.
+
+    The cases have one plain answer each, so that a count of them is no measure of agreement with people.
+
+    Args:
+        declared: The benchmark, which has worked cases.
+        judge: Its judge, compiled or not.
+        model: Under the judge.
+        gate: Of the model.
+        settings: Of the benchmark.
+    """
+
+    declared: Benchmark[Any, Any]
+    judge: Any
+    model: Model
+    gate: Gate
+    settings: Settings = field(default_factory=Settings)
+
+    @property
+    def votes(self) -> int:
+        """Verdicts on each case."""
+        return getattr(self.judge, "votes", 1)
+
+    def run(self) -> Examined:
+        """Ask everything at once and wait for the end of it.
+
+        Raises:
+            UsageError: A key is missing.
+            Interrupted: Ctrl-C came twice.
+        """
+        return run_to_end(self.arun())
+
+    async def arun(self) -> Examined:
+        """Async version of `run`."""
+        work = [partial(self._judged, case) for case in self.declared.worked_cases()]
+        judged, halt = await at_once(work, [self.model], self.gate)
+        return Examined(tuple(judged), halt)
+
+    async def _judged(self, worked: WorkedCase, room: asyncio.Semaphore) -> JudgedCase:
+        verdicts, unread, error, label = list[Scored[Any]](), list[str](), None, None
+        ask = Ask.in_run(self.judge, self.model.lm, self.settings)
+        with collect_calls() as calls:
+            try:
+                async with room:
+                    for _ in range(self.votes):
+                        graded = await attempted(self.declared.grade(worked.case, worked.answer, ask))
+                        verdict, why = _came(graded)
+                        verdicts += [verdict] if verdict else []
+                        unread += [why] if why else []
+                if verdicts:
+                    label = self._label(worked, [each.label for each in verdicts])
+                else:
+                    error = unread[0]
+            except (Halt, asyncio.CancelledError):  # the switch knows why; the task ends with what it has
+                verdicts, unread, error = [], [], STOPPED
+        return JudgedCase(worked, tuple(verdicts), label, error, tuple(unread), tuple(calls))
+
+    def _label(self, worked: WorkedCase, given: Sequence[str]) -> str:
+        """What a compiled judge makes of its verdicts, or else the commonest label; of several that tie, the worst."""
+        cut = getattr(self.judge, "cuts", {}).get(worked.case.stratum)
+        labels = tuple(map(str, self.declared.labels))
+        return cut_label(given, labels, cut) if cut else consensus(given, labels)
+
+
+async def at_once(
+    work: Sequence[Callable[[asyncio.Semaphore], Awaitable[T]]], models: Sequence[Model], gate: Gate
+) -> tuple[list[T], Halt | None]:
+    """What each piece of work comes to, in their order, and what stopped it; None where nothing did.
+
+    After a limit or a fault for good, what is in flight is awaited; Ctrl-C drops it.
+
+    Args:
+        work: Waits for room before it asks, and ends with what it has when it is stopped or cancelled.
+        models: That it asks; they are closed.
+        gate: Of the models.
+
+    Raises:
+        UsageError: A key is missing.
+        Interrupted: Ctrl-C came twice.
+    """
+    for model in models:
+        model.require_key()
+    room = asyncio.Semaphore(gate.concurrency)
+    tasks = [asyncio.ensure_future(piece(room)) for piece in work]
+
+    def drop() -> None:
+        for task in tasks:
+            task.cancel()
+
+    with orderly_interrupt(gate.switch, drop):
+        try:
+            return await asyncio.gather(*tasks), gate.switch.halt
+        finally:
+            for model in models:
+                await model.aclose()
+
+
+def _came(came: T | Failure) -> tuple[T | None, str | None]:
+    """What came, or why nothing did, beginning with a short word."""
+    if isinstance(came, Failure):
+        return None, f"{came.reason}: {came.detail}" if came.detail else came.reason
+    return came, None
