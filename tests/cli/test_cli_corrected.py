@@ -342,7 +342,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert back["headline"].startswith("People would have given less to b than to a over 60 triggers (-")
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [60])
 def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_how_many(
     proact, two, monkeypatch, columns
 ):
@@ -370,17 +370,6 @@ def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
         writer.writeheader()
         writer.writerows(lines)
     status, out, err = proact("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
-    assert (status, out) == (2, "")
-    assert "the same ratings cannot correct two runs" in err
-
-
-def test_the_same_ratings_are_known_where_one_run_has_a_trigger_less(proact, run, tmp_path):
-    """All are rated, so that nothing was drawn; the lines name no response, and fit either run."""
-    events = [event for case in CASES for event in (answered(case, "Call Ann."), graded(case, "PASS", evidence=()))]
-    other = written(tmp_path / "other", manifest(), CASES, events[:-1]).path
-    rows = [{"item": case.key, "annotator": "", "grade": ""} for case in CASES]
-    file = filled(tmp_path / "ratings.csv", rows)
-    status, out, err = proact("compare", run, other, "--ratings", file, "--ratings", file)
     assert (status, out) == (2, "")
     assert "the same ratings cannot correct two runs" in err
 

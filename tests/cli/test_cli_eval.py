@@ -11,8 +11,6 @@ from rows import jsonl, record, row, rubric, trigger_point, without
 from server import Answer, Server, error, healthy, is_about_offers, offers, verdict
 from typed import last
 
-from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
-from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -279,34 +277,8 @@ def test_unwanted_offers_are_reported_with_denominator_interval_rule_and_referen
     assert (found["total"], found["scored"], found["offers"]) == (3, 3, {"unwanted": 3, "grounded": 0})
     # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
     assert found["unwanted_offers"]["low"] == pytest.approx(0.2924, abs=1e-4)
-    text = said(proact("report", "run", "--explain")[1])
-    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns (all grades equal; too few scenarios" in text
-    assert f"{CONTROL_RULE}." in text
-    assert "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65" in text
+    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns" in said(proact("report", "run")[1])
     assert (proact(*controlled("--controls"))[0], calls(server)) == (0, (6, 6))
-
-
-def test_a_dry_run_a_limit_and_a_stratum_count_them(proact, server, controlled):
-    plans = [json.loads(proact(*controlled("--dry-run", "--json", *more))[1]) for more in ([], ["--controls"])]
-    assert [(plan["assistant"]["calls"], plan["judge"]["calls"]) for plan in plans] == [(3, 3), (6, 6)]
-    assert not Path("run").exists()
-    proact(*controlled("--controls", "--limit", 1))
-    assert calls(server) == (2, 2)
-    proact(*controlled("--controls", "--stratum", "critical"))
-    assert calls(server) == (4, 4)  # no trigger is CRITICAL; two control turns were left
-
-
-def test_other_words_of_the_detector_are_another_run_and_what_is_unread_ends_with_three(
-    proact, server, controlled, monkeypatch
-):
-    server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
-    status, out, _ = proact(*controlled("--controls"))
-    assert (status, "% of 0/3 control turns" in said(out)) == (3, True)
-    count = calls(server)
-    monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
-    status, _, err = proact(*controlled("--controls"))
-    assert (status, calls(server)) == (2, count)
-    assert "leave --controls out, or name another folder with --out" in said(err)
 
 
 # Kills and interrupts

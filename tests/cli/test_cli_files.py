@@ -127,12 +127,6 @@ def test_the_folder_of_a_compile_opens_its_program(proact):
 
 
 @pytest.mark.usefixtures("world")
-def test_a_compile_of_the_other_program_is_told(proact):
-    assert "A/assistant.json: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
-    assert "C/judge.json: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
-
-
-@pytest.mark.usefixtures("world")
 def test_many_runs_are_named_as_far_as_a_person_reads(proact):
     for number in range(15):
         Path("many", f"{number:02}").mkdir(parents=True)

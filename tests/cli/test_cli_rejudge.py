@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from official_package import RUNTIME, installed, missing
-from proact_run import RESPONSE, answered, failed, graded, manifest, run_of, trigger, written
+from proact_run import RESPONSE, manifest, run_of, trigger, written
 from results_rows import result_point, result_row
 from rows import jsonl, row
 from server import Answer, error, verdict
@@ -90,27 +90,6 @@ def test_a_refused_key_stops_it_naming_the_judge(proact, run, tmp_path, server):
     server.script = lambda sent: error(401, "bad key")
     status, _, err = proact("rejudge", "parent", *by(server, judge="openai/second"))
     assert (status, "--judge openai/second" in err) == (2, True)
-
-
-def test_responses_that_failed_stay_unscored_and_what_the_parent_owes_is_pending(proact, tmp_path, server):
-    cases = [trigger(name) for name in "ab"]
-    written(tmp_path / "parent", manifest(), cases, [answered(cases[0]), graded(cases[0]), failed(cases[1], "empty")])
-    for more in ([], ["--retry-unscored"]):
-        status, out, _ = proact("rejudge", "parent", *by(server, *more))
-        assert (status, "unscored 1: response: empty 1" in out) == (3, True)
-    assert len(server.sent) == 1
-    written(tmp_path / "owing", manifest(), cases, [answered(cases[0]), graded(cases[0])])
-    status, out, _ = proact("rejudge", "owing", *by(server, out="other"))
-    assert (status, "pending 1: the run is not complete; it reached 1 of 1 scenario." in out) == (0, True)
-
-
-def test_a_jury_grades_as_often_as_asked(proact, run, tmp_path, server):
-    run(tmp_path)
-    server.script = lenient
-    status, out, _ = proact("rejudge", "parent", *by(server, "--judge", "hosted_vllm/third", "--votes", 2, "--json"))
-    document = json.loads(out)
-    assert (status, len(server.sent)) == (0, 12)  # 3 responses x 2 judges x 2
-    assert document["judges"]["second"] == "hosted_vllm/second + hosted_vllm/third"
 
 
 def test_a_dry_run_counts_the_verdicts_and_does_nothing(proact, run, tmp_path, server):
