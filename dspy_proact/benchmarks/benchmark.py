@@ -296,8 +296,10 @@ class Benchmark(Generic[Answer, Detail]):
     """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
     about_raters: str = ""
     """What a reader must know of the people behind `human_grades`, in sentences."""
-    own_study: ClassVar[bool] = False
-    """Whether `agree` and `label sheet` read ratings in formats of its own, in place of `human_grades`."""
+
+    def own_study(self) -> Any | None:
+        """A module that reads ratings in formats of the benchmark's own; None where `human_grades` serves."""
+        return None
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
