@@ -88,6 +88,7 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         Measure(name="turns", title="turns", parts=("turns",), higher_is_better=False),
     )
     answer_type = Solution
+    view = ProbeView
     settings_type = ProbeSettings
     of_grading = frozenset({"upstream_rule"})
     options = frozenset({"--corpus", "--program", "--judge-program", "--ratings", "--run"})
@@ -175,11 +176,6 @@ class Probe(Benchmark[Solution, ProbeGrade]):
         """The difficulties that the tasks have."""
         there = {case.stratum for case in case_set.cases}
         return [difficulty for difficulty in DIFFICULTIES if difficulty in there]
-
-    def view_type(self, stratum: str) -> type[BaseModel]:
-        """The same for every difficulty."""
-        assert stratum in DIFFICULTIES, "PROBE makes its own cases"
-        return ProbeView
 
     def mark(self, view: BaseModel) -> str:
         """Hash of what makes the task, which neither the ids nor the order of its items change."""

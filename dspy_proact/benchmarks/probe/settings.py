@@ -34,19 +34,19 @@ class Bounds(Frozen):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     turns: int = Field(default=20, ge=1, le=200)
-    """Uses of a tool, of all trials together."""
+    """Tool calls of an agent, over all trials together."""
     observation: int = Field(default=5000, ge=200, le=100_000)
-    """Characters of what one use of a tool returns, and of what it is asked."""
+    """Characters of one tool result, and of one argument."""
     calls: int = Field(default=50, ge=1, le=1000)
-    """Requests to the model, repairs among them."""
+    """Requests to the model, repairs included."""
     hits: int = Field(default=5, ge=1, le=50)
-    """Items of one search."""
+    """Items that one search returns."""
     rows: int = Field(default=50, ge=1, le=1000)
-    """Of one query in SQL."""
+    """Rows that one SQL query returns."""
     trials: int = Field(default=2, ge=1, le=10)
-    """Of `reflexion`."""
+    """Trials of `reflexion`."""
     threshold: float = Field(default=0.8, ge=0, le=1)
-    """Its own score at which `reflexion` makes no further trial."""
+    """Score that `reflexion` gives itself from which it stops trying."""
 
 
 class ProbeSettings(Bounds, Settings):
@@ -58,15 +58,15 @@ class ProbeSettings(Bounds, Settings):
     agent: AgentName = "single"
     """The program under test; single is one call that sees everything, as published."""
     sanitize: bool = True
-    """Opaque ids, items cut to what they hold, a seeded order; off, what the files leak is shown."""
+    """Opaque ids, items reduced to their content, a seeded order; false shows what the files leak."""
     upstream_rule: bool = False
     """Grade by the published rule: who, what and why are never n/a, even without one, and the rest always may be."""
     embedder: str | None = None
     """Model that embeds items for search, a litellm name; BM25 without one."""
     embedder_api_base: str | None = None
-    """Its endpoint, such as http://localhost:8000/v1; its provider's own without one."""
+    """Endpoint of the embedder, such as http://localhost:8000/v1; its provider's own without one."""
     embedder_price: float | None = Field(default=None, ge=0, le=1e6, allow_inf_nan=False, exclude=True)
-    """US dollars per million tokens of it, where litellm knows none; no part of the identity."""
+    """US dollars per million tokens of the embedder, where litellm knows none; not part of the identity."""
     oracle: OracleName = "none"
     """What the agent is given, and so scores full: evidence, only the right items; bottleneck, also its description."""
     baseline: BaselineName = "none"

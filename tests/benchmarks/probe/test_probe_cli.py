@@ -141,7 +141,7 @@ TUNED = ("optimize", "assistant", "--benchmark", "probe")
         (EVAL, "baseline=bm25 agent=react", "--set agent: has no effect with baseline=bm25; these do: sanitize, "),
         (EVAL, "sanitize=false seed=3", "--set seed: has no effect with sanitize=false; these do: calls,"),
         (EVAL, "oracle=bottleneck upstream_rule=true", "--set upstream_rule: has no effect with oracle=bottleneck;"),
-        (EVAL, "turns=0", "--set turns=0: turns takes a whole number from 1 to 200, by default 20: Uses of a tool"),
+        (EVAL, "turns=0", "--set turns=0: turns takes a whole number from 1 to 200, by default 20: Tool calls"),
         (EVAL, "threshold=2", "threshold takes a number from 0 to 1, by default 0.8: "),
         (EVAL, "seed=-1", "seed takes a whole number of at least 0, by default 0: "),
         (EVAL, "agent=all", "agent takes single, stages, react, reflexion or rewoo, by default single: "),

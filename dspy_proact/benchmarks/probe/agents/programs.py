@@ -356,38 +356,30 @@ class ReWOO(AgentModule):
         plan: list[PlanStep] = planned.get("plan", [])
         if len(plan) > self.turns:
             session.fault("turns")
-        steps = await _carry_out(plan[: self.turns], session.tools, self.bounds.observation)
+        steps = await self._carried_out(plan[: self.turns], session.tools)
         return await session.ask(self.conclude, **session.common, steps=steps)
 
-
-async def _carry_out(plan: Sequence[PlanStep], tools: Toolbox, longest: int) -> list[Step]:
-    """The steps of a plan with what they returned; one that refers to a later one is not done."""
-    steps, results = list[Step](), dict[str, Observation]()
-    names = [re.sub(r"\W", "", planned.var) for planned in plan]
-    for name, planned in zip(names, plan, strict=True):
-        argument = cut(planned.argument, longest)
-        late = [var for var in _REFERENCE.findall(argument) if var in names and var not in results]
-        if late:
-            observation = Observation(f"Not done: {late[0]} is no step before it.")
-        else:
-            values = {f"${var}": _referenced(result, planned.tool, tools) for var, result in results.items()}
-            argument = _REFERENCE.sub(lambda match, values=values: values.get(match[0], match[0]), argument)
-            argument = cut(argument, longest)
-            observation = await tools.use(planned.tool, argument)
-        results[name] = observation
-        steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
-    return steps
-
-
-def _referenced(result: Observation, tool: str, tools: Toolbox) -> str:
-    """What a reference to a result stands for in the argument of a tool."""
-    match tool:
-        case "sql":
-            return ", ".join("'" + id_.replace("'", "''") + "'" for id_ in result.ids)
-        case "search":
-            return tools.title_of(result.ids[0]) if result.ids else ""
-        case _:
-            return " ".join(result.ids)
+    async def _carried_out(self, plan: Sequence[PlanStep], tools: Toolbox) -> list[Step]:
+        """The steps of a plan with what they returned; one that refers to a later one is not done."""
+        steps, results, longest = list[Step](), dict[str, Observation](), self.bounds.observation
+        names = [re.sub(r"\W", "", planned.var) for planned in plan]
+        for name, planned in zip(names, plan, strict=True):
+            argument = cut(planned.argument, longest)
+            late = [var for var in _REFERENCE.findall(argument) if var in names and var not in results]
+            if late:
+                observation = Observation(f"Not done: {late[0]} is no step before it.")
+            else:
+                stands_for: dict[str, str] = {}
+                for var, result in results.items():
+                    texts = "'" + "', '".join(id_.replace("'", "''") for id_ in result.ids) + "'" if result.ids else ""
+                    title = tools.title_of(result.ids[0]) if result.ids else ""
+                    stands_for[f"${var}"] = {"sql": texts, "search": title}.get(planned.tool, " ".join(result.ids))
+                replaced = _REFERENCE.sub(lambda match, held=stands_for: held.get(match[0], match[0]), argument)
+                argument = cut(replaced, longest)
+                observation = await tools.use(planned.tool, argument)
+            results[name] = observation
+            steps.append(Step(thought=name, tool=planned.tool, argument=argument, observation=observation.text))
+        return steps
 
 
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
