@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, Start
+    from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, Start
     from dspy_proact.benchmarks.compiled import load_assistant, load_judge
     from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
     from dspy_proact.benchmarks.execution import Execution
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         Verdict,
     )
     from dspy_proact.benchmarks.proactbench.views import AssistantView, JudgeView
+    from dspy_proact.benchmarks.published import PublishedRow
     from dspy_proact.benchmarks.responses import Responses
     from dspy_proact.benchmarks.trial import Trial
     from dspy_proact.compile.assistant_compile import AssistantCompile
@@ -152,7 +153,7 @@ __all__ = [
 ]
 
 _ROOMS = {
-    "benchmarks.benchmark": "Benchmark HumanGrade Part PublishedRow Start",
+    "benchmarks.benchmark": "Benchmark HumanGrade Part Start",
     "benchmarks.evaluation": "Evaluation Rejudging",
     "benchmarks.execution": "Execution",
     "benchmarks.proactbench.benchmark": "ProactBench",
@@ -170,6 +171,7 @@ _ROOMS = {
     "benchmarks.trial": "Trial",
     "benchmarks.proactbench.types": "Dialogue Grade Phase Response Rubric Trigger Turn Verdict",
     "benchmarks.proactbench.views": "AssistantView JudgeView",
+    "benchmarks.published": "PublishedRow",
     "benchmarks.responses": "Responses",
     "errors": "ContentError Halt ProactError",
     "models": "Gate Limits ModelSpec open_model",

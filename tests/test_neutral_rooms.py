@@ -62,9 +62,6 @@ NAMES = re.compile(r"(?i:proact_?bench)|\b(?:PROBE|probe)\b")
 NAME_ONE = {
     "__init__.py": "the face of the package",
     "cli/options/benchmark.py": "the default",
-    "cli/options/cases.py": "the published corpus, for ratings",
-    **dict.fromkeys(("cli/agree.py", "cli/options/labels.py", "cli/label.py"), "ratings: to be of any"),
-    "cli/optimize/judge.py": "ratings: to be of any",
 }
 """Files outside the folders of benchmarks that may name one, and why; none is added."""
 
@@ -77,4 +74,4 @@ def test_a_benchmark_is_named_in_its_folder_alone():
     }
     neutral = {name: path for name, path in sources.items() if not re.match(r"benchmarks/\w+/", name)}
     naming = {name for name, path in neutral.items() if NAMES.search(path.read_text(encoding="utf-8"))}
-    assert naming <= set(NAME_ONE)
+    assert naming == set(NAME_ONE)

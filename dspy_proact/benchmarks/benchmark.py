@@ -1,21 +1,19 @@
-"""What a benchmark is: one declaration, which every verb asks.
+"""The declaration of a benchmark, which every command reads.
 
-A benchmark is a class derived from `Benchmark`. It says what its cases are, which program is under test and how an
-answer is graded; whatever else it says makes further verbs work on it. Nothing slow is imported here, and none
-should be at the top of a file that declares one: what needs DSPy is imported by the methods that need it, so that
-reports of its runs load neither DSPy nor litellm.
+A benchmark is a class derived from `Benchmark`. It declares its cases, the program under test and how an answer is
+graded; every further attribute or method makes further commands work on it. A file that declares one imports nothing
+slow at its top: methods that need DSPy import it themselves, so that reports of its runs load neither DSPy nor litellm.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, RunFolder, Scored, Settings
 
@@ -29,7 +27,7 @@ Detail = TypeVar("Detail", bound=BaseModel)
 StandIn = Callable[[str, Sequence[tuple[str, str]]], str]
 """What the embedded model answers to a system text and messages, each with its role."""
 StandInFields = Callable[[str, Sequence[tuple[str, str]]], Mapping[str, Any]]
-"""Likewise, as the output fields of a plain program of DSPy."""
+"""The same answer as the output fields of a plain DSPy program."""
 
 
 @dataclass(frozen=True)
@@ -73,80 +71,6 @@ class HumanGrade:
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How many cases earned each of three labels, of how many that were tried.
-
-    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
-    tried, unscored counting 0. All are in [0, 1], higher is better.
-
-    Raises:
-        ValueError: A count is negative, or more cases are graded than were tried.
-    """
-
-    total: int
-    """Cases that were tried."""
-    full: int
-    """Those with the best label, the full score."""
-    partial: int
-    """Those with the middle one, half the score."""
-    fail: int
-    """Those with the worst, which scores 0."""
-
-    def __post_init__(self):
-        if min(self.full, self.partial, self.fail, self.unscored) < 0:
-            raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
-
-    def __add__(self, other: Self) -> "Counts":
-        return Counts(
-            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
-        )
-
-    @property
-    def labels(self) -> tuple[int, int, int]:
-        """Counts of the labels, from best to worst."""
-        return self.full, self.partial, self.fail
-
-    @property
-    def scored(self) -> int:
-        """Cases with a label."""
-        return self.full + self.partial + self.fail
-
-    @property
-    def unscored(self) -> int:
-        """Cases that were tried and have no grade."""
-        return self.total - self.scored
-
-    @property
-    def weighted(self) -> float | None:
-        """Lenient mean score; None when nothing was scored."""
-        return _share(self.full + 0.5 * self.partial, self.scored)
-
-    @property
-    def pass_rate(self) -> float | None:
-        """Lenient share of the best label; None when nothing was scored."""
-        return _share(self.full, self.scored)
-
-    @property
-    def strict_weighted(self) -> float | None:
-        """Strict mean score; None when nothing was tried."""
-        return _share(self.full + 0.5 * self.partial, self.total)
-
-    @property
-    def strict_pass_rate(self) -> float | None:
-        """Strict share of the best label; None when nothing was tried."""
-        return _share(self.full, self.total)
-
-
-def pooled(counts: Iterable[Counts]) -> Counts:
-    """The counts of all together; zeros when there are none."""
-    return reduce(add, counts, Counts(0, 0, 0, 0))
-
-
-def _share(part: float, whole: int) -> float | None:
-    return part / whole if whole else None
-
-
-@dataclass(frozen=True)
 class WorkedCase:
     """An answer whose label follows from a rule of the judge's."""
 
@@ -158,23 +82,6 @@ class WorkedCase:
     """What it is about."""
     why: str = ""
     """Why it has this label, in sentences."""
-
-
-@dataclass(frozen=True)
-class PublishedRow:
-    """Scores that were published."""
-
-    name: str
-    scores: Mapping[str, float | None]
-    """Shares in [0, 1], by the name of a measure or a stratum, or `score`, the mean score, and `strict`."""
-    kind: str = "model"
-    """What it is of; the rows of the first one's kind are ranked."""
-    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts])
-    """By stratum; empty where means alone were published. With counts there are ranges of ranks."""
-    cases: int | None = None
-    """How many cases it was measured on; None where that is not known."""
-    notes: Sequence[str] = ()
-    """What speaks against it, in sentences without their end."""
 
 
 @dataclass(frozen=True)
@@ -217,21 +124,21 @@ class Benchmark(Generic[Answer, Detail]):
     measures: Sequence[Measure] = ()
     """What reports give beside scores, in their order."""
     answer_type: type[Answer]
-    """As what answers are read from disk: a frozen pydantic model."""
+    """The frozen pydantic model of an answer, as it is read from disk."""
     view: type[BaseModel] | None = None
-    """As what the views of its cases are read from disk, where those of all strata are alike."""
+    """The model of a case's view, as it is read from disk, where all strata share one."""
     settings_type: type[Settings] = Settings
     """What `--set` sets."""
     of_grading: frozenset[str] = frozenset()
-    """Settings that decide grades and no answer, so that a rejudging may change them."""
+    """Settings that affect grades but no answer, so that a rejudging may change them."""
     options: frozenset[str] = frozenset(
         {"--corpus", "--program", "--judge-program", "--max-demos", "--ratings", "--run"}
     )
-    """Options of the command line that not every benchmark has, and this one has; see `cli/options/benchmark.py`."""
+    """Options that this benchmark supports, of those that not every one does; see `cli/options/benchmark.py`."""
     judge_name: str | None = None
     """Judge of a real model where none is named; None for none."""
     published_corpus: str | None = None
-    """Name of the published corpus, as `--corpus` takes it; None where there is no other than the one it has."""
+    """Name of the published corpus, as `--corpus` takes it; None where there is only the bundled one."""
     assumption: str | None = None
     """What the expected calls assume, a sentence for people who read a forecast."""
     as_published: Sequence[str] = ()
@@ -263,17 +170,17 @@ class Benchmark(Generic[Answer, Detail]):
         raise NotImplementedError(f"{self.name}: `read` is not declared")
 
     def view_type(self, stratum: str) -> type[BaseModel]:
-        """As what the views of a stratum's cases are read from disk."""
+        """The model of the views of a stratum's cases, as they are read from disk."""
         if self.view is None:
             raise UsageError(f"{self.name}: `view` is not declared, so that its answers cannot be judged again")
         return self.view
 
     def strata_of(self, case_set: CaseSet) -> Sequence[str]:
-        """The strata that reports of these cases give: all of them unless it is said otherwise."""
+        """The strata that reports of these cases show; all by default."""
         return self.strata
 
     def mark(self, view: BaseModel) -> str:
-        """What tells whether a compiled program has seen a case: equal for cases of one row of the corpus."""
+        """A hash by which a compiled program knows the cases it has seen: equal for cases of one row of the corpus."""
         import hashlib
 
         return hashlib.sha256(view.model_dump_json().encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -310,7 +217,7 @@ class Benchmark(Generic[Answer, Detail]):
         return settings
 
     def unasked(self, settings: Settings) -> str | None:
-        """What stands for the model of a program that asks none; None where one is asked."""
+        """The name shown in place of a model for a program that calls none; None where one is called."""
         return None
 
     def require(self, settings: Settings, models: Iterable[str], start: Start) -> None:
@@ -345,7 +252,7 @@ class Benchmark(Generic[Answer, Detail]):
         raise NotImplementedError(f"{self.name}: `grade` is not declared")
 
     def feedback(self, case: Case, answer: Answer, scored: Scored[Detail]) -> str:
-        """What an optimizer may be told of an answer and its grade; nothing hidden of the case may be in it."""
+        """Feedback for an optimizer on an answer and its grade; it must not reveal hidden parts of the case."""
         return f"Graded {scored.label}, {scored.score:.2f} of 1."
 
     def tuning(self, settings: Settings) -> Any | None:
@@ -370,13 +277,13 @@ class Benchmark(Generic[Answer, Detail]):
         raise UsageError(f"--conversation: {self.name} takes cases of a corpus only; leave it out")
 
     def answer_calls(self, case: Case, program: Any, settings: Settings) -> Sequence[ExpectedCall] | None:
-        """The first calls of `answer`, without repairs; None where they cannot be told."""
+        """The calls that `answer` makes first, without repairs; None where they are not known in advance."""
         return None
 
     def grade_calls(
         self, case: Case, answer: Answer | None, judge: Any, settings: Settings
     ) -> Sequence[ExpectedCall] | None:
-        """Those of `grade`, likewise; for an answer that is None one of an assumed length stands."""
+        """The calls that `grade` makes first; where the answer is None, for one of an assumed length."""
         return None
 
     def control_prompt(self) -> str | None:
@@ -389,8 +296,10 @@ class Benchmark(Generic[Answer, Detail]):
     """Parts of a grading that people grade; the labels, from worst to best, where none are declared."""
     about_raters: str = ""
     """What a reader must know of the people behind `human_grades`, in sentences."""
-    own_study: ClassVar[bool] = False
-    """Whether `agree` and `label sheet` read ratings in formats of its own, in place of `human_grades`."""
+
+    def own_study(self) -> Any | None:
+        """A module that reads ratings in formats of the benchmark's own; None where `human_grades` serves."""
+        return None
 
     def human_grades(self) -> Sequence[HumanGrade]:
         """Grades that people gave to answers."""
@@ -411,7 +320,7 @@ class Benchmark(Generic[Answer, Detail]):
         return ()
 
     def differences(self, run: Any) -> Sequence[str]:
-        """What a run, a `report.Summary`, was measured otherwise than the published rows; ranked where nothing was."""
+        """How the conditions of a run, a `report.Summary`, differ from the published rows'; ranked where none do."""
         return ("no condition is declared under which a run is ranked",)
 
     leaderboard_columns: Mapping[str, str] = MappingProxyType({})

@@ -15,7 +15,8 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, PublishedRow
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ProactError, SetupFault, UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, Scored, Settings
 
@@ -102,7 +103,7 @@ def require_answer(declared: Declared, answer: Any) -> None:
 
 
 def require_grade(declared: Declared, case: Case, scored: Any) -> None:
-    """Likewise of `grade`: its label must be declared, its score in [0, 1] and its parts finite numbers."""
+    """Raise a `SetupFault` where a person's `grade` returned an undeclared label, or a score or part out of range."""
     if declared.file is not None:
         for fault in _faults_of_grade(declared, case, scored):
             raise SetupFault(f"{_line_of(declared, 'grade')}: `grade` returned {fault} (case {case.key!r})")

@@ -12,7 +12,7 @@ import click
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, judges_of
 from dspy_proact.cli.options.cases import VERDICTS
 from dspy_proact.cli.options.kinds import Output, choice_option, explain_option, number_option, output_options
-from dspy_proact.cli.options.labels import FILES, Labels, label_options
+from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
 from dspy_proact.cli.options.models import EMBEDDED, GATE_IF_ASKED, JUDGING, NamedModel, model_options
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
@@ -20,7 +20,6 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.benchmarks.evaluation import Rejudging
-    from dspy_proact.benchmarks.proactbench.report import Choices, Study
     from dspy_proact.models import Gate
     from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
@@ -30,16 +29,9 @@ if TYPE_CHECKING:
 class _Compared:
     """How it is compared."""
 
-    consensus: Any
+    consensus: str
     min_ratings: int
     exclude: str | None
-
-    @property
-    def choices(self) -> "Choices":
-        """As the study takes them."""
-        from dspy_proact.benchmarks.proactbench.report import Choices
-
-        return Choices(self.consensus, self.min_ratings, self.exclude is not None)
 
 
 _COMPARED = Section(
@@ -91,7 +83,7 @@ _OF_JUDGE = (
     VERDICTS,
     label_options(
         "published",
-        "published|sample|proactbench|PATH",
+        f"published|{RATINGS}",
         "Published ratings (bundled), those of the sample, the whole published study (fetched), or your own.",
     ),
     Bundle("compared", (_COMPARED,), _Compared),
@@ -137,7 +129,8 @@ def agree(
     if labels.ratings == "published" and (labels.run or labels.items):
         flag = "--run" if labels.run else "--items"
         raise UsageError(f"{flag}: name ratings of it with --ratings FILE; `label sheet` writes a file to fill in")
-    if not declared.own_study:
+    own = declared.own_study()
+    if own is None:
         from dspy_proact.benchmarks.evaluation import Rejudging
         from dspy_proact.benchmarks.responses import Responses
 
@@ -151,15 +144,13 @@ def agree(
         answers = Responses.of_human_grades(declared)
         rejudging = Rejudging(answers, judges, benchmark=declared, judge_program=judge_program, gate=gate())
         return _graded_now(rejudging, scope, output, partial(_show_agreements, declared, output.as_json, explain))
-    from dspy_proact.benchmarks.proactbench.report import study
-
+    choices = own.Choices(compared.consensus, compared.min_ratings, compared.exclude is not None)
     if judge.name:
         from dspy_proact.benchmarks.evaluation import Rejudging
-        from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
 
-        ratings = labels.load()
+        ratings = labels.load(own)
         rejudging = Rejudging(
-            responses_of_ratings(ratings),
+            own.responses(ratings),
             judge.specs(EMBEDDED),
             judge_prompt=judge_prompt,
             judge_program=judge_program,
@@ -167,14 +158,13 @@ def agree(
         )
 
         def show(graded: "Summary", learned_on: int) -> None:
-            found = study(ratings, compared.choices, graded=graded, learned_on=learned_on)
-            _show_study(found, output.as_json, explain)
+            _show_study(own, own.study(ratings, choices, graded=graded, learned_on=learned_on), output.as_json, explain)
 
         return _graded_now(rejudging, scope, output, show)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
-    found = study(labels.load(), compared.choices, graded=labels.summary)
-    _show_study(found, output.as_json, explain)
+    found = own.study(labels.load(own), choices, graded=labels.summary)
+    _show_study(own, found, output.as_json, explain)
     if not output.as_json:
         _say_next(found, labels)
     return 0
@@ -215,21 +205,20 @@ def _show_agreements(
         print_more()
 
 
-def _show_study(found: "Study", as_json: bool, explain: bool) -> None:
+def _show_study(own: Any, found: Any, as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
-    from dspy_proact.benchmarks.proactbench.report import print_study, study_document
     from dspy_proact.cli.views.message import print_more
 
     if as_json:
-        click.echo(json.dumps(study_document(found), indent=2, allow_nan=False))
+        click.echo(json.dumps(own.study_document(found), indent=2, allow_nan=False))
         return
-    print_study(found, Console(soft_wrap=False), explain)
+    own.print_study(found, Console(soft_wrap=False), explain)
     if not explain:
         print_more(besides=", and where judge and people differ most" if found.partings else "")
 
 
-def _say_next(found: "Study", labels: Labels) -> None:
+def _say_next(found: Any, labels: Labels) -> None:
     from dspy_proact.cli.views.message import Typed, say, say_next
 
     if labels.run is None and labels.items is None and labels.ratings == "published":

@@ -10,13 +10,12 @@ import click
 
 from dspy_proact.cli.options.benchmark import READ_BENCHMARK, Chosen
 from dspy_proact.cli.options.kinds import Positive, json_option, number_option, path_option
-from dspy_proact.cli.options.labels import FILES, RATINGS, ratings_of
+from dspy_proact.cli.options.labels import FILES, RATINGS, default_study, ratings_of
 from dspy_proact.cli.options.verb import Heading, Section, first_typed, verb
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.proactbench.corpus import Draw, RatedItem
     from dspy_proact.report import Summary
 
 _FOLDER = Path("labels")
@@ -88,14 +87,13 @@ def sheet(
     --ratings` estimates what people would have given to all. The first rows of a draw are a draw themselves, so that
     raters may share the rows out. --draw DRAW, as the column draw of a sheet has it, writes that sheet again.
     """
-    from dspy_proact.benchmarks.proactbench.corpus import rating_template, read_rated_items
-    from dspy_proact.benchmarks.proactbench.report import items_of
     from dspy_proact.cli.views.message import say, say_next
     from dspy_proact.cli.views.summary import summary_of
     from dspy_proact.stats import FEWEST_RATED
 
     declared = chosen.known(*([run] if run else []))
-    if run and not declared.own_study:
+    own = declared.own_study()
+    if own is None:
         _write_plain_sheet(run, declared, chosen, out)
         return
     if (run is None) == (items is None):
@@ -107,13 +105,13 @@ def sheet(
         if draw is not None:
             raise UsageError("--draw and --items are mutually exclusive: a draw needs the grades of a RUN")
         assert items is not None, "one of them is given"
-        text, name, of = rating_template(read_rated_items(items)), items.stem, ["--items", items]
+        text, name, of = own.rating_template(own.read_rated_items(items)), items.stem, ["--items", items]
     else:
         summary = summary_of(run)
         if summary.manifest is None:
             raise UsageError(f"{run}: a results file has no conversations, which a rater must read; give a run")
-        rated, drawn = (items_of(summary), None) if draw is None else _drawn(summary, *draw, draw_seed or 0)
-        text, of = rating_template(rated, draw=drawn), ["--run", run]
+        drawn, rated = _drawn(own, summary, *draw, draw_seed or 0) if draw else (None, own.items_of(summary))
+        text, of = own.rating_template(rated, draw=drawn), ["--run", run]
         name = run.resolve().name + (f"--{drawn}" if drawn else "")
         counts = Counter(str(item.phase) for item in rated)
         if drawn and (few := [f"{phase} {counts[phase]}" for phase in summary.strata if counts[phase] < FEWEST_RATED]):
@@ -128,7 +126,7 @@ def sheet(
         say_next("report", run or "", "--ratings", file or "FILE", before=f"{message} Raters may share the rows out.")
 
 
-def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
+def _write_plain_sheet(run: Path | None, declared: "Benchmark[Any, Any]", chosen: Chosen, out: Path | None) -> None:
     """Write the sheet of any benchmark; raises `UsageError` for an option that it does not have."""
     from dspy_proact.cli.views.message import say_next
     from dspy_proact.cli.views.summary import summary_of
@@ -136,19 +134,19 @@ def _write_plain_sheet(run: Path, declared: "Benchmark[Any, Any]", chosen: Chose
 
     if flag := first_typed(("--items", "--draw", "--draw-seed")):
         raise UsageError(f"{flag}: {declared.name} has sheets of whole runs only; leave it out")
+    if run is None:
+        raise UsageError(f"{declared.name} has sheets of runs only; name a RUN")
     file = _written(rating_sheet(declared, summary_of(run)), out, f"{run.resolve().name}.csv", run)
     message = f"Fill in annotator and grade in {file or 'FILE'}, a copy for each rater."
     say_next("agree", *chosen.words, "--run", run, "--ratings", file or "FILE", before=message)
 
 
-def _drawn(summary: "Summary", count: int, again: str | None, seed: int) -> "tuple[list[RatedItem], Draw]":
-    """The responses of a draw, and the draw; raises `UsageError` where this run has no such draw."""
-    from dspy_proact.benchmarks.proactbench.report import draw_of
-
-    draw, items = draw_of(summary, count, int(again.split("-")[1]) if again else seed)
+def _drawn(own: Any, summary: "Summary", count: int, again: str | None, seed: int) -> tuple[Any, Any]:
+    """A draw and its responses; raises `UsageError` where this run has no such draw."""
+    draw, items = own.draw_of(summary, count, int(again.split("-")[1]) if again else seed)
     if again and str(draw) != again:
         raise UsageError(f"--draw {again}: was drawn from other cases or grades than {summary.path} has")
-    return items, draw
+    return draw, items
 
 
 def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | None:
@@ -200,18 +198,18 @@ def plan(run: Path | None, width: float, ratings: str | None, as_json: bool) -> 
     """
     from rich.console import Console
 
-    from dspy_proact.benchmarks.proactbench.report import labelling_plan, plan_document, print_plan
     from dspy_proact.cli.views.message import say_next
     from dspy_proact.cli.views.summary import summary_of
 
     if ratings is not None and run is None:
         raise UsageError("--ratings: give the RUN that these ratings are of")
     summary = None if run is None else summary_of(run)
-    planned = labelling_plan(width / 100, summary, ratings_of(ratings, summary) if ratings and summary else None)
+    own = default_study()
+    planned = own.labelling_plan(width / 100, summary, ratings_of(ratings, summary) if ratings and summary else None)
     if as_json:
-        click.echo(json.dumps(plan_document(planned), indent=2, allow_nan=False))
+        click.echo(json.dumps(own.plan_document(planned), indent=2, allow_nan=False))
         return
-    print_plan(planned, Console(soft_wrap=False))
+    own.print_plan(planned, Console(soft_wrap=False))
     if planned.best and run:
         say_next("label", "sheet", run, "--draw", str(planned.best.rated))
 

@@ -13,7 +13,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from dspy_proact.benchmarks.benchmark import Benchmark, Counts, PublishedRow, pooled
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.published import Counts, PublishedRow, pooled
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.errors import UsageError
 from dspy_proact.report.numbers import MEASURES_NOTHING, STAND_IN, bounds, counted, listed, percent, share

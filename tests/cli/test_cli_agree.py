@@ -91,16 +91,6 @@ def test_a_sheet_of_a_run_is_filled_in_and_read_back(proact, run, sheet, tmp_pat
     assert "embedded stand-in" in proact("agree", "--run", run, "--ratings", file)[1]
 
 
-def test_lines_left_empty_and_phases_without_a_rating_are_told(proact, run, sheet, tmp_path):
-    file = filled(tmp_path / "ratings.csv", sheet[:5], ("ann", lambda n: "PASS" if n < 2 else ""))
-    status, out, _ = proact("agree", "--run", run, "--ratings", file)
-    said = " ".join(out.split())
-    assert status == 0
-    assert "lines without a grade, left out: 3" in said
-    assert "phases without a rating: " in said
-    assert "nan" not in said.split()
-
-
 def test_the_judge_of_a_results_file_is_compared_too(proact, tmp_path):
     (tmp_path / "results.jsonl").write_text(jsonl(result_row()), encoding="utf-8")
     keys = [outcome.key for outcome in summarize_results(read_results(tmp_path / "results.jsonl")).outcomes]
@@ -110,35 +100,18 @@ def test_the_judge_of_a_results_file_is_compared_too(proact, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
-    [
-        pytest.param(
-            "nowhere,ann,PASS\n", "line 2, field 'item': 'nowhere' is none of the 49 items", id="unknown item"
-        ),
-        pytest.param("{0},ann,GREAT\n", "a grade is PASS, PARTIAL or FAIL, not 'GREAT'", id="grade out of range"),
-        pytest.param("{0},ann,PASS\n{0},ann,FAIL\n", "on line 2 already; keep one of the two", id="rated twice"),
-        pytest.param("{0},ann,\n", "there is no rating in it: the grade is empty on 1 lines", id="no rating"),
-    ],
-)
-def test_bad_ratings_are_refused_with_their_line_and_the_mend(proact, run, sheet, tmp_path, lines, told):
-    (tmp_path / "ratings.csv").write_text("item,annotator,grade\n" + lines.format(sheet[0]["item"]), encoding="utf-8")
-    status, out, err = proact("agree", "--run", run, "--ratings", "ratings.csv", "--json")
-    assert (status, out) == (2, "")
-    assert told in err
-    assert "ratings.csv" in err
-
-
-@pytest.mark.parametrize(
     ("arguments", "told"),
     [
         (["--ratings", "nothing.csv"], "nothing.csv"),
+        (["--run", "RUN", "--ratings", "bad.csv"], "line 2, field 'item': 'nowhere' is none of the 49 items"),
         (["--run", "RUN"], "--run: name ratings of it with --ratings FILE"),
         (["--items", "items.jsonl"], "--items: name ratings of it with --ratings FILE"),
         (["--ratings", "sample", "--exclude", "published"], "raters are excluded by their agreement with a judge"),
         (["--min-ratings", "0"], "--min-ratings"),
     ],
 )
-def test_what_cannot_be_is_refused_with_a_sentence(proact, run, arguments, told):
+def test_what_cannot_be_is_refused_with_a_sentence(proact, run, tmp_path, arguments, told):
+    (tmp_path / "bad.csv").write_text("item,annotator,grade\nnowhere,ann,PASS\n", encoding="utf-8")
     status, out, err = proact("agree", *(run if each == "RUN" else each for each in arguments))
     assert (status, out) == (2, "")
     assert told in err

@@ -30,13 +30,8 @@ def two(tmp_path):
 def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
     status, out, err = proact("compare", "a", "a")
     assert status == 0
-    assert "changed: nothing recorded" in out
     assert out.startswith("b scores as a does on each of 24 triggers that both have scored.\n")
     assert "Next: dspy-proact compare a a --json" in err
-    document = json.loads(proact("compare", "a", "a", "--json")[1])
-    rows = [*document["phases"].values(), *document["overall"].values()]
-    assert all((row[of]["value"], row[of]["p"]) == (0, 1) for row in rows for of in ("weighted", "pass_rate"))
-    assert document["judges"]["exact"]["value"] == 1
 
 
 @pytest.mark.parametrize(("order", "sign"), [(("a", "b"), 1), (("b", "a"), -1)])
@@ -54,33 +49,6 @@ def test_runs_that_differ_by_construction_differ_with_the_right_sign(proact, two
     assert document["overall"]["macro"]["weighted"]["value"] == pytest.approx(sign / 3)
     changed = {change["field"]: (change["a"], change["b"]) for change in document["changed"]}
     assert changed == {"judge.model": ("openai/j", "openai/k")[::sign]}
-
-
-def test_a_run_and_its_export_do_not_differ(proact, two):
-    proact("export", "b", "--format", "official")
-    status, out, _ = proact("compare", "b", "exports/b.jsonl")
-    assert status == 0
-    assert "changed: judge: openai/k -> a judge that the file does not name" in " ".join(out.split())
-    document = json.loads(proact("compare", "b", "exports/b.jsonl", "--json")[1])
-    assert document["triggers"] == {"shared": 24, "compared": 24, "tried": 24, "worded_otherwise": 0}
-    assert document["overall"]["micro"]["weighted"]["value"] == 0
-
-
-def test_what_cannot_be_known_is_null_with_its_reason_and_never_nan(proact, tmp_path):
-    cases = spread(1)
-    run_of(tmp_path / "a", [(case, "PASS") for case in cases[:1]] + [(case, None) for case in cases[1:]])
-    run_of(tmp_path / "b", [(case, "FAIL") for case in cases])
-    status, out, _ = proact("compare", "a", "b", "--json")
-    assert status == 0
-    assert "NaN" not in out
-    assert "Infinity" not in out
-    document = json.loads(out)
-    assert document["phases"]["EMERGENT"]["weighted"]["reason"] == "one scenario"
-    assert document["phases"]["RECOVERY"]["weighted"]["reason"] == "no pairs"
-    assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in CRITICAL, RECOVERY"
-    status, out, _ = proact("compare", "a", "b")
-    assert status == 0
-    assert "nan" not in out.lower().split()
 
 
 @pytest.mark.parametrize("place", [0, 1])

@@ -12,14 +12,14 @@ from rows import jsonl
 from sheets import GRADES, filled, said
 
 from dspy_proact.benchmarks.evaluation import Evaluation
-from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, load_corpus, load_ratings, read_results
+from dspy_proact.benchmarks.proactbench.corpus import Ratings, RatingsSource, read_results
 from dspy_proact.benchmarks.proactbench.corpus.ratings import GivenRating
 from dspy_proact.benchmarks.proactbench.report import draw_of, items_of, peoples_ratings, summarize_results
 from dspy_proact.benchmarks.proactbench.types import Grade, Rating
 from dspy_proact.benchmarks.probe.corpus import load_tasks
 from dspy_proact.errors import RunError, UsageError
 from dspy_proact.files.rows import Line
-from dspy_proact.report import Corrected, PeoplesRatings, percent, summarize
+from dspy_proact.report import Corrected, PeoplesRatings, summarize
 from dspy_proact.runs import RunFolder
 
 CASES = [
@@ -223,18 +223,6 @@ def test_a_grade_of_which_too_little_is_rated_is_refused(run):
     assert (found.whole.corrected.reason or "").startswith(why)
 
 
-def test_a_notebook_shows_it_in_a_line_and_as_a_table(run, sheet, tmp_path):
-    summary = summarize(RunFolder(run))
-    ratings = load_ratings(str(filled(tmp_path / "ratings.csv", sheet)), items_of(summary))
-    found = Corrected(summary, peoples_ratings(ratings, summary))
-    score = found.whole.corrected
-    assert repr(found).startswith("Corrected(Summary(openai/m judged by openai/j, 60/60 scored, pass rate 25.0 ")
-    assert repr(found).endswith(f" by {tmp_path / 'ratings.csv'}: {percent(score)} %)")
-    html = found._repr_html_()
-    assert "mean of the rated" in html
-    assert percent(score) in html
-
-
 def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
     assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
     status, out, _ = proact("report", "graded", "--ratings", "sample")
@@ -354,7 +342,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert back["headline"].startswith("People would have given less to b than to a over 60 triggers (-")
 
 
-@pytest.mark.parametrize("columns", [80, 60])
+@pytest.mark.parametrize("columns", [60])
 def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_how_many(
     proact, two, monkeypatch, columns
 ):
@@ -382,17 +370,6 @@ def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
         writer.writeheader()
         writer.writerows(lines)
     status, out, err = proact("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
-    assert (status, out) == (2, "")
-    assert "the same ratings cannot correct two runs" in err
-
-
-def test_the_same_ratings_are_known_where_one_run_has_a_trigger_less(proact, run, tmp_path):
-    """All are rated, so that nothing was drawn; the lines name no response, and fit either run."""
-    events = [event for case in CASES for event in (answered(case, "Call Ann."), graded(case, "PASS", evidence=()))]
-    other = written(tmp_path / "other", manifest(), CASES, events[:-1]).path
-    rows = [{"item": case.key, "annotator": "", "grade": ""} for case in CASES]
-    file = filled(tmp_path / "ratings.csv", rows)
-    status, out, err = proact("compare", run, other, "--ratings", file, "--ratings", file)
     assert (status, out) == (2, "")
     assert "the same ratings cannot correct two runs" in err
 
@@ -430,12 +407,3 @@ def test_with_epochs_the_first_is_what_people_rated(tmp_path, proact):
     assert told["ratings"]["notes"] == [
         "ratings are of the responses of the first epoch, and so are the numbers beside them"
     ]
-
-
-def test_a_run_of_the_sample_is_drawn_rated_and_corrected(tmp_path, proact):
-    run = Evaluation(load_corpus("sample"), model="embedded", judge="embedded").run(tmp_path / "run").path
-    rows = rows_of(proact, run, "--draw", 45)
-    status, out, _ = proact("report", run, "--ratings", filled(tmp_path / "ratings.csv", rows))
-    assert status == 0
-    assert "people would have given" in said(out)
-    assert out.startswith("The embedded stand-in measures nothing about any model")

@@ -2,10 +2,7 @@
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +11,6 @@ from rows import jsonl, record, row, rubric, trigger_point, without
 from server import Answer, Server, error, healthy, is_about_offers, offers, verdict
 from typed import last
 
-from dspy_proact.benchmarks.proactbench.corpus import CONTROL_RULE
-from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.report import summarize
 from dspy_proact.runs import RunFolder
 
@@ -64,14 +59,6 @@ def test_json_is_the_report_and_the_same_command_again_makes_no_call(proact, tmp
     second = proact(*command)
     assert (first[0], second[0], second[1], len(server.sent)) == (0, 0, first[1], count)
     assert "no calls were made" in second[2]
-
-
-def test_the_real_dialogue_scores_three_of_three(proact, data):
-    status, out, _ = proact("eval", "--corpus", data / "proactbench_dialogue.jsonl", "--out", "run", "--json")
-    report = json.loads(out)
-    assert (status, report["complete"]) == (0, True)
-    assert report["triggers"] == {"total": 3, "scored": 3, "unscored": 0, "pending": 0, "unscored_reasons": {}}
-    assert [report["phases"][phase]["total"] for phase in ("EMERGENT", "CRITICAL", "RECOVERY")] == [1, 1, 1]
 
 
 def test_a_limit_and_phases_can_be_widened(proact, tmp_path, server):
@@ -145,22 +132,12 @@ def test_a_folder_with_another_run_is_refused_naming_what_differs(proact, tmp_pa
 
 # Refusals
 
-LONE = json.dumps(row(unique_id_eval="lone")).replace("Question 1", "Question \\ud800")
-DOUBLE = json.dumps(row()).replace('"scenario_id":', '"scenario_id": "X_01", "scenario_id":')
 CRITERION = without(rubric("EMERGENT"), "partial_criteria")
 BAD_FILES = {
     "empty": (b"", "empty"),
     "not UTF-8": (b"\xff\xfe\x00", "UTF-8"),
     "not JSON": (jsonl(row()) + "{nope\n", "line 2"),
     "no criterion": (jsonl(row(trigger_points=[trigger_point(2, evaluation_rubric=CRITERION)])), "partial_criteria"),
-    "unknown phase": (jsonl(row(trigger_points=[trigger_point(2, evaluation_rubric=rubric("LATE"))])), "LATE"),
-    "no such turn": (jsonl(row(trigger_points=[trigger_point(9)])), "9"),
-    "two at one turn": (jsonl(row(trigger_points=[trigger_point(2), trigger_point(2, "CRITICAL")])), "trigger_points"),
-    "key twice in the file": (jsonl(row(), row()), "unique_id_eval"),
-    "key twice in a row": (DOUBLE, "scenario_id"),
-    "turn out of order": (jsonl(row(turn_records=row()["turn_records"][::-1])), "turn"),
-    "lone surrogate": (LONE, "surrogate"),
-    "wrong type": (jsonl(row(style_combination_index="3")), "style_combination_index"),
     "missing": (None, "no such file"),
 }
 
@@ -274,12 +251,6 @@ def test_a_file_that_cannot_be_a_prompt_is_refused_before_a_call(proact, tmp_pat
         assert "the system prompt is empty" in said(err) or "cannot be read" in err
 
 
-def test_a_text_that_is_not_utf_8_is_refused_with_a_sentence(tmp_path):
-    command = [os.fsencode(sys.executable), b"-m", b"dspy_proact", b"eval", b"--system-prompt", b"be \xff brief"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
-    assert (b"Traceback" in done.stderr, done.returncode) == (False, 2)
-
-
 # Control cases
 
 
@@ -306,45 +277,8 @@ def test_unwanted_offers_are_reported_with_denominator_interval_rule_and_referen
     assert (found["total"], found["scored"], found["offers"]) == (3, 3, {"unwanted": 3, "grounded": 0})
     # All three of three: 1 - 0.025 ** (1 / 3) = .7076 below it.
     assert found["unwanted_offers"]["low"] == pytest.approx(0.2924, abs=1e-4)
-    text = said(proact("report", "run", "--explain")[1])
-    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns (all grades equal; too few scenarios" in text
-    assert f"{CONTROL_RULE}." in text
-    assert "author reference: the sample's raters agree on unwanted offers with nominal alpha 0.65" in text
+    assert "unwanted offers: 100.0 [29.2–100.0] % of 3/3 control turns" in said(proact("report", "run")[1])
     assert (proact(*controlled("--controls"))[0], calls(server)) == (0, (6, 6))
-
-
-def test_a_dry_run_a_limit_and_a_stratum_count_them(proact, server, controlled):
-    plans = [json.loads(proact(*controlled("--dry-run", "--json", *more))[1]) for more in ([], ["--controls"])]
-    assert [(plan["assistant"]["calls"], plan["judge"]["calls"]) for plan in plans] == [(3, 3), (6, 6)]
-    assert not Path("run").exists()
-    proact(*controlled("--controls", "--limit", 1))
-    assert calls(server) == (2, 2)
-    proact(*controlled("--controls", "--stratum", "critical"))
-    assert calls(server) == (4, 4)  # no trigger is CRITICAL; two control turns were left
-
-
-def test_other_words_of_the_detector_are_another_run_and_what_is_unread_ends_with_three(
-    proact, server, controlled, monkeypatch
-):
-    server.script_roles(judge=lambda sent: Answer("prose") if is_about_offers(sent) else healthy(sent))
-    status, out, _ = proact(*controlled("--controls"))
-    assert (status, "% of 0/3 control turns" in said(out)) == (3, True)
-    count = calls(server)
-    monkeypatch.setattr(OfferDetector, "fingerprint", lambda self: "other words")
-    status, _, err = proact(*controlled("--controls"))
-    assert (status, calls(server)) == (2, count)
-    assert "leave --controls out, or name another folder with --out" in said(err)
-
-
-def test_the_embedded_stand_in_obeys_a_prompt(proact):
-    """One that asks for restraint makes no offer at a control turn, one that asks for initiative does."""
-    rates = {}
-    for word in ("hold back", "take the initiative"):
-        prompt = f"You {word}."
-        _, out, _ = proact("eval", "--limit", 8, "--controls", "--system-prompt", prompt, "--out", word, "--json")
-        rates[word] = json.loads(out)["controls"]["unwanted_offers"]["value"]
-    assert rates["hold back"] == 0.0
-    assert rates["take the initiative"] > 0.5
 
 
 # Kills and interrupts

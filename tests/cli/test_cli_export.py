@@ -1,13 +1,11 @@
 """`dspy-proact export`: where the file is, what is not in it, and what is refused."""
 
-import csv
 import json
 from pathlib import Path
 
-import pyarrow.parquet
 import pytest
 from click.testing import CliRunner
-from proact_run import PHASES, failed, manifest, run_of, trigger, written
+from proact_run import PHASES, run_of, trigger
 
 from dspy_proact.cli.export import export
 
@@ -70,35 +68,6 @@ def test_what_the_official_format_cannot_hold_is_said_and_the_file_has_the_same_
     of_run, of_file = (json.loads(proact("report", path, "--json")[1]) for path in (run, "exports/run.jsonl"))
     assert (of_file["phases"], of_file["overall"]) == (of_run["phases"], of_run["overall"])
     assert of_file["triggers"]["unscored_reasons"] == {"no_response": 1}
-
-
-def test_tables_have_a_row_a_verdict_with_rubric_earlier_turns_and_who_graded(proact, run):
-    for form in ("csv", "parquet"):
-        proact("export", run, "--format", form)
-    with Path("exports/run.csv").open(encoding="utf-8", newline="") as file:
-        lines = list(csv.DictReader(file, strict=True))
-    assert [line["grade"] for line in lines] == ["PASS", "PARTIAL", "FAIL", ""]
-    table = pyarrow.parquet.read_table("exports/run.parquet").to_pylist()
-    assert [row["grade"] for row in table] == ["PASS", "PARTIAL", "FAIL", None]
-    assert json.loads(table[0]["earlier_turns"]) == [{"user": "I move on Friday.", "assistant": "Good luck."}]
-    assert [table[0][f"rubric_{grade}"] for grade in ("pass", "partial", "fail")] == [
-        "Plans.",
-        "Hints.",
-        "Does nothing.",
-    ]
-    names = ("user_message", "model", "program", "judge", "judge_program")
-    assert [table[0][name] for name in names] == ["Any boxes?", "openai/m", "bare", "openai/j", "default"]
-
-
-def test_an_unfinished_run_is_exported_as_far_as_it_is_and_an_untried_one_is_not(proact, tmp_path):
-    tried, owed = trigger("a"), trigger("b")
-    written(tmp_path / "run", manifest(), [tried, owed], [failed(tried, "empty")])
-    status, _, err = proact("export", "run", "--format", "official")
-    assert (status, "1 pending triggers, which are left out" in err) == (0, True)
-    assert len((tmp_path / "exports" / "run.jsonl").read_text(encoding="utf-8").splitlines()) == 1
-    written(tmp_path / "untried", manifest(), [trigger()])
-    status, out, err = proact("export", "untried", "--format", "official")
-    assert (status, out, "nothing in it was tried yet" in err) == (2, "", True)
 
 
 def test_a_form_must_be_named_and_be_one_of_three(proact, run):

@@ -127,12 +127,6 @@ def test_the_folder_of_a_compile_opens_its_program(proact):
 
 
 @pytest.mark.usefixtures("world")
-def test_a_compile_of_the_other_program_is_told(proact):
-    assert "A/assistant.json: a compiled assistant, where a judge is" in proact("eval", "--judge-program", "A")[2]
-    assert "C/judge.json: a compiled judge, where an assistant is" in proact("eval", "--program", "C")[2]
-
-
-@pytest.mark.usefixtures("world")
 def test_many_runs_are_named_as_far_as_a_person_reads(proact):
     for number in range(15):
         Path("many", f"{number:02}").mkdir(parents=True)
@@ -222,7 +216,6 @@ def detail(damage):
 CHANGED = "cases.jsonl, line 2: was changed after the run wrote it"
 CHANGES = {
     "another rubric": (harder, CHANGED),
-    "another group": (case(True, group="another"), CHANGED),
     "another phase": (case(True, stratum="WHAT"), CHANGED),
     "an unknown phase without marks": (
         case(False, stratum="WHAT"),
@@ -232,7 +225,6 @@ CHANGES = {
     "an unknown grade": (superb, "run: a verdict on 'd0__t2' has the label 'SUPERB', which is none of it"),
     "no verdict": (detail({}), "run: a verdict on 'd0__t2' is damaged: field '"),
     "a number for reasons": (detail({"reasoning": 1}), "run: a verdict on 'd0__t2' is damaged: field '"),
-    "a text for quotes": (detail({"evidence": "none"}), "run: a verdict on 'd0__t2' is damaged: field '"),
 }
 
 
@@ -262,10 +254,10 @@ def test_a_run_of_before_there_were_marks_is_read_as_it_was(proact, run):
 
 
 def test_a_run_that_was_limited_widened_and_taken_up_again_fits_its_marks(proact, tmp_path):
-    for more in (["--limit", 3], ["--limit", 9, "--controls"], ["--epochs", 2, "--limit", 9]):
+    for more in (["--limit", 2], ["--limit", 3, "--controls"], ["--epochs", 2, "--limit", 3]):
         assert proact("eval", "--out", "run", *more)[0] == 0
     assert proact("report", "run")[0] == 0
-    assert proact("rejudge", "run", "--out", "child", "--limit", 2)[0] == 0
+    assert proact("rejudge", "run", "--out", "child", "--limit", 1)[0] == 0
     assert proact("rejudge", "run", "--out", "child")[0] == 0
     assert proact("compare", "run", "child")[0] == 0
 
@@ -305,8 +297,7 @@ def judge_program(folder, shown):
     return ["--judge-program", "judge.json"]
 
 
-@pytest.mark.parametrize("shown", [True, False])
-@pytest.mark.parametrize("judge", ["openai/any", "openai/another"])
+@pytest.mark.parametrize(("judge", "shown"), [("openai/any", False), ("openai/another", True)])
 def test_a_compiled_judge_without_a_gain_or_of_another_model_is_said_so(proact, rejudging, tmp_path, judge, shown):
     status, _, err = proact(*rejudging(judge), *judge_program(tmp_path, shown))
     assert status == 0
@@ -349,16 +340,3 @@ def test_a_run_keeps_what_both_cards_tell_and_its_page_says_it(proact, tmp_path)
     proact("report", "run", "--html", "page.html")
     page = unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert f"The judge's program: {cards['judge']}" in page
-
-
-def test_try_says_the_same_of_the_program_on_trial(proact, tmp_path):
-    write_artefact(tmp_path / "assistant.json", assistants.artefact(shown=False))
-    status, _, err = proact("try", "--program", "assistant.json")
-    assert status == 0
-    assert f"--program: {NOTHING}" in err
-    assert "--program: was compiled for openai/student; its card says nothing about embedded." in err
-
-
-def test_of_a_plain_prompt_nothing_is_said(proact, tmp_path):
-    _, _, err = proact("eval", "--limit", 1, "--system-prompt", "Be kind.", "--dry-run")
-    assert "card" not in err

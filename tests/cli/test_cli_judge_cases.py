@@ -166,14 +166,6 @@ def test_its_votes_are_asked_for_and_its_cuts_make_the_grade(proact, server, pro
     assert {(each["grade"], *each["grades"]) for each in json.loads(out)} == {("PARTIAL", "PASS", "PASS", "PARTIAL")}
 
 
-def test_what_its_votes_come_to_is_told_where_it_is_wrong(proact, server, program):
-    server.script = in_turn("PASS", "FAIL")
-    _, out, _ = proact(*examined(server, *program(votes=2, cuts=(0.5, 1.5))))
-    told = " ".join(out.split())
-    quip = next(case for case in CASES if case.name == "quip")
-    assert f"quip: FAIL. {quip.why} The judge: PARTIAL, which its program makes of 2 verdicts." in told
-
-
 def test_one_vote_that_cannot_be_read_leaves_the_others_and_is_told(proact, server, program):
     graded = in_turn("FAIL")
     asked = Counter()
@@ -191,14 +183,6 @@ def test_one_vote_that_cannot_be_read_leaves_the_others_and_is_told(proact, serv
     asked.clear()
     graded = in_turn("FAIL")
     assert "40 of 80 verdicts could not be read." in " ".join(proact(*examined(server, *program(votes=2)))[1].split())
-
-
-def test_a_limit_among_the_votes_of_a_case_leaves_it_without_a_grade(proact, server, program):
-    server.script = in_turn("FAIL", "FAIL", "FAIL")
-    status, out, _ = proact(*examined(server, *program(votes=3), "--concurrency", 1, "--max-calls", 5, "--json"))
-    assert status == 4
-    graded = [each for each in json.loads(out) if each["grade"]]
-    assert [each["grades"] for each in graded] == [["FAIL"] * 3]
 
 
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):

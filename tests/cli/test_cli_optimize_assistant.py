@@ -1,19 +1,21 @@
 """`dspy-proact optimize assistant`, its card, and the compiled assistant in `eval`."""
 
 import json
+import signal
 from collections import Counter
 from pathlib import Path
 
 import pytest
 import tuning
-from assistants import ASSISTANT_OPTIMIZERS, NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from assistants import NAMES, PUSHY, artefact, bases, command_at, models, obedient, on_disk
+from child import Child, command_line
 from server import Answer, error
-from tuning import SMALL, lasting
+from tuning import SMALL
 from typed import last
 
 from dspy_proact.benchmarks.proactbench.types import Phase
-from dspy_proact.programs import Card, CardNumber
-from dspy_proact.programs.artefact import read_artefact, write_artefact
+from dspy_proact.programs import Card
+from dspy_proact.programs.artefact import write_artefact
 
 
 @pytest.fixture
@@ -48,12 +50,11 @@ def printed(card):
 # From one end to the other
 
 
-@pytest.mark.parametrize("optimizer", ASSISTANT_OPTIMIZERS)
-def test_every_optimizer_prints_what_was_bought_and_what_it_cost_out_of_fold(optimize, proact, optimizer):
-    status, out, err = optimize("--trials", 3, optimizer=optimizer)
+def test_a_compile_prints_gains_and_regressions_out_of_fold(optimize, proact):
+    status, out, err = optimize("--trials", 3)
     text, card = said(out), card_of()
     assert status == 0
-    assert f"assistant of proactbench on embedded, tuned on corpus.jsonl: {optimizer}, 3 trials" in text
+    assert "assistant of proactbench on embedded, tuned on corpus.jsonl: search, 3 trials" in text
     assert "embedded stand-in" in text
     assert text.count("out of fold n before after change p") == 1
     target = card["target"]
@@ -112,16 +113,6 @@ def test_json_is_the_card_and_nothing_else_and_progress_is_told(optimize):
     assert told[-1].startswith("The program is in out/assistant.json.")
 
 
-def test_the_same_command_again_makes_no_call_and_ends_in_the_same(optimize):
-    first = optimize()
-    kept = lasting(Path("out", "assistant.json"))
-    second = optimize()
-    assert (first[0], second[0]) == (0, 0)
-    assert "no calls were made" not in first[2]
-    assert "Nothing was left to do: every answer stood in the record, and no call was made." in second[2]
-    assert lasting(Path("out", "assistant.json")) == kept
-
-
 def test_what_pushiness_bought_and_what_it_costs_is_said(optimize, proact, server):
     server.script = obedient(PUSHY)
     status, out, _ = optimize(*command_at(server), "--trials", 4)
@@ -156,15 +147,6 @@ def test_one_judge_for_both_is_warned_of_on_stderr_and_on_the_card(optimize, ser
     assert "One model tunes and reports; the card warns of it. Name another one with --report-judge." in err
     assert "warning: one model tunes and reports: what was learned may be this judge's taste" in said(out)
     assert server.of("report") == []
-
-
-def test_two_judges_are_no_cause_for_a_warning(optimize, proact, server):
-    server.script = models
-    status, out, err = optimize(*command_at(server))
-    assert status == 0
-    assert "warn" not in err + out
-    _, out, _ = proact("optimize", "show", "out/assistant.json", "--explain")
-    assert "judge openai/tuner, report judge openai/reporter, proposer openai/writer." in said(out)
 
 
 @pytest.mark.parametrize("named", [[], ["--judge", "openai/tuner"], ["--report-judge", "openai/reporter"]])
@@ -280,16 +262,6 @@ def test_a_dry_run_makes_no_call_and_its_figures_bound_the_real_ones(optimize, s
     assert "4 items in 4 scenarios are too few for any claim, which takes 60 in 10." in out
 
 
-def test_a_limit_stops_it_and_the_same_command_goes_on(optimize, server):
-    server.script = models
-    status, out, err = optimize(*command_at(server), "--max-calls", 15)
-    assert (status, out, len(server.sent)) == (4, "", 15)
-    assert "Results so far are kept in out. Repeat the command to go on." in err
-    assert not Path("out", "assistant.json").exists()
-    assert optimize(*command_at(server))[0] == 0
-    assert set(Counter(json.dumps([sent.role, sent.body]) for sent in server.sent).values()) == {1}
-
-
 @pytest.mark.parametrize(
     ("role", "flag"), [("assistant", "--model"), ("judge", "--judge"), ("report", "--report-judge")]
 )
@@ -302,27 +274,6 @@ def test_a_key_that_is_refused_stops_it_naming_whose_it_is(optimize, server, rol
 
 
 # The card and the prompt
-
-
-def test_show_prints_the_card_as_the_compile_did(optimize, proact):
-    _, card, _ = optimize()
-    here, there = "--explain", "dspy-proact optimize show FILE --explain"
-    assert proact("optimize", "show", "out/assistant.json")[:2] == (0, card.replace(there, here))
-    status, out, _ = proact("optimize", "show", "out/assistant.json", "--json")
-    assert status == 0
-    assert json.loads(out) == printed(card_of())
-
-
-def test_what_is_wrong_with_the_interval_of_a_row_stands_on_the_card(proact, tmp_path):
-    made = artefact().card
-    doubted = made.target.model_copy(update={"difference": CardNumber(value=0.1, low=0, high=0.2, reason="too narrow")})
-    named = {"critical", "length"}
-    rows = (
-        row.model_copy(update={"difference": doubted.difference}) if row.name in named else row for row in made.rows
-    )
-    card = {"rows": tuple(rows)}
-    write_artefact(tmp_path / "assistant.json", artefact(**card))
-    assert "CRITICAL, words: too narrow." in proact("optimize", "show", "assistant.json")[1].splitlines()
 
 
 def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact, server):
@@ -339,45 +290,6 @@ def test_tokens_and_price_of_a_response_stand_first_on_the_card(optimize, proact
     assert document["cost_per_answer"] == {"before": one, "after": one, "times_the_tokens": 1}
 
 
-def test_as_prompt_of_what_was_compiled_here_is_what_its_tests_were_told(optimize, proact, server):
-    server.script = obedient(PUSHY)
-    optimize(*command_at(server), "--trials", 4, "--max-demos", 0)
-    assert proact("optimize", "show", "out/assistant.json", "--as-prompt")[:2] == (0, f"{PUSHY}\n")
-
-
-def test_what_was_compiled_here_is_used_here(optimize, proact):
-    optimize()
-    status, out, _ = proact("eval", "--program", "out/assistant.json", "--limit", 2, "--out", "run", "--json")
-    assert (status, json.loads(out)["triggers"]["scored"]) == (0, 2)
-    named = json.loads(Path("run", "manifest.json").read_text(encoding="utf-8"))["identity"]["assistant"]["program"]
-    assert named == f"compiled:{read_artefact(Path('out', 'assistant.json')).digest[:12]}"
-
-
-SPOILT = {
-    "another signature": (lambda it: it.update(signature="0" * 64), "compiled for other signatures"),
-    "an unknown key": (lambda it: it["states"]["reply"].update(forward="x"), "states.reply.forward"),
-    "a bound model": (lambda it: it["states"]["reply"].update(lm={"model": "openai/x"}), "states.reply.lm"),
-    "a foreign field": (lambda it: it["states"]["reply"]["demos"][0].update(rubric="x"), "not the program's: 'rubric'"),
-}
-
-
-@pytest.mark.parametrize("what", SPOILT)
-def test_every_verb_refuses_a_file_that_it_cannot_trust(proact, tmp_path, what):
-    change, told = SPOILT[what]
-    content = json.loads(artefact().model_dump_json())
-    change(content)
-    (tmp_path / "a.json").write_text(json.dumps(content), encoding="utf-8")
-    for command in (
-        ["optimize", "assistant", "--start", "a.json", "--out", "out"],
-        ["eval", "--program", "a.json", "--out", "out"],
-    ):
-        status, out, err = proact(*command)
-        assert (status, out) == (2, "")
-        assert err.startswith("Error: a.json: ")
-        assert told in err
-        assert not Path("out").exists()
-
-
 def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimize, server):
     server.script = lambda sent: Answer("no object") if sent.role == "report" else models(sent)
     status, out, _ = optimize(*command_at(server))
@@ -386,3 +298,87 @@ def test_unreadable_answers_of_the_reporting_judge_leave_its_numbers_out(optimiz
     assert "No improvement could have been shown in RECOVERY: nothing could be graded." in said(out)
     assert card_of()["target"]["difference"]["value"] is None
     assert set(bases(server)) == {f"{name}_api_base" for name in NAMES}
+
+
+PROMPT = "Look ahead: take up what the user mentioned."
+
+
+def test_from_a_prompt_to_a_compiled_prompt(proact):
+    """Try, score, compile from the prompt, score again, compare, and print what to paste."""
+    status, out, _ = proact("try", PROMPT, "--json")
+    pairs = json.loads(out)
+    assert (status, len(pairs)) == (0, 3)
+    assert all("Since you mentioned" in pair["with"]["response"] for pair in pairs)
+
+    status, out, _ = proact("eval", "--system-prompt", PROMPT, "--controls", "--out", "prompted", "--json")
+    prompted = json.loads(out)
+    assert (status, prompted["controls"]["unwanted_offers"]["value"]) == (0, 1.0)
+
+    compiling = ["--optimizer", "search", "--trials", 4, "--max-demos", 1, "--folds", 3, "--out", "compile"]
+    status, out, err = proact("optimize", "assistant", "--system-prompt", PROMPT, *compiling, "--guard", "offers")
+    assert status == 0, err
+    assert "RECOVERY*" in out
+    assert "unwanted offers" in out
+    program = Path("compile", "assistant.json")
+    assert f"--program {program}" in err
+
+    status, out, err = proact("eval", "--program", program, "--controls", "--out", "compiled", "--json")
+    compiled = json.loads(out)
+    assert status == 0, err
+    assert compiled["controls"]["unwanted_offers"]["value"] <= prompted["controls"]["unwanted_offers"]["value"]
+
+    status, out, _ = proact("compare", "prompted", "compiled", "--json")
+    comparison = json.loads(out)
+    assert status == 0
+    assert "RECOVERY" in comparison["phases"]
+
+    status, out, _ = proact("optimize", "show", program, "--as-prompt")
+    manifest = json.loads(Path("compiled", "manifest.json").read_text(encoding="utf-8"))
+    assert status == 0
+    assert out == f"{manifest['system_prompt']}\n"
+
+
+def interrupted_at(place, of):
+    """A script that interrupts a process when it asks for the n-th time."""
+
+    def script(sent):
+        of["asked"] += 1
+        if of["asked"] == place:
+            of["child"].send_signal(signal.SIGINT)
+        return of["models"](sent)
+
+    return script
+
+
+@pytest.mark.parametrize("program", ["assistant", "judge"])
+def test_ctrl_c_ends_a_compile_in_order_and_the_same_command_goes_on(proact, tmp_path, server, program):
+    """What is in flight is awaited and kept, so that it is not paid for again."""
+    if program == "assistant":
+        answers, where = models, [*on_disk(tmp_path), *command_at(server)]
+    else:
+        bases = ["--judge-api-base", server.judge, "--proposer-api-base", server.proposer]
+        where = [
+            *tuning.on_disk(tmp_path, tuning.study()),
+            *("--judge", "openai/any", "--proposer", "openai/writer", *bases),
+        ]
+        answers = tuning.models
+    command = last(program, *where, *tuning.SMALL, "--retries", 0, "--concurrency", 1, "--out", "out")
+    of = {"asked": 0, "models": answers}
+    server.script = interrupted_at(20, of)
+    of["child"] = Child(command_line, "optimize", *command, folder=tmp_path)
+    done = of["child"].ended()
+    assert (done.returncode, done.stdout) == (130, "")
+    assert "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-2:] == [
+        "interrupted",
+        "Results so far are kept in out. Repeat the command to go on.",
+    ]
+    assert len(server.sent) in {20, 21}, "the answer may come before the signal"
+    assert not (tmp_path / "out" / f"{program}.json").exists()
+
+    server.script = answers
+    status, _, err = proact("optimize", *command)
+    assert status == 0, err
+    assert (tmp_path / "out" / f"{program}.json").exists()
+    asked = Counter(json.dumps([sent.role, sent.body], sort_keys=True) for sent in server.sent)
+    assert set(asked.values()) == {1}

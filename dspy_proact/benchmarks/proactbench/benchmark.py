@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, PublishedRow, ResultsCheck, StandIn, Start, WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import UsageError
 from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFolder, Scored, Settings
 
@@ -62,7 +63,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
-    own_study = True
     has_results = True
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
     as_published = ("--judge-prompt", "official")
@@ -227,6 +227,12 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
         from dspy_proact.benchmarks.proactbench.report import export_results
 
         return export_results(run, summary, path)
+
+    def own_study(self) -> ModuleType:
+        """The published study's formats, sheets, plans and statistics."""
+        from dspy_proact.benchmarks.proactbench import people
+
+        return people
 
     def tuning(self, settings: Settings) -> "ProactTuning":
         """For Recovery; what is told of a verdict has nothing of the rubric."""

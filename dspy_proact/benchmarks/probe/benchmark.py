@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, PublishedRow, StandIn, Start
+from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade, Part, StandIn, Start
 from dspy_proact.benchmarks.probe.scoring import (
     FAILED,
     JUDGMENTS,
@@ -25,6 +25,7 @@ from dspy_proact.benchmarks.probe.scoring import (
 )
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution, shown, with_given
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.errors import ContentError, UsageError
 from dspy_proact.runs import Case, CaseSet, ExpectedCall, Measure, Nouns, Scored, Settings
 

@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dspy_proact.benchmarks.benchmark import PublishedRow
 from dspy_proact.benchmarks.probe.corpus import DATA
 from dspy_proact.benchmarks.probe.scoring import ESSENTIAL, FURTHER, ProbeGrade, overall_score
+from dspy_proact.benchmarks.published import PublishedRow
 from dspy_proact.files.rows import csv_rows
 from dspy_proact.report.numbers import counted, document, share
 from dspy_proact.report.particulars import Column, Grounds, Particulars, Section, View

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of
 from dspy_proact.cli.options.cases import CORPUS, known_names, strata_options
 from dspy_proact.cli.options.kinds import Output, output_options, path_option
-from dspy_proact.cli.options.models import EMBEDDED, GATE, SYSTEM_PROMPT, NamedModel, model_options, text_of
+from dspy_proact.cli.options.models import (
+    EMBEDDED,
+    GATE,
+    SYSTEM_PROMPT,
+    NamedModel,
+    model_options,
+    recipe_options,
+    text_of,
+)
 from dspy_proact.cli.options.verb import Heading, Section, verb
 from dspy_proact.errors import RunError, UsageError
 

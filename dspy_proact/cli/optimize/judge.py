@@ -1,19 +1,18 @@
 """`dspy-proact optimize judge`: tune the judge to agree with people."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from dspy_proact.cli.optimize.recipe import recipe_options
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen
-from dspy_proact.cli.options.cases import HUB, default_corpus
 from dspy_proact.cli.options.kinds import Output, number_option, output_options, path_option
-from dspy_proact.cli.options.labels import FILES, Labels, label_options
-from dspy_proact.cli.options.models import EMBEDDED, GATE, NamedModel, model_options
+from dspy_proact.cli.options.labels import FILES, RATINGS, Labels, label_options
+from dspy_proact.cli.options.models import EMBEDDED, GATE, NamedModel, model_options, recipe_options
 from dspy_proact.cli.options.verb import Heading, Section, verb
 
 if TYPE_CHECKING:
+    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import Gate
     from dspy_proact.programs import Recipe
 
@@ -37,9 +36,7 @@ _TUNED = Section(
     BENCHMARK,
     model_options("--judge", "Judge to tune, a litellm name. Default: embedded."),
     model_options("--proposer", "Model that writes instructions. Default: the judge's."),
-    label_options(
-        "sample", "sample|proactbench|PATH", "Ratings of the sample, of the published study (fetched), or your own."
-    ),
+    label_options("sample", RATINGS, "Ratings of the sample, of the published study (fetched), or your own."),
     recipe_options(("labeled", "bootstrap", "miprov2", "gepa", "search")),
     _TUNED,
     GATE,
@@ -57,7 +54,7 @@ _TUNED = Section(
         "--dry-run",
         "--json",
     ),
-    example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings proactbench --dry-run",
+    example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings ratings.csv --run runs/mine --dry-run",
     files=FILES,
     brief="Tune the judge to agree with people.",
 )
@@ -83,11 +80,12 @@ def judge(
     from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
+    own = declared.own_study()
     compiling = JudgeCompile(
-        labels.load() if declared.own_study else None,
+        labels.load(own) if own else None,
         tuned,
         proposer.spec(tuned),
-        benchmark=declared if declared.own_study else labels.rated(declared),
+        benchmark=declared if own else labels.rated(declared),
         settings=chosen.settings(declared),
         recipe=recipe,
         votes=votes,
@@ -99,10 +97,10 @@ def judge(
         say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
     bare = labels.run is None and tuned.name != EMBEDDED
     told = "Name a model of your own in place of the stand-in." if bare else ""
-    return compile_shown(compiling, output, _use(labels), told)
+    return compile_shown(compiling, output, _use(declared, labels), told)
 
 
-def _use(labels: Labels) -> "list[str | Path]":
+def _use(declared: "Benchmark[Any, Any]", labels: Labels) -> "list[str | Path]":
     """Where the program is used next: on the responses that the labels are of, or else on the labels' own corpus."""
     from dspy_proact.cli.views.message import Typed
 
@@ -111,5 +109,5 @@ def _use(labels: Labels) -> "list[str | Path]":
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
         return ["rejudge", *named, labels.run, *judging]
-    corpus = labels.ratings if labels.ratings == HUB else default_corpus(embedded=True)
+    corpus = labels.ratings if labels.ratings == declared.published_corpus else "sample"
     return ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]

@@ -81,7 +81,7 @@ def show(
         raise UsageError(f"--benchmark {named}: {file} was compiled for {artefact.benchmark}; leave it out")
     require_current(artefact, file)
     if diff:
-        from dspy_proact.cli.views.program_diff import print_diff
+        from dspy_proact.cli.views.card import print_diff
 
         print_diff(artefact, start, system_prompt, as_json)
         return
@@ -105,7 +105,7 @@ def _require_read(form: str) -> None:
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
     """Of an assistant, with its instructions and worked examples; raises a `UsageError` where it has none."""
     from dspy_proact.benchmarks.compiled import load_assistant
-    from dspy_proact.cli.views.program_diff import lines_of
+    from dspy_proact.cli.views.card import lines_of
 
     if artefact.role == "judge":
         raise UsageError(f"{file}: a compiled judge, which is no system prompt; use it with --judge-program")

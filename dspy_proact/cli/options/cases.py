@@ -13,8 +13,6 @@ from dspy_proact.errors import UsageError
 if TYPE_CHECKING:
     from dspy_proact.runs import Scope
 
-HUB = "proactbench"
-"""The published corpus."""
 LEFT_OUT = "..."
 """In a key that is shown shortened, and may be given so."""
 _MOST_NAMED = 3
@@ -30,11 +28,6 @@ CORPUS = corpus_option(
     "if embedded."
 )
 ANSWERED_CORPUS = corpus_option("Corpus of a results file.")
-
-
-def default_corpus(embedded: bool) -> str:
-    """The corpus where none is named: the stand-in's is the sample, a real model's the published one."""
-    return "sample" if embedded else HUB
 
 
 # How much

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dspy_proact.cli.options.benchmark import DEFAULT
 from dspy_proact.cli.options.kinds import path_option
 from dspy_proact.cli.options.verb import Bundle, FileForm, Heading, Section, first_typed
 from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.benchmark import Benchmark
-    from dspy_proact.benchmarks.proactbench.corpus import Ratings
     from dspy_proact.report import PeoplesRatings, Summary
 
 FILES = (
@@ -50,8 +50,8 @@ Friday.", "assistant": "We move Friday."}, {"user": "Thanks, that's all."}], "re
     ),
 )
 """What ratings and items of a person's own look like."""
-RATINGS = "sample|proactbench|PATH"
-"""Ratings of a run's responses, as a person names them."""
+RATINGS = "sample|NAME|PATH"
+"""Ratings as a person names them; NAME is the benchmark's, for its published study."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +69,10 @@ class Labels:
 
         return None if self.run is None else summary_of(self.run)
 
-    def load(self) -> "Ratings":
-        """The ratings, joined with what they are of."""
-        from dspy_proact.benchmarks.proactbench.corpus import load_ratings
-        from dspy_proact.benchmarks.proactbench.report import items_of
-
-        items = items_of(self.summary) if self.summary else None
-        return load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
+    def load(self, study: Any) -> Any:
+        """The ratings, joined with what they are of, as the `own_study` of a benchmark reads them."""
+        items = study.items_of(self.summary) if self.summary else None
+        return study.load_ratings(self.ratings, items, items_path=self.items, cache=_cache())
 
     def rated(self, declared: "Benchmark[Any, Any]") -> "Benchmark[Any, Any]":
         """A benchmark without a study of its own, with the grades of a sheet of --run where one is named.
@@ -111,11 +108,17 @@ def ratings_of(spec: str, summary: "Summary") -> "PeoplesRatings":
         CorpusError: There are no such ratings, or they are not valid.
         UsageError: They are of other responses, or the run is of another benchmark.
     """
-    from dspy_proact.benchmarks.proactbench.corpus import comes_with_items, load_ratings
-    from dspy_proact.benchmarks.proactbench.report import items_of, peoples_ratings
+    study = default_study()
+    items = study.items_of(summary)
+    ratings = study.load_ratings(spec, None if study.comes_with_items(spec) else items, cache=_cache())
+    return study.peoples_ratings(ratings, summary)
 
-    items = items_of(summary)
-    return peoples_ratings(load_ratings(spec, None if comes_with_items(spec) else items, cache=_cache()), summary)
+
+def default_study() -> Any:
+    """The `own_study` of the default benchmark."""
+    from dspy_proact.benchmarks.registry import benchmark_named
+
+    return benchmark_named(DEFAULT).own_study()
 
 
 def _cache() -> Path:

@@ -1,5 +1,6 @@
 """Which models and programs a command asks, and how: the same options in every command that calls a model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,8 @@ from dspy_proact.plain_text import encodable
 if TYPE_CHECKING:
     from dspy_proact.calls import Price
     from dspy_proact.models import Gate, ModelSpec
+    from dspy_proact.programs import Recipe
+
 
 EMBEDDED = "embedded"
 """The stand-in, which is `dspy_proact.models.EMBEDDED` without its imports."""
@@ -151,3 +154,25 @@ def text_of(given: str | None) -> str | None:
         why = error.strerror if isinstance(error, OSError) else error
         why = "not UTF-8 text" if isinstance(error, UnicodeDecodeError) else why
         raise UsageError(f"{path}: cannot be read: {why}") from error
+
+
+def _recipe(**given: Any) -> "Recipe":
+    from dspy_proact.programs import Recipe
+
+    return Recipe.model_validate(given)
+
+
+# Compiles
+
+_RECIPE = (
+    number_option("--trials", click.IntRange(1, 10000), "Candidates to try.", default=20),
+    number_option("--max-demos", click.IntRange(0, 64), "At most N worked examples in the prompt.", default=4),
+    number_option("--folds", click.IntRange(2, 100), "Folds of whole groups, such as scenarios.", default=5),
+    number_option("--seed", click.IntRange(0, 2**31), "Seed of folds, draws and studies.", default=0),
+)
+
+
+def recipe_options(optimizers: Sequence[str]) -> Bundle:
+    """The options of a compile by one of these optimizers, which come as one `Recipe`."""
+    optimizer = choice_option("--optimizer", optimizers, "Optimizer.", "search")
+    return Bundle("recipe", (Section(Heading.RECIPE, (optimizer, *_RECIPE)),), _recipe)

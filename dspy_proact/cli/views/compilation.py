@@ -1,6 +1,7 @@
-"""A compile, done while a person watches, and what came of it."""
+"""A compile, done while a person watches: what it will take, how far it is, and what came of it."""
 
 import json
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,113 @@ import click
 from rich.console import Console
 
 from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.benchmarks.forecast import SECONDS
 from dspy_proact.cli.options.kinds import Output
-from dspy_proact.cli.views.card import draw_front, print_card_text
-from dspy_proact.cli.views.compile_progress import CompileProgress, forecast_document, forecast_text
+from dspy_proact.cli.views.card import draw_front, print_card_text, unchanged
 from dspy_proact.cli.views.message import print_more, say, say_next, say_stopped
-from dspy_proact.cli.views.program_diff import unchanged
+from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.compile.compile import Compile
+from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.errors import Halt
+from dspy_proact.programs import Optimizer
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import show
+from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
+
+_SECONDS = 60.0
+"""Between two lines."""
+_FEWEST = 20
+"""Calls from which on the time that is left is worth showing."""
+
+
+class CompileProgress(ProgressOnStderr, CompileObserver):
+    """Shows calls, candidates, cost and time, also while the compile silences standard error."""
+
+    def __init__(self) -> None:
+        super().__init__("left at most")
+        self._said = time.monotonic()
+        self._last: Stand | None = None
+
+    def started(self, forecast: Forecast, stand: Stand) -> None:
+        """Say what it will take."""
+        for line in forecast_text(forecast):
+            self._say(line)
+        self._last = stand
+        if stand.kept:
+            self._say(f"{stand.kept:,} answers are in the record and are not paid for again.")
+        self._begin("calls", stand.at_most, stand.kept)
+
+    def changed(self, stand: Stand) -> None:
+        """Show how far it is."""
+        self._last = stand
+        self._move(stand.done, stand_text(stand))
+        if not self._bar and time.monotonic() - self._said >= _SECONDS:
+            self._said = time.monotonic()
+            self._say(f"calls {stand_text(stand)}")
+
+    def say_unworded(self, optimizer: Optimizer) -> None:
+        """Say so where a proposer was asked and no instruction of it was compared."""
+        if PROPOSALS[optimizer] and self._last and not self._last.worded:
+            why = "none of the proposer's could be used, or did better on a few items"
+            self._say(f"No instruction but the start's was compared: {why}. Name another model with --proposer.")
+
+    def say_reached(self) -> None:
+        """Say how far it came, once it has stopped."""
+        if self._last:
+            self._say(f"Stopped at call {stand_text(self._last)}.")
+
+
+def stand_text(stand: Stand) -> str:
+    """Calls, candidates, the best of them, cost and time left, in a line."""
+    parts = [f"{stand.done:,} of at most {stand.at_most:,}"]
+    if stand.tried:
+        best = "" if stand.best is None else f", best {stand.best:.2f}"
+        parts.append(f"{stand.tried} candidates{best}")
+    if stand.usd:
+        parts.append(f"USD {stand.usd:.2f}")
+    if stand.paid >= _FEWEST:
+        left = max(0, stand.at_most - stand.done) * stand.seconds / stand.paid
+        parts.append(f"at most {duration(left)} left")
+    return "; ".join(parts)
+
+
+def forecast_document(forecast: Forecast) -> dict[str, Any]:
+    """The numbers of a forecast."""
+    numbers = ("calls", "prompt_tokens", "completion_tokens", "usd")
+    return {
+        "roles": {name: {number: getattr(role, number) for number in numbers} for name, role in forecast.roles.items()},
+        "concurrency": forecast.concurrency,
+        "items": forecast.items,
+        forecast.groups: forecast.group_count,
+        "smallest_gain": forecast.smallest_gain,
+        "calls": forecast.calls,
+        "usd": forecast.usd,
+        "seconds": list(forecast.seconds),
+    }
+
+
+def forecast_text(forecast: Forecast) -> list[str]:
+    """Calls, tokens, price, time, and what the items can show."""
+    low, high = (duration(seconds) for seconds in forecast.seconds)
+    price = "price unknown" if forecast.usd is None else f"at most USD {forecast.usd:.2f}"
+    roles = ", ".join(f"{name.replace('_', ' ')} {role.calls:,}" for name, role in forecast.roles.items())
+    return [
+        f"At most {forecast.calls:,} calls ({roles}), {forecast.tokens:,} tokens, {price}; "
+        "repairs and retries not counted.",
+        f"Time: {low} to {high} at most, {forecast.concurrency} calls in flight, if a call takes {SECONDS[0]:g} to "
+        f"{SECONDS[1]:g} seconds.",
+        _shown(forecast),
+    ]
+
+
+def _shown(forecast: Forecast) -> str:
+    count = f"{forecast.items} items in {forecast.group_count} {forecast.groups}"
+    if forecast.items < CLAIM_LABELS or forecast.group_count < CLAIM_GROUPS:
+        return f"{count} are too few for any claim, which takes {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    if forecast.smallest_gain is None:
+        return f"{count}; a claim takes at least {CLAIM_LABELS} in {CLAIM_GROUPS}."
+    gain = f"{forecast.smallest_gain:.2f}"
+    return f"{count}: 80 % power to detect a gain of {gain} in kappa."
 
 
 def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path], told: str = "") -> int:

@@ -13,7 +13,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dspy_proact.benchmarks.benchmark import Counts, pooled
 from dspy_proact.benchmarks.proactbench.conversation import turns_of
 from dspy_proact.benchmarks.proactbench.corpus.dialogues import DATA, rubric_of
 from dspy_proact.benchmarks.proactbench.corpus.ratings import (
@@ -27,6 +26,7 @@ from dspy_proact.benchmarks.proactbench.corpus.ratings import (
 )
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
 from dspy_proact.benchmarks.proactbench.views import JudgeView
+from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.github import RepositoryFolder
 from dspy_proact.files.rows import (

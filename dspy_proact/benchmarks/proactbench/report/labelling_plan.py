@@ -9,10 +9,10 @@ from typing import Any
 
 from rich.console import Console
 
-from dspy_proact.benchmarks.benchmark import pooled
 from dspy_proact.benchmarks.proactbench.corpus import TRIGGERS_PER_PHASE, Ratings, published_models, published_ratings
 from dspy_proact.benchmarks.proactbench.report.particulars import NOUNS
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase
+from dspy_proact.benchmarks.published import pooled
 from dspy_proact.errors import UsageError
 from dspy_proact.report.corrected import PeoplesRatings, ratable, rated_cases
 from dspy_proact.report.leaderboard import DESIGN_EFFECT

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rows import jsonl, record, row, trigger_point
 
-from dspy_proact.benchmarks.benchmark import Counts, pooled
 from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import (
     HUMAN_ALPHA,
@@ -29,6 +28,7 @@ from dspy_proact.benchmarks.proactbench.corpus import (
     trigger_key,
 )
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
+from dspy_proact.benchmarks.published import Counts, pooled
 from dspy_proact.evidence import words_of
 from dspy_proact.runs import CONTROL
 

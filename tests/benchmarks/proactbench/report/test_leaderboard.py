@@ -9,8 +9,8 @@ from proact_run import manifest, written
 from rich.console import Console
 
 from dspy_proact import PublishedRow
-from dspy_proact.benchmarks.benchmark import Counts
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
+from dspy_proact.benchmarks.published import Counts
 from dspy_proact.errors import UsageError
 from dspy_proact.report import STAND_IN, leaderboard, leaderboard_document, print_leaderboard, summarize
 from dspy_proact.runs import Case, CorpusRecord, Event, Failure, GradeRecord, Identity, RoleIdentity, StageKey

@@ -1,0 +1,98 @@
+"""Published scores: counts of labels, and rows of a leaderboard."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many cases earned each of three labels, of how many that were tried.
+
+    Lenient figures are over scored cases, which is the published convention; strict ones are over all that were
+    tried, unscored counting 0. All are in [0, 1], higher is better.
+
+    Raises:
+        ValueError: A count is negative, or more cases are graded than were tried.
+    """
+
+    total: int
+    """Cases that were tried."""
+    full: int
+    """Those with the best label, the full score."""
+    partial: int
+    """Those with the middle one, half the score."""
+    fail: int
+    """Those with the worst, which scores 0."""
+
+    def __post_init__(self):
+        if min(self.full, self.partial, self.fail, self.unscored) < 0:
+            raise ValueError(f"counts are at least 0, and labels at most one a case: {self!r}")
+
+    def __add__(self, other: Self) -> "Counts":
+        return Counts(
+            self.total + other.total, self.full + other.full, self.partial + other.partial, self.fail + other.fail
+        )
+
+    @property
+    def labels(self) -> tuple[int, int, int]:
+        """Counts of the labels, from best to worst."""
+        return self.full, self.partial, self.fail
+
+    @property
+    def scored(self) -> int:
+        """Cases with a label."""
+        return self.full + self.partial + self.fail
+
+    @property
+    def unscored(self) -> int:
+        """Cases that were tried and have no grade."""
+        return self.total - self.scored
+
+    @property
+    def weighted(self) -> float | None:
+        """Lenient mean score; None when nothing was scored."""
+        return _share(self.full + 0.5 * self.partial, self.scored)
+
+    @property
+    def pass_rate(self) -> float | None:
+        """Lenient share of the best label; None when nothing was scored."""
+        return _share(self.full, self.scored)
+
+    @property
+    def strict_weighted(self) -> float | None:
+        """Strict mean score; None when nothing was tried."""
+        return _share(self.full + 0.5 * self.partial, self.total)
+
+    @property
+    def strict_pass_rate(self) -> float | None:
+        """Strict share of the best label; None when nothing was tried."""
+        return _share(self.full, self.total)
+
+
+def pooled(counts: Iterable[Counts]) -> Counts:
+    """The counts of all together; zeros when there are none."""
+    return reduce(add, counts, Counts(0, 0, 0, 0))
+
+
+def _share(part: float, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """Scores that were published."""
+
+    name: str
+    scores: Mapping[str, float | None]
+    """Shares in [0, 1], by the name of a measure or a stratum, or `score`, the mean score, and `strict`."""
+    kind: str = "model"
+    """What it is of; the rows of the first one's kind are ranked."""
+    counts: Mapping[str, Counts] = field(default_factory=dict[str, Counts])
+    """By stratum; empty where means alone were published. With counts there are ranges of ranks."""
+    cases: int | None = None
+    """How many cases it was measured on; None where that is not known."""
+    notes: Sequence[str] = ()
+    """What speaks against it, in sentences without their end."""

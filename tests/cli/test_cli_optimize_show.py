@@ -1,0 +1,409 @@
+"""`dspy-proact optimize show`: a card in a sentence, its prompt, what a compile changed, the picture of candidates."""
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from xml.etree import ElementTree
+
+import assistants
+import pytest
+import tuning
+from assistants import PUSHY, artefact, on_disk
+from server import healthy
+
+from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
+from dspy_proact.benchmarks.proactbench.types import Phase
+from dspy_proact.cli.views.card import draw_front
+from dspy_proact.errors import UsageError
+from dspy_proact.programs import CardNumber
+from dspy_proact.programs.artefact import Cuts, read_artefact, write_artefact
+from dspy_proact.programs.card import CandidateCard
+from dspy_proact.report import MEASURES_NOTHING
+
+PROMPTS = [
+    (PUSHY, 0),
+    (PUSHY, 2),
+    (None, 1),
+    ("Löse [bold]alles[/bold]: «ja»…\n\n- one\n- two\n\n" + "A long line of many words. " * 12 + "\tEnd.", 1),
+    ("  Spaces before\n    and inside  \n\n", 0),
+]
+
+
+@pytest.mark.parametrize(("instruction", "demos"), PROMPTS)
+def test_as_prompt_prints_what_eval_sends_byte_for_byte(proact, tmp_path, server, instruction, demos):
+    write_artefact(tmp_path / "assistant.json", artefact(instruction, demos))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt")
+    assert (status, err) == (0, "")
+    server.script = healthy
+    models = ["--model", "openai/any", "--model-api-base", server.assistant]
+    judge = ["--judge", "openai/any", "--judge-api-base", server.judge]
+    run = ["--program", "assistant.json", "--limit", 1, "--out", "run"]
+    assert proact("eval", *models, *judge, *on_disk(tmp_path), *run)[0] == 0
+    (sent,) = server.of("assistant")
+    system, *said = sent.messages
+    assert system["role"] == "system"
+    assert out == f"{system['content']}\n"
+    assert [each["role"] for each in said[::2]] == ["user"] * len(said[::2])
+
+
+def test_as_prompt_without_demos_prints_the_instruction_and_no_conversation(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
+    assert "A worked example:" in proact("optimize", "show", "assistant.json", "--as-prompt")[1]
+    assert proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos") == (0, f"{PUSHY}\n", "")
+
+
+def test_demos_are_left_out_of_a_prompt_that_has_more_and_is_asked_for(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(None, 1))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt", "--no-demos")
+    assert (status, out) == (2, "")
+    assert "says nothing beside its worked examples; leave --no-demos out" in err
+    status, out, err = proact("optimize", "show", "assistant.json", "--no-demos")
+    assert (status, out) == (2, "")
+    assert "--no-demos is about the prompt that --as-prompt prints; name that too, or leave it out" in err
+
+
+@pytest.mark.parametrize("option", ["--json", "--explain"])
+def test_a_prompt_alone_is_printed_and_nothing_of_the_card(proact, tmp_path, option):
+    write_artefact(tmp_path / "assistant.json", artefact(PUSHY, 2))
+    status, out, err = proact("optimize", "show", "assistant.json", "--as-prompt", option)
+    assert (status, out) == (2, "")
+    assert f"{option} is about the card" in err
+    assert err.rstrip().endswith("; leave it out")
+
+
+def test_a_bare_program_and_a_judge_have_no_prompt(proact, tmp_path):
+    write_artefact(tmp_path / "assistant.json", artefact(None, demos=0))
+    write_artefact(tmp_path / "judge.json", tuning.artefact())
+    for file, told in (
+        ("assistant.json", "assistant.json: says nothing to its model; the compile kept the bare chat"),
+        ("judge.json", "judge.json: a compiled judge, which is no system prompt; use it with --judge-program"),
+    ):
+        status, out, err = proact("optimize", "show", file, "--as-prompt")
+        assert (status, out) == (2, "")
+        assert told in err
+
+
+PROMPT = "Answer.\nBe brief."
+
+
+def begun_with(artefact, start):
+    """The artefact of a compile that began with a program of this hash."""
+    made = artefact.card.provenance.model_copy(update={"start": start})
+    return artefact.model_copy(update={"card": artefact.card.model_copy(update={"provenance": made})})
+
+
+@pytest.fixture
+def diff(proact, tmp_path):
+    def call(artefact, *options):
+        write_artefact(tmp_path / "program.json", artefact)
+        return proact("optimize", "show", "program.json", "--diff", *options)
+
+    return call
+
+
+def changed(out):
+    """The lines that were taken away, and those that were brought, without the headings."""
+    lines = out.splitlines()[2:]
+    return [[line[1:] for line in lines if line[:1] == sign] for sign in "-+"]
+
+
+def test_a_compiled_judge_is_compared_with_ours_uncompiled(diff):
+    judge = Judge(ask_quote_again=False)
+    status, out, err = diff(begun_with(tuning.artefact(demos=1), judge.fingerprint()))
+    taken, brought = changed(out)
+    assert (status, err) == (0, "")
+    assert list(filter(None, taken)) == list(filter(None, judge.instruction.splitlines()))
+    assert brought[0] == "Grade by the moon."
+    assert "A worked example:" in brought
+    assert '"conversation": [' in "".join(brought)
+
+
+def test_an_assistant_without_a_prompt_began_with_nothing(diff):
+    _, out, _ = diff(begun_with(assistants.artefact(demos=0), Assistant().fingerprint()))
+    assert changed(out) == [[], PUSHY.splitlines()]
+
+
+def test_a_prompt_that_is_named_is_compared_where_it_is_the_right_one(diff):
+    compiled = begun_with(assistants.artefact("Answer.\nLook ahead.", 0), Assistant(PROMPT).fingerprint())
+    status, out, _ = diff(compiled, "--system-prompt", PROMPT)
+    assert (status, changed(out)) == (0, [["Be brief."], ["Look ahead."]])
+    status, out, err = diff(compiled, "--system-prompt", "Answer.")
+    assert (status, out) == (2, "")
+    assert "--system-prompt: is not what this assistant was compiled from" in err
+
+
+def test_a_program_that_is_named_is_compared(diff, tmp_path):
+    before = assistants.artefact(PUSHY, 1)
+    write_artefact(tmp_path / "before.json", before)
+    compiled = begun_with(assistants.artefact(PUSHY, 0), before.digest)
+    status, out, _ = diff(compiled, "--start", "before.json")
+    taken, brought = changed(out)
+    assert (status, "A worked example:" in taken, brought) == (0, True, [])
+
+
+def test_what_is_not_known_is_said_and_what_it_says_now_is_printed(diff):
+    status, out, err = diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64))
+    assert (status, out) == (0, f"{PUSHY}\n")
+    assert "What it was before is not known" in err
+    assert "Name it with --start or --system-prompt." in err
+    assert json.loads(diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64), "--json")[1])["before"] is None
+
+
+def test_a_program_that_was_left_alone_says_so(diff):
+    _, out, _ = diff(
+        begun_with(assistants.artefact(PROMPT, 0), Assistant(PROMPT).fingerprint()), "--system-prompt", PROMPT
+    )
+    assert out == "It says what it said before.\n"
+
+
+def test_both_wholes_are_json(diff):
+    told = json.loads(diff(begun_with(assistants.artefact(PUSHY, 1), Assistant().fingerprint()), "--json")[1])
+    assert told["before"] == {"instruction": "", "demos": []}
+    assert told["now"]["instruction"] == PUSHY
+    assert [demo.keys() >= {"history", "user_message", "response"} for demo in told["now"]["demos"]] == [True]
+
+
+def test_no_terminal_obeys_an_instruction(diff):
+    _, out, _ = diff(begun_with(assistants.artefact("Go\x1b[2J \u202eon.", 0), Assistant().fingerprint()))
+    assert changed(out) == [[], ["Go\\x1b[2J \\u202eon."]]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--diff", "--as-prompt"], "leave it out, or leave --diff out"),
+        (["--start", "program.json"], "--start is about what --diff compares with; name that too, or leave it out"),
+        (["--system-prompt", "x"], "--system-prompt is about what --diff compares with; name that too"),
+        (["--as-prompt", "--start", "program.json"], "--start is about what --diff compares with; leave it out"),
+        (["--diff", "--explain"], "--explain is about the card; leave it out"),
+        (["--diff", "--no-demos"], "--no-demos is about the prompt that --as-prompt prints; leave it out"),
+        (["--diff", "--no-demos", "--start", "program.json"], "that --as-prompt prints; leave it out"),
+        (["--diff", "--start", "program.json", "--system-prompt", "x"], "leave --system-prompt out"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(proact, tmp_path, options, told):
+    write_artefact(tmp_path / "program.json", assistants.artefact())
+    status, out, err = proact("optimize", "show", "program.json", *options)
+    assert (status, out) == (2, "")
+    assert told in err
+
+
+def test_a_judge_has_no_system_prompt(diff):
+    status, _, err = diff(tuning.artefact(), "--system-prompt", "x")
+    assert (status, "a judge has none" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "cut", "told"), [(None, 1.5, True), (None, 1.2, False), ("Grade by the moon.", 1.5, False)]
+)
+def test_a_card_says_where_nothing_better_was_found(proact, tmp_path, text, cut, told):
+    judge, artefact = Judge(ask_quote_again=False), tuning.artefact(demos=0)
+    signature = artefact.states["grade"].signature.model_copy(update={"instructions": text or judge.instruction})
+    plain = {phase: Cuts(partial=0.5, full=cut) for phase in Phase}
+    state = artefact.states["grade"].model_copy(update={"signature": signature})
+    updated = {"states": {"grade": state}, "cuts": plain}
+    write_artefact(tmp_path / "program.json", begun_with(artefact.model_copy(update=updated), judge.fingerprint()))
+    _, out, _ = proact("optimize", "show", "program.json")
+    assert ("Nothing better was found: the file is the program that the compile began with." in out) is told
+
+
+RISE = CardNumber(value=0.2, low=0.05, high=0.35)
+"""In kappa, or of a mean score."""
+
+
+@pytest.fixture
+def first(proact):
+    """The first sentence of what is shown of a compiled program, whose card has these changes."""
+
+    def first(artefact, **changes):
+        card = artefact.card.model_copy(update=changes)
+        write_artefact(Path("made.json"), artefact.model_copy(update={"card": card}))
+        status, out, _ = proact("optimize", "show", "made.json")
+        assert status == 0
+        return " ".join(out.split()).partition(". ")[0]
+
+    return first
+
+
+def target(made, count=147, **changes):
+    """The row of what it was tuned for."""
+    return {
+        "target": made().card.target.model_copy(update={"count": count, "difference": RISE, "low98": -0.01, **changes})
+    }
+
+
+KAPPA, POINTS = "(+0.20 in kappa, 95 % +0.05 to +0.35)", "(+20 [+5, +35] points)"
+NO_COST = {"rows": ()}
+
+
+@pytest.mark.parametrize(
+    ("raters", "begin"),
+    [
+        (4, "Improvement shown: the judge agrees better with people"),
+        (3, "Improvement shown with these 3 raters: the judge agrees better with these 3 raters"),
+        (1, "Improvement shown with this rater: the judge agrees better with this rater"),
+    ],
+)
+def test_a_judge_that_agrees_better_is_said_to_with_few_raters_with_these(first, raters, begin):
+    said = first(tuning.artefact(), shown=True, raters=raters, **target(tuning.artefact, low98=0.02))
+    assert said == f"{begin} {KAPPA}, on 147 graded answers not seen before"
+
+
+def test_a_judge_of_which_nothing_is_shown_has_the_gain_that_so_many_labels_show(first):
+    """Of 20 scenarios, t 2.5395 and .8610: .9 x 3.4005 / sqrt(147) = .252."""
+    said = first(tuning.artefact(), shown=False, group_count=20, **target(tuning.artefact))
+    assert said == f"No improvement shown {KAPPA}: 147 graded answers have 80 % power to detect 0.25"
+
+
+def test_an_assistant_of_which_nothing_is_shown_has_the_gain_that_it_takes(first):
+    """The 98 % interval reaches .2 + .01 below the gain."""
+    said = first(assistants.artefact(), shown=False, **NO_COST, **target(assistants.artefact))
+    assert said == f"No improvement shown in RECOVERY {POINTS}: with 147 triggers it takes a measured gain of 21 points"
+
+
+@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
+def test_a_gain_that_does_not_bear_the_unread_is_said_to(first, made):
+    changes = target(made, total=154, low98=0.02, low98_unread=-0.03)
+    said = first(made(), shown=False, group_count=20, **changes)
+    assert said.startswith("No improvement shown")
+    assert ": not counting the 7 unreadable against it" in said
+
+
+@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
+@pytest.mark.parametrize(("count", "groups"), [(59, 10), (60, 9)])
+def test_on_few_cases_nothing_could_have_been_shown(first, made, count, groups):
+    said = first(made(), shown=False, group_count=groups, **target(made, count))
+    assert said.startswith("No improvement could have been shown")
+    assert f"in {groups} scenarios are too few; a claim takes 60 in 10" in said
+
+
+def test_without_a_grade_nothing_could_be_graded_and_there_is_no_cost(first):
+    nothing = CardNumber(value=None, reason="no scores")
+    changes = target(assistants.artefact, 0, difference=nothing, low98=None)
+    said = first(assistants.artefact(), shown=False, **changes)
+    assert said == "No improvement could have been shown in RECOVERY: nothing could be graded"
+
+
+def row(name, value, low, high, **changes):
+    """A row beside the target, whose usual margin is .05."""
+    difference = CardNumber(value=value, low=low, high=high)
+    return assistants.card_row(name, **{"margin": 0.05, "difference": difference, **changes})
+
+
+@pytest.mark.parametrize(
+    ("rows", "cost"),
+    [
+        # A score that falls by at most .02, a rate that rises by at most .04: both within the margin.
+        ([row("EMERGENT", 0.01, -0.02, 0.04), row("offers", 0.01, -0.02, 0.04, unit="rate")], "; no cost beyond the"),
+        ([row("EMERGENT", -0.06, -0.1, -0.02)], "; beyond the usual margins: EMERGENT -6 [-10, -2] points"),
+        ([row("offers", 0.1, 0.0, 0.2, unit="rate")], "; beyond the usual margins: offers +10 [+0, +20] points"),
+        # A ratio of 1.3 is a growth of .3, of 1.1 one of .1 that may be .3.
+        (
+            [row("words", 1.3, 1.2, 1.4, unit="times", margin=0.2)],
+            "; beyond the usual margins: words x 1.30 [1.",
+        ),
+        (
+            [row("words", 1.1, 0.9, 1.3, unit="times", margin=0.2)],
+            "; costs beyond the usual margins cannot be excluded",
+        ),
+        # The unread at their worst count against it.
+        (
+            [
+                row("offers", 0.0, -0.02, 0.02, unit="rate", most=CardNumber(value=0.1, low=0.0, high=0.2)),
+                row("c", 0.01, 0, 0.02),
+            ],
+            "; costs beyond the usual margins cannot be excluded for offers",
+        ),
+        # What is exactly what it was costs nothing, even without an interval.
+        ([row("EMERGENT", 0.0, None, None)], "; no cost beyond the usual margins"),
+        ([row("RECOVERY", -0.9, -1, -0.8, margin=None)], ""),
+    ],
+)
+def test_what_got_worse_is_said_with_its_interval(first, rows, cost):
+    said = first(assistants.artefact(), shown=True, rows=tuple(rows), **target(assistants.artefact, low98=0.02))
+    head, end, told = said.partition("not seen before")
+    assert (head + end, told.startswith(cost)) == (
+        f"Improvement shown in RECOVERY {POINTS}, on 147 triggers not seen before",
+        True,
+    )
+
+
+@pytest.mark.parametrize("made", [tuning.artefact, assistants.artefact])
+def test_the_card_of_a_stand_in_measures_nothing(first, made):
+    artefact = made()
+    provenance = artefact.card.provenance.model_copy(update={"embedded": True})
+    assert first(artefact, provenance=provenance).startswith(f"{MEASURES_NOTHING}Improvement shown")
+
+
+ARTEFACT = Path(__file__).parents[2] / "optimize" / "programs" / "assistant-embedded.json"
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def candidate(score, offers, *broken, chosen=False):
+    return CandidateCard(score=score, share=1, harm=offers, broken=broken, chosen=chosen)
+
+
+def finished(folder, *candidates):
+    """What is drawn: the path of an artefact and its card."""
+    return folder / "assistant.json", read_artefact(ARTEFACT).card.model_copy(update={"candidates": candidates})
+
+
+def picture(*candidates):
+    with TemporaryDirectory() as folder:
+        path = draw_front(*finished(Path(folder), *candidates))
+        return path.read_text(encoding="utf-8")
+
+
+def shown(*candidates):
+    """Name to whether it is marked."""
+    root = ElementTree.fromstring(picture(*candidates))
+    circles = list(root.iter(f"{SVG}circle"))
+    names = [each.find(f"{SVG}title").text.partition(": ")[0] for each in circles]
+    return dict(zip(names, (each.get("fill") != "#ffffff" for each in circles), strict=True))
+
+
+def test_the_front_is_marked_and_what_is_beaten_is_not():
+    # The last has the score of the second and more offers.
+    drawn = shown(candidate(0.2, 0.0), candidate(0.8, 0.3, chosen=True), candidate(0.8, 1.0))
+    assert drawn == {"start": True, "chosen": True, "candidate 3": False}
+
+
+def test_candidates_in_one_place_are_one_point():
+    drawn = shown(candidate(0.2, 0.0), candidate(0.2, 0.0), candidate(0.2, 0.0, chosen=True), candidate(0.5, 0.5))
+    assert drawn == {"start, chosen and 1 alike": True, "candidate 4": True}
+
+
+def test_the_start_that_was_chosen_is_one_candidate():
+    drawn = shown(candidate(0.2, 0.0, chosen=True), candidate(0.9, 0.9, "offers"), candidate(0.9, 0.9))
+    assert drawn == {"start, chosen": True, "candidate 2 and 1 alike (breaks offers)": True}
+
+
+def test_what_was_not_looked_at_is_not_drawn():
+    assert shown(candidate(0.2, 0.0, chosen=True), candidate(0.4, None), candidate(0.3, 0.1)) == {
+        "start, chosen": True,
+        "candidate 3": True,
+    }
+
+
+def test_it_says_that_nothing_was_tested_and_that_a_stand_in_was_at_work():
+    text = " ".join(ElementTree.fromstring(picture(*read_artefact(ARTEFACT).card.candidates)).itertext())
+    assert "not tested" in text
+    assert "embedded stand-in" in text
+
+
+def test_without_unwanted_offers_there_is_no_picture(tmp_path):
+    assert draw_front(*finished(tmp_path, candidate(0.2, None, chosen=True), candidate(0.4, None))) is None
+    assert not (tmp_path / "front.svg").exists()
+
+
+def test_a_folder_that_is_gone_is_a_sentence(tmp_path):
+    gone = finished(tmp_path / "gone", candidate(0.2, 0.0, chosen=True), candidate(0.4, 0.1))
+    with pytest.raises(UsageError, match=r"front\.svg: cannot be written"):
+        draw_front(*gone)
+
+
+def test_a_compile_leaves_it_beside_the_artefact_and_says_where(proactbench, proact, tmp_path):
+    status, _, told = proact("optimize", "assistant", "--trials", "2", "--max-demos", "0", "--folds", "2", "--out", "c")
+    assert status == 0
+    assert "The candidates are drawn in c/front.svg." in told
+    ElementTree.fromstring((tmp_path / "c" / "front.svg").read_text(encoding="utf-8"))
