@@ -188,3 +188,38 @@ def refusal(act: Callable[[], object]) -> CorpusError:
     with pytest.raises(CorpusError) as caught:
         act()
     return caught.value
+
+
+TEXTS = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30),
+    st.sampled_from(
+        [
+            "",
+            " ",
+            "=1+1",
+            "\u2003\u3000=1+1",
+            "\ufeff\v\f+1",
+            '=HYPERLINK("http://x","y")',
+            "+1",
+            "-1",
+            "@SUM(A1)",
+            "\t=1",
+            "\r=1",
+            "\n=1",
+            "x;=1+1",
+            "x\t@SUM(A1)",
+            "a; b;- c",
+            " =1",
+            "\uff1d1",
+            "1 - 2 = x",
+            "'=1",
+            'a "quote", then\r\n"another"',
+            "[]",
+            '["a", "b"]',
+            "null",
+            "\u2028 \x85 \ufeff",
+            "é\U0001f600 漢字 עברית",
+        ]
+    ),
+)
+"""Any text, and those that a format or a spreadsheet might take for something else."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @verb(
     "benchmarks",
     Section(Heading.OUTPUT, (json_option("the list"),)),
-    first=("--json",),
+    first="--json",
     example="dspy-proact benchmarks",
     brief="List what can be measured.",
 )

@@ -27,7 +27,7 @@ from dspy_proact.errors import UsageError
     ),
     READ_BENCHMARK,
     Section(Heading.OUTPUT, (explain_option(), json_option("the comparison"))),
-    first=("--ratings", "--benchmark", "--explain", "--json"),
+    first="--ratings --benchmark --explain --json",
     example="dspy-proact compare runs/before runs/after",
     brief="Compare two runs on the cases that they share.",
 )

@@ -37,7 +37,7 @@ _FOLDER = Path("exports")
         ),
     ),
     READ_BENCHMARK,
-    first=("--format", "--out", "--benchmark"),
+    first="--format --out --benchmark",
     example="dspy-proact export runs/mine --format csv",
     brief="Write a run as a file for other tools.",
 )

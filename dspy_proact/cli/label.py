@@ -67,7 +67,7 @@ def label() -> None:
         ),
     ),
     READ_BENCHMARK,
-    first=("--items", "--draw", "--draw-seed", "--out", "--benchmark"),
+    first="--items --draw --draw-seed --out --benchmark",
     example="dspy-proact label sheet runs/mine --draw 60",
     files=FILES[1:],
     brief="Write a sheet of responses for people to rate.",
@@ -185,7 +185,7 @@ def _written(text: str, out: Path | None, name: str, *inputs: Path) -> Path | No
         ),
     ),
     Section(Heading.OUTPUT, (json_option("the plan"),)),
-    first=("--width", "--ratings", "--json"),
+    first="--width --ratings --json",
     example="dspy-proact label plan runs/mine --width 8",
     brief="Plan how many people must rate how much.",
 )

@@ -15,7 +15,7 @@ from dspy_proact.errors import UsageError
 
 if TYPE_CHECKING:
     from dspy_proact.models import Gate
-    from dspy_proact.report import Agreement, Summary
+    from dspy_proact.report import Summary
     from dspy_proact.runs import Scope
 
 _UNJUDGED = "None of these responses was graded before, so there are no two judges to compare."
@@ -34,18 +34,7 @@ _UNJUDGED = "None of these responses was graded before, so there are no two judg
     GRADING_SCOPE,
     GATE,
     output_options("the run. Default: runs/MODEL--JUDGE--ID", "the report"),
-    first=(
-        "--judge",
-        "--judge-program",
-        "--corpus",
-        "--limit",
-        "--stratum",
-        "--votes",
-        "--max-usd",
-        "--out",
-        "--dry-run",
-        "--json",
-    ),
+    first="--judge --judge-program --corpus --limit --stratum --votes --max-usd --out --dry-run --json",
     example="dspy-proact rejudge runs/mine --judge anthropic/claude-opus-4-7",
     brief="Have other judges grade the responses of a run.",
 )
@@ -95,9 +84,12 @@ def _show(run: Path, child: "Summary", as_json: bool) -> bool:
     from rich.console import Console
 
     from dspy_proact.cli.views.summary import print_summaries, summary_of
-    from dspy_proact.report import agreement_document, agreement_lines, cell, summary_document
+    from dspy_proact.report import agreement_document, agreement_lines, cell, compare, summary_document
 
-    agreement = _agreement(summary_of(run), child)
+    try:
+        agreement = compare(summary_of(run), child).agreement
+    except UsageError:  # no response was graded in both
+        agreement = None
     if as_json:
         judges = {"judges": agreement_document(agreement)} if agreement else {"judges": None, "reason": _UNJUDGED}
         click.echo(json.dumps(summary_document(child) | judges, indent=2, allow_nan=False))
@@ -107,13 +99,3 @@ def _show(run: Path, child: "Summary", as_json: bool) -> bool:
     for line in agreement_lines(agreement) if agreement else [_UNJUDGED]:
         console.print(cell(line))
     return agreement is not None
-
-
-def _agreement(parent: "Summary", child: "Summary") -> "Agreement | None":
-    """How the judges of both agree; None where they graded no response in common."""
-    from dspy_proact.report import compare
-
-    try:
-        return compare(parent, child).agreement
-    except UsageError:
-        return None

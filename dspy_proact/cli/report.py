@@ -50,7 +50,7 @@ _PAGE = b"<!doctype html"
             json_option("the report"),
         ),
     ),
-    first=("--by", "--corpus", "--html", "--ratings", "--benchmark", "--explain", "--json"),
+    first="--by --corpus --html --ratings --benchmark --explain --json",
     example="dspy-proact report runs/mine --html report.html",
     brief="Print the scores of a run, or write its page.",
 )

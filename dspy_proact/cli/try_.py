@@ -136,20 +136,8 @@ _PLACE = Bundle(
             json_option("the responses and verdicts"),
         ),
     ),
-    first=(
-        "--model",
-        "--program",
-        "--judge",
-        "--benchmark",
-        "--corpus",
-        "--case",
-        "--stratum",
-        "--conversation",
-        "--list",
-        "--judge-cases",
-        "--whole",
-        "--json",
-    ),
+    first="--model --program --judge --benchmark --corpus --case --stratum --conversation --list "
+    "--judge-cases --whole --json",
     example='dspy-proact try "Offer one next step when the user is done."',
     brief="Try a system prompt, or a judge on worked cases.",
 )

@@ -5,7 +5,7 @@ published, a row has a range of ranks, from tests on counts that assume how alik
 alone were, nothing can be told from chance, and no row is said to be better than another.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -111,7 +111,9 @@ def leaderboard(runs: Sequence[Summary] = (), benchmark: Benchmark[Any, Any] | s
     rows = declared.published()
     if not rows:
         raise UsageError(f"{declared.name}: it has no leaderboard; `compare` takes two of its runs")
-    require_each_once(run.path for run in runs)
+    places = [Path(run.path).resolve() for run in runs]
+    if again := next((run.path for run, place in zip(runs, places, strict=True) if places.count(place) > 1), None):
+        raise UsageError(f"{again}: given twice; name each run once")
     if strange := next((run for run in runs if run.benchmark != declared.name), None):
         raise UsageError(f"{strange.path}: of {strange.benchmark!r}; the leaderboard is of {declared.name}")
     columns = dict(declared.leaderboard_columns) or {name: name for name in rows[0].scores}
@@ -442,12 +444,3 @@ def ranking(board: Leaderboard) -> Ranking:
         notes=tuple(_legend(board)),
         leading=len(leading),
     )
-
-
-def require_each_once(paths: Iterable[str]) -> None:
-    """Raise a `UsageError` where two paths of runs lead to the same place."""
-    seen = set[Path]()
-    for path in paths:
-        if (place := Path(path).resolve()) in seen:
-            raise UsageError(f"{path}: given twice; name each run once")
-        seen.add(place)

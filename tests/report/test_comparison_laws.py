@@ -45,7 +45,7 @@ def near(value: Any) -> Any:
     return pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(both=pairs_of_summaries())
 def test_what_is_compared_the_other_way_round_differs_in_sign_only(both: tuple[Summary, Summary]):
     there, back = compare(*both), compare(*reversed(both))
@@ -73,7 +73,7 @@ def _rows(comparison: Comparison) -> list[Any]:
     return [*comparison.rows.values(), comparison.micro, comparison.macro]
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(both=pairs_of_summaries(), data=st.data())
 def test_the_order_of_the_triggers_does_not_matter(both: tuple[Summary, Summary], data: st.DataObject):
     def shuffled(side: Summary) -> Summary:
@@ -85,7 +85,7 @@ def test_the_order_of_the_triggers_does_not_matter(both: tuple[Summary, Summary]
     assert comparison_document(mixed) == near(comparison_document(compare(*both)))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(both=pairs_of_summaries())
 def test_a_run_compared_with_itself_does_not_differ(both: tuple[Summary, Summary]):
     same = compare(both[0], both[0])
@@ -100,7 +100,7 @@ def test_a_run_compared_with_itself_does_not_differ(both: tuple[Summary, Summary
     assert same.micro.weighted.p == 1 or same.micro.weighted.groups < 2
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(both=pairs_of_summaries())
 def test_every_comparison_is_json_and_fits_a_terminal(both: tuple[Summary, Summary]):
     comparison = compare(*both)

@@ -375,6 +375,7 @@ def test_the_smallest_gain_is_worked_from_labels_groups_and_raters_by_hand(
     assert smallest_gain(labels, groups, raters) == gain
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("raters", "leniency"), [(None, 0.0), (6, 0.5)])
 def test_a_gain_that_is_promised_is_shown_in_four_of_five(raters: int | None, leniency: float):
     """120 labels, a judge that hardly agrees with people: .23 was promised before, and shown in about 60 of 100."""

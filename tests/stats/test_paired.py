@@ -103,6 +103,7 @@ def test_with_fewer_than_twelve_groups_it_is_not_told_what_would_be_seen():
     assert (paired.detectable, paired.detectable_half) == (None, None)
 
 
+@pytest.mark.nightly
 def test_a_difference_that_is_told_to_be_seen_so_often_is_seen_so_often_after_holm():
     """Of 25 unequal groups: 150 data sets, standard errors 3.3 and 4.1 points; 52 to 69 of the unadjusted 80."""
     cuts, effects = Thresholds.of_mean(0.5), Effects(run=0.05)

@@ -22,7 +22,7 @@ def responses_of_results(results: Results, corpus: Corpus) -> Responses:
         UsageError: The file answers another corpus.
     """
     case_set = case_set_of(corpus, controls=False)
-    results.require_of(corpus)
+    corpus.require((trigger.key for trigger in results.triggers), results.name)
     _require_same(results, {case.key: case for case in case_set.cases}, corpus.name)
     given = {trigger.key: trigger for trigger in results.triggers}
     return Responses(

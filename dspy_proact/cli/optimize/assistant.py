@@ -78,20 +78,8 @@ _TUNED = Section(
     _TUNED,
     GATE,
     output_options("the compile. Default: compiles/NAME--ID", "the card"),
-    first=(
-        "--model",
-        "--judge",
-        "--report-judge",
-        "--benchmark",
-        "--corpus",
-        "--optimizer",
-        "--trials",
-        "--guard",
-        "--max-usd",
-        "--out",
-        "--dry-run",
-        "--json",
-    ),
+    first="--model --judge --report-judge --benchmark --corpus --optimizer --trials --guard --max-usd --out "
+    "--dry-run --json",
     example="dspy-proact optimize assistant --model openai/gpt-4o \\\n"
     "    --judge openai/gpt-5.4 --report-judge anthropic/claude-opus-4-7 --dry-run",
     brief="Tune the assistant, and show gains and regressions.",

@@ -1,7 +1,7 @@
 """`dspy-proact optimize judge`: tune the judge to agree with people."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,7 +12,6 @@ from dspy_proact.cli.options.models import EMBEDDED, GATE, NamedModel, model_opt
 from dspy_proact.cli.options.verb import Heading, Section, verb
 
 if TYPE_CHECKING:
-    from dspy_proact.benchmarks.benchmark import Benchmark
     from dspy_proact.models import Gate
     from dspy_proact.programs import Recipe
 
@@ -41,19 +40,7 @@ _TUNED = Section(
     _TUNED,
     GATE,
     output_options("the compile. Default: compiles/NAME--ID", "the card"),
-    first=(
-        "--judge",
-        "--ratings",
-        "--run",
-        "--items",
-        "--benchmark",
-        "--optimizer",
-        "--trials",
-        "--max-usd",
-        "--out",
-        "--dry-run",
-        "--json",
-    ),
+    first="--judge --ratings --run --items --benchmark --optimizer --trials --max-usd --out --dry-run --json",
     example="dspy-proact optimize judge --judge openai/gpt-4o \\\n    --ratings ratings.csv --run runs/mine --dry-run",
     files=FILES,
     brief="Tune the judge to agree with people.",
@@ -76,7 +63,7 @@ def judge(
     command to resume: answers in the record are not paid for again.
     """
     from dspy_proact.cli.views.compilation import compile_shown
-    from dspy_proact.cli.views.message import say
+    from dspy_proact.cli.views.message import Typed, say
     from dspy_proact.compile.judge_compile import JudgeCompile
 
     declared, tuned = chosen.declared(), judge.spec(EMBEDDED)
@@ -95,19 +82,11 @@ def judge(
     )
     if guards and tuned.name == EMBEDDED:
         say("--guard cases: the embedded stand-in reads no rules, so that the cases measure nothing of it.")
-    bare = labels.run is None and tuned.name != EMBEDDED
-    told = "Name a model of your own in place of the stand-in." if bare else ""
-    return compile_shown(compiling, output, _use(declared, labels), told)
-
-
-def _use(declared: "Benchmark[Any, Any]", labels: Labels) -> "list[str | Path]":
-    """Where the program is used next: on the responses that the labels are of, or else on the labels' own corpus."""
-    from dspy_proact.cli.views.message import Typed
-
     typed = Typed()
     named = typed.options("--benchmark", "--set")
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
-        return ["rejudge", *named, labels.run, *judging]
+        return compile_shown(compiling, output, ["rejudge", *named, labels.run, *judging])
     corpus = labels.ratings if labels.ratings == declared.published_corpus else "sample"
-    return ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
+    told = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
+    return compile_shown(compiling, output, ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging], told)

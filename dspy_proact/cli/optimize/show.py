@@ -45,7 +45,7 @@ _ABOUT = {
             json_option("the card, or with --diff both programs,"),
         ),
     ),
-    first=("--as-prompt", "--no-demos", "--diff", "--start", "--system-prompt", "--explain", "--json", "--benchmark"),
+    first="--as-prompt --no-demos --diff --start --system-prompt --explain --json --benchmark",
     example="dspy-proact optimize show compiles/mine/assistant.json --as-prompt",
     brief="Print the card of a compiled program, or its prompt.",
 )
@@ -75,7 +75,11 @@ def show(
 
     if diff and as_prompt:
         raise UsageError("--as-prompt prints the prompt and nothing else; leave it out, or leave --diff out")
-    _require_read("--as-prompt" if as_prompt else "--diff" if diff else "")
+    form = "--as-prompt" if as_prompt else "--diff" if diff else ""
+    if flag := first_typed(but=("--benchmark", form, *_READ[form])):
+        raise UsageError(
+            f"{flag} is about {_ABOUT[flag]}; {'leave it out' if form else 'name that too, or leave it out'}"
+        )
     artefact = read_artefact(file)
     if benchmark and (named := benchmark_named(benchmark).name) != artefact.benchmark:
         raise UsageError(f"--benchmark {named}: {file} was compiled for {artefact.benchmark}; leave it out")
@@ -93,13 +97,6 @@ def show(
     click.echo(printable(prompt) if terminal else prompt)
     if terminal and printable(prompt) != prompt:
         say("Characters that a terminal would obey are shown as escapes; piped into a file they are as they are.")
-
-
-def _require_read(form: str) -> None:
-    """Raise a `UsageError` where an option is given that the form does not read."""
-    if flag := first_typed(but=("--benchmark", form, *_READ[form])):
-        mend = "leave it out" if form else "name that too, or leave it out"
-        raise UsageError(f"{flag} is about {_ABOUT[flag]}; {mend}")
 
 
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:

@@ -82,11 +82,11 @@ class Verb(click.Command):
         help: str | None,  # noqa: A002 - click's name of it
         short_help: str,
         parts: Sequence[Section | Bundle],
-        first: Collection[str],
+        first: str,
         example: str,
         files: Sequence[FileForm],
     ):
-        self.parts, self.first, self.example, self.files = parts, first, example, files
+        self.parts, self.first, self.example, self.files = parts, first.split(), example, files
         self.sections = [section for part in parts for section in part.sections]
         options = [option for section in self.sections for option in section.options]
         everything = click.Option(
@@ -127,7 +127,12 @@ class Verb(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options of a first day in one list, or all of them under their headings."""
-        listed = {str(heading): self._headed(heading) for heading in Heading}
+        listed = {
+            str(heading): [
+                option for section in self.sections if section.heading is heading for option in section.options
+            ]
+            for heading in Heading
+        }
         own = [option for options in listed.values() for option in options]
         rest = [param for param in self.get_params(ctx) if isinstance(param, click.Option) and param not in own]
         if ctx.meta.get(_ALL):
@@ -149,14 +154,11 @@ class Verb(click.Command):
         with formatter.section("Example"):
             _write_lines(formatter, self.example)
 
-    def _headed(self, heading: Heading) -> list[click.Option]:
-        return [option for section in self.sections if section.heading is heading for option in section.options]
-
 
 def verb(
     name: str,
     *parts: Section | Bundle,
-    first: Collection[str],
+    first: str,
     example: str,
     brief: str,
     files: Sequence[FileForm] = (),
@@ -166,7 +168,7 @@ def verb(
     Args:
         name: As a person types it.
         parts: Its options; the function gets each of a section, and one value for each bundle.
-        first: Flags of the options that `--help` shows.
+        first: Flags of the options that `--help` shows, with blanks between them.
         example: A whole command; lines but the last end with a backslash.
         brief: What it does, a short sentence, in the list of commands.
         files: Forms of files of a person's own that it reads.

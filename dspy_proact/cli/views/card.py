@@ -22,7 +22,7 @@ from dspy_proact.compile.tuning import Tuning
 from dspy_proact.errors import UsageError
 from dspy_proact.kept import write_whole
 from dspy_proact.plain_text import printable
-from dspy_proact.programs import Card, CardUsage, Recipe, tokens_ratio
+from dspy_proact.programs import Card, CardUsage, tokens_ratio
 from dspy_proact.programs.artefact import Artefact, PredictorState, read_artefact, states_of
 from dspy_proact.programs.card import CandidateCard, Row
 from dspy_proact.report import (
@@ -46,17 +46,18 @@ from dspy_proact.stats import Estimate
 
 def print_card_text(artefact: Artefact, explain: bool) -> None:
     """Print what a compile showed, out of fold; to explain it, also with what it was made and what stands beside it."""
-    card, made = artefact.card, artefact.card.provenance
+    card, made, recipe = artefact.card, artefact.card.provenance, artefact.card.provenance.recipe
     votes = f", {counted(artefact.votes, 'vote')}" if artefact.role == "judge" else ""
     heading = (
         f"{artefact.role} of {artefact.benchmark} on {made.models[artefact.role].model}, tuned on {made.data.name}: "
-        f"{recipe_text(made.recipe)}{votes}"
+        f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds, "
+        f"seed {recipe.seed}{votes}"
     )
     show(
         Console(soft_wrap=False),
         card.headline,
         heading,
-        cost_text(card),
+        _cost(card),
         *(f"warning: {warning}." for warning in card.warnings),
         _rows(card),
         *_said(card),
@@ -132,8 +133,9 @@ def _explained(artefact: Artefact) -> Iterator[str | Table]:
         f"{counted(card.items, card.case)}{controls} of {card.group_count} {card.groups},{raters} "
         f"{len(card.fold_scores)} folds. {roles}."
     )
-    overlaps = ", ".join(f"{_rounded(value)} stand in {name}" for name, value in card.overlap.items())
-    if overlaps:
+    # A share in percent, never rounded to none.
+    parts = {name: "under 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %" for name, part in card.overlap.items()}
+    if overlaps := ", ".join(f"{part} stand in {name}" for name, part in parts.items()):
         yield f"of the instructions' runs of eight words {overlaps}."
     yield from (f"{note}." for note in card.notes)
     versions = ", ".join(f"{name} {number}" for name, number in made.versions.items())
@@ -150,7 +152,7 @@ def _candidates(card: Card) -> Table:
     return table(("candidate", "score", "compared", *(["harm"] if harm else []), ""), rows, fold=False)
 
 
-def cost_text(card: Card) -> str:
+def _cost(card: Card) -> str:
     """Tokens and price of one answer, before and after."""
     before, after = (_usage_text(usage) for usage in (card.usage_before, card.usage_after))
     ratio = tokens_ratio(card.usage_before, card.usage_after)
@@ -168,19 +170,8 @@ def _usage_text(usage: CardUsage) -> str:
     return f"{usage.prompt_tokens / 1000:,.0f} tokens in and {usage.completion_tokens / 1000:,.0f} out ({cost})"
 
 
-def recipe_text(recipe: Recipe) -> str:
-    """How a compile was done."""
-    told = f"{recipe.optimizer}, {recipe.trials} trials, at most {recipe.max_demos} demos, {recipe.folds} folds"
-    return f"{told}, seed {recipe.seed}"
-
-
 def _value(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
-
-
-def _rounded(part: float) -> str:
-    """A share in percent, never rounded to none."""
-    return "under 1 %" if 0 < part < 0.01 else f"{100 * part:.0f} %"
 
 
 def pareto_front(card: Card) -> list[CandidateCard]:

@@ -132,7 +132,11 @@ def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path],
         The exit status.
     """
     if output.dry_run:
-        _print_forecast(compiling, output.as_json)
+        forecast = compiling.forecast()
+        if output.as_json:
+            click.echo(json.dumps(forecast_document(forecast), indent=2))
+        else:
+            click.echo("\n".join([*forecast_text(forecast), "Dry run: no calls were made."]))
         return 0
     folder = output.out or compiling.default_folder
     progress = CompileProgress()
@@ -174,12 +178,3 @@ def print_card(
         show(Console(soft_wrap=False), begun)
     if not explain:
         print_more("dspy-proact optimize show FILE " if explain is None else "")
-
-
-def _print_forecast(compiling: Compile, as_json: bool) -> None:
-    forecast = compiling.forecast()
-    if as_json:
-        click.echo(json.dumps(forecast_document(forecast), indent=2))
-        return
-    for line in [*forecast_text(forecast), "Dry run: no calls were made."]:
-        click.echo(line)
