@@ -100,12 +100,6 @@ def test_the_judges_of_a_jury_are_numbered_and_a_lone_one_is_not():
     assert [name for name in lone.differences(jury) if not name.startswith("judges.2")] == []
 
 
-@given(one=DECODINGS, other=DECODINGS)
-def test_digest_and_differences_agree_on_any_decoding(one: dict[str, Any], other: dict[str, Any]):
-    here, there = decoded(one), decoded(other)
-    assert (here.digest() != there.digest()) == bool(here.differences(there))
-
-
 @given(decoding=DECODINGS)
 def test_an_identity_is_the_same_after_it_was_on_disk(decoding: dict[str, Any]):
     there = Identity.model_validate_json(decoded(decoding).model_dump_json())

@@ -16,6 +16,7 @@ from dspy_proact.runs import CONTROL, Case, CaseSet, ExpectedCall, Nouns, RunFol
 
 if TYPE_CHECKING:
     from dspy_proact.benchmarks.ask import Ask
+    from dspy_proact.benchmarks.proactbench.corpus import Corpus, Results
     from dspy_proact.benchmarks.proactbench.programs import Assistant, Judge
     from dspy_proact.benchmarks.proactbench.tuning import ProactTuning
     from dspy_proact.benchmarks.responses import Responses
@@ -190,14 +191,14 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
-        from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
-        from dspy_proact.benchmarks.proactbench.results import responses_of_results
+        from dspy_proact.benchmarks.proactbench.corpus import read_results
+        from dspy_proact.benchmarks.proactbench.responses import responses_of_results
         from dspy_proact.kept import Kind, place_of
 
         if place_of(path).kind is not Kind.FILE:
             return super().responses(path, corpus)
         results = read_results(path)
-        answered = answered_corpus(results, corpus)
+        answered = _answered(results, corpus)
         if answered is None:
             raise UsageError(
                 f"{path}: a results file holds no conversations; name the corpus that it answers with --corpus"
@@ -213,11 +214,11 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 
     def check_results(self, path: Path, corpus: str | None) -> ResultsCheck:
         """Its own counts against its triggers, and the triggers that it dropped."""
-        from dspy_proact.benchmarks.proactbench.corpus import answered_corpus, read_results
+        from dspy_proact.benchmarks.proactbench.corpus import read_results
         from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results
 
         results = read_results(path)
-        answered = answered_corpus(results, corpus)
+        answered = _answered(results, corpus)
         check = check_results(results, answered)
         named = corpus or (HUB if answered is None else answered.name)
         return ResultsCheck(check_document(check), list(check_lines(check)), named)
@@ -278,3 +279,15 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
 def _conversation(case: Case) -> Any:
     assert isinstance(case.view, JudgeView | ControlView), "ProactBench makes its own cases"
     return case.view.conversation
+
+
+def _answered(results: "Results", named: str | None) -> "Corpus | None":
+    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
+    from dspy_proact.benchmarks.proactbench.corpus import load_corpus
+
+    if named is not None:
+        return load_corpus(named)
+    sample = load_corpus("sample")
+    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
+    answered = {trigger.origin.dialogue for trigger in results.triggers}
+    return sample if answered and answered <= dialogues else None

@@ -15,11 +15,11 @@ from tuning import artefact, compiled_judge
 
 from dspy_proact.benchmarks.evaluation import Evaluation, Rejudging
 from dspy_proact.benchmarks.proactbench.benchmark import ProactBench
-from dspy_proact.benchmarks.proactbench.cases import cases_of, controls_of
+from dspy_proact.benchmarks.proactbench.cases import controls_of
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_jsonl, read_results
 from dspy_proact.benchmarks.proactbench.programs import OfferDetector
 from dspy_proact.benchmarks.proactbench.report import export_results
-from dspy_proact.benchmarks.proactbench.results import responses_of_results
+from dspy_proact.benchmarks.proactbench.responses import responses_of_results
 from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import LimitReached, RunError, UsageError
@@ -276,12 +276,6 @@ def test_a_plan_counts_control_turns_until_they_are_done(tmp_path: Path):
     assert (embedded.forecast(path, Scope(controls=True)).calls, embedded.forecast(path).calls) == (0, 0)
 
 
-def test_a_case_a_trigger_and_a_case_a_control_turn_have_keys_of_their_own(tmp_path: Path):
-    read = corpus(tmp_path)
-    keys = [case.key for case in (*cases_of(read), *controls_of(read))]
-    assert len(set(keys)) == len(keys) == 6
-
-
 # Judged again.
 
 
@@ -316,17 +310,6 @@ def test_only_triggers_are_judged_again_where_no_more_is_asked_for(server: Serve
     rejudging(server, parent).run(tmp_path / "child", Scope(controls=True))
     assert asked(server) == (0, 3, 3)
     assert rejudging(server, parent).forecast(tmp_path / "child", Scope(controls=True)).calls == 0
-
-
-def test_control_turns_that_the_parent_got_later_are_judged_then(server: Server, tmp_path: Path):
-    read, path = corpus(tmp_path), tmp_path / "parent"
-    evaluation(server, read).run(path)
-    rejudging(server, path).run(tmp_path / "child")
-    evaluation(server, read).run(path, Scope(controls=True))
-    server.sent.clear()
-    rejudging(server, path).run(tmp_path / "child", Scope(controls=True))
-    assert asked(server) == (0, 0, 3)
-    assert summary_of(tmp_path / "child").complete
 
 
 def test_where_the_parent_has_none_it_is_refused_before_a_call(server: Server, tmp_path: Path):

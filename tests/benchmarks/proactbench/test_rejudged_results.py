@@ -12,7 +12,7 @@ from rows import jsonl, record, row, rubric, trigger_point
 from server import Answer, Sent
 
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, read_results
-from dspy_proact.benchmarks.proactbench.results import responses_of_results
+from dspy_proact.benchmarks.proactbench.responses import responses_of_results
 from dspy_proact.benchmarks.proactbench.types import Phase
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import RunError, UsageError
@@ -67,13 +67,6 @@ def test_a_file_that_has_changed_is_another_parent(tmp_path, server):
     assert not server.sent
 
 
-def test_grades_of_the_file_do_not_matter(tmp_path, server):
-    points = [result_point(2, score="Pass"), result_point(3, "CRITICAL", None), result_point(5, "RECOVERY", status="?")]
-    assert (
-        summarize(rejudge(tmp_path, server, results(tmp_path, result_row(trigger_points=points)))).count("scored") == 3
-    )
-
-
 def test_what_the_file_lacks_is_unscored_with_its_reason_and_never_a_call(tmp_path, server):
     two = corpus(tmp_path)
     records = [
@@ -91,21 +84,31 @@ def test_what_the_file_lacks_is_unscored_with_its_reason_and_never_a_call(tmp_pa
     assert (second.count("unscored"), second.count("pending"), server.sent) == (6, 0, [])
 
 
-def test_a_trigger_that_the_file_dropped_is_unscored(tmp_path, server):
-    kept = result_row(trigger_points=[result_point(2)], turn_records=[result_record(2)])
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, kept)))
-    assert (second.count("scored"), second.unscored_reasons) == (1, {"response: absent": 2})
-
-
-def test_a_response_whose_trigger_was_dropped_is_not_taken(tmp_path, server):
-    kept = result_row(trigger_points=[result_point(2)])  # records of turns 3 and 5 stay
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, kept)))
-    assert second.unscored_reasons == {"response: absent": 2}
-
-
-def test_a_record_that_is_missing_is_a_response_that_is_missing(tmp_path, server):
-    second = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(turn_records=[result_record(2)]))))
-    assert (second.count("scored"), second.unscored_reasons) == (1, {"response: no_response": 2})
+@pytest.mark.parametrize(
+    ("changes", "scored", "reasons"),
+    [
+        (
+            {
+                "trigger_points": [
+                    result_point(2),
+                    result_point(3, "CRITICAL", None),
+                    result_point(5, "RECOVERY", status="?"),
+                ]
+            },
+            3,
+            {},
+        ),
+        ({"trigger_points": [result_point(2)], "turn_records": [result_record(2)]}, 1, {"response: absent": 2}),
+        ({"trigger_points": [result_point(2)]}, 1, {"response: absent": 2}),
+        ({"turn_records": [result_record(2)]}, 1, {"response: no_response": 2}),
+    ],
+    ids=["grades of the file", "triggers that it dropped", "triggers of which it has responses", "records"],
+)
+def test_only_responses_of_triggers_in_the_file_are_judged_whatever_their_grades(
+    tmp_path, server, changes, scored, reasons
+):
+    found = summarize(rejudge(tmp_path, server, results(tmp_path, result_row(**changes))))
+    assert (found.count("scored"), found.unscored_reasons) == (scored, reasons)
 
 
 def test_of_another_corpus_the_first_strange_trigger_is_named(tmp_path):

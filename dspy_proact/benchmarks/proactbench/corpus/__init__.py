@@ -31,7 +31,6 @@ from dspy_proact.benchmarks.proactbench.corpus.results import (
     Results,
     ResultTrigger,
     TokenUsage,
-    answered_corpus,
     read_results,
     write_results,
 )
@@ -59,7 +58,6 @@ __all__ = [
     "Results",
     "SampleResponse",
     "TokenUsage",
-    "answered_corpus",
     "comes_with_items",
     "control_turns",
     "judge_cases",

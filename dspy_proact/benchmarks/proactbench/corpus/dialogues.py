@@ -18,7 +18,7 @@ from typing import Annotated, Self
 from pydantic import Field
 
 from dspy_proact.benchmarks.proactbench.types import Dialogue, Origin, Phase, Rubric, Trigger, Turn
-from dspy_proact.errors import CorpusError
+from dspy_proact.errors import CorpusError, UsageError
 from dspy_proact.files.hub import hub_commit, text_lines
 from dspy_proact.files.rows import Id, Name, Part, RawPart, Text, lines_in, lines_of, opened
 
@@ -176,6 +176,18 @@ class Corpus:
         if not any(dialogue.triggers for dialogue in dialogues):
             raise CorpusError("no dialogue has a trigger, so there is nothing to measure", source=source)
         return cls(name, revision, tuple(dialogues), dict(sorted(ignored.items())))
+
+    def require(self, keys: Iterable[str], source: str) -> None:
+        """Raise a `UsageError` where keys of triggers in a results file are none of this corpus."""
+        known = {
+            trigger_key(each.origin.dialogue, trigger.turn) for each in self.dialogues for trigger in each.triggers
+        }
+        keys = list(keys)
+        if strange := [key for key in keys if key not in known]:
+            raise UsageError(
+                f"{source}: {len(strange)} of its {len(keys)} triggers are not in the corpus {self.name!r}, the first "
+                f"is {strange[0]!r}; name the corpus that it answers with --corpus"
+            )
 
     @property
     def trigger_count(self) -> int:

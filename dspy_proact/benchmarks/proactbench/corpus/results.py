@@ -18,16 +18,9 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
-    Corpus,
-    DialogueRow,
-    RowRubric,
-    load_corpus,
-    rubric_of,
-    trigger_key,
-)
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DialogueRow, RowRubric, rubric_of, trigger_key
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
-from dspy_proact.errors import CorpusError, UsageError
+from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
 from dspy_proact.kept import write_whole
 from dspy_proact.plain_text import encodable, shown
@@ -295,20 +288,6 @@ class Results:
     usage: Mapping[str, TokenUsage] = field(hash=False)
     """`token_usage` summed over the rows that give it, by role."""
 
-    def require_of(self, corpus: Corpus) -> None:
-        """Raise a `UsageError` where the file has triggers that the corpus has not."""
-        known = {
-            trigger_key(dialogue.origin.dialogue, trigger.turn)
-            for dialogue in corpus.dialogues
-            for trigger in dialogue.triggers
-        }
-        strange = [trigger.key for trigger in self.triggers if trigger.key not in known]
-        if strange:
-            raise UsageError(
-                f"{self.name}: {len(strange)} of its {len(self.triggers)} triggers are not in the corpus "
-                f"{corpus.name!r}, the first is {strange[0]!r}; name the corpus that it answers with --corpus"
-            )
-
 
 def read_results(path: str | Path) -> Results:
     """Read a results file; blank lines and a byte order mark are skipped.
@@ -452,13 +431,3 @@ def _point(trigger: ResultTrigger) -> dict[str, object]:
         verdict = {"status": _EVALUATED, "score": trigger.grade, "rationale": trigger.reasoning, "evidence": evidence}
     criteria = rubric.model_dump(mode="json", exclude={"phase"})
     return {"turn": trigger.turn, "evaluation_rubric": {"type": rubric.phase, **criteria}, "evaluation_result": verdict}
-
-
-def answered_corpus(results: Results, named: str | None) -> Corpus | None:
-    """The corpus that a results file answers: the one that is named, or the sample where it has every trigger."""
-    if named is not None:
-        return load_corpus(named)
-    sample = load_corpus("sample")
-    dialogues = {dialogue.origin.dialogue for dialogue in sample.dialogues}
-    answered = {trigger.origin.dialogue for trigger in results.triggers}
-    return sample if answered and answered <= dialogues else None

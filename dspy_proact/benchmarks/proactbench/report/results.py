@@ -330,7 +330,7 @@ def _dropped(results: Results, corpus: Corpus | None) -> Dropped:
     here = Counter(str(trigger.rubric.phase) for trigger in results.triggers)
     if corpus is not None:
         keys = {trigger.key for trigger in results.triggers}
-        results.require_of(corpus)
+        corpus.require((trigger.key for trigger in results.triggers), results.name)
         dropped = Counter(
             str(trigger.rubric.phase)
             for dialogue in corpus.dialogues

@@ -1,11 +1,9 @@
 """What a report says of control turns: a rate with its interval, beside every score and in none of them."""
 
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,6 @@ from dspy_proact.benchmarks.proactbench.report.particulars import author_agreeme
 from dspy_proact.benchmarks.proactbench.types import Offer, Offers, Turn
 from dspy_proact.benchmarks.proactbench.views import ControlView
 from dspy_proact.report import (
-    Outcome,
     Summary,
     compare,
     comparison_document,
@@ -196,11 +193,6 @@ def test_what_is_unscored_or_pending_is_counted_and_in_no_rate(tmp_path: Path):
     assert found["unwanted_offers"]["value"] == 0.5  # 1 of the 2 that were scored
 
 
-def test_where_none_was_scored_the_rate_is_null_with_its_reason(tmp_path: Path):
-    found = summary_document(summarized(tmp_path, [control(1)], [failed(control(1), "empty")]))["controls"]
-    assert found["unwanted_offers"] == {"value": None, "low": None, "high": None, "reason": "no scores"}
-
-
 def test_no_unwanted_offer_is_a_rate_of_0_with_the_bound_of_as_many_trials(tmp_path: Path):
     # 1 - 0.025 ** (1 / 3) = 0.7076: three scenarios, none of them with an unwanted offer.
     estimate = held_or_not(tmp_path, False, False, False).controls.rate
@@ -352,21 +344,22 @@ def test_an_export_is_not_moved(runs: tuple[RunFolder, RunFolder], tmp_path: Pat
 def test_a_run_is_not_complete_while_a_control_turn_is_pending(tmp_path: Path):
     events = [*GRADED, answered(control(1))]
     summary = summarized(tmp_path, [*TRIGGERS, control(1)], events)
-    assert (summary.complete, summary.count("pending")) == (False, 0)
-    assert summary_document(summary)["complete"] is False
+    assert (summary.complete, summary_document(summary)["complete"], summary.count("pending")) == (False, False, 0)
     assert summarize(written(tmp_path, asked(), [], [looked(control(1), False)])).complete
 
 
 def test_a_run_is_complete_though_a_control_turn_is_unscored(tmp_path: Path):
-    assert summarized(tmp_path, [*TRIGGERS, control(1)], [*GRADED, failed(control(1), "empty")]).complete
+    summary = summarized(tmp_path, [*TRIGGERS, control(1)], [*GRADED, failed(control(1), "empty")])
+    assert summary.complete
+    found = summary_document(summary)["controls"]
+    assert found["unwanted_offers"] == {"value": None, "low": None, "high": None, "reason": "no scores"}
 
 
 def test_a_run_is_not_complete_while_a_further_verdict_on_a_control_turn_is_awaited(tmp_path: Path):
     case = control(1)
     events = [answered(case), looked(case, False)]
     summary = summarized(tmp_path, [case], events, asked(judge_epochs=2))
-    assert sum(outcome.awaited for outcome in summary.controls.outcomes) == 1
-    assert not summary.complete
+    assert (sum(outcome.awaited for outcome in summary.controls.outcomes), summary.complete) == (1, False)
 
 
 # Where there are none.
@@ -414,25 +407,11 @@ def test_the_terminal_says_rate_interval_denominator_rule_and_the_reference_of_t
     ) in text
 
 
-def test_where_they_were_not_asked_for_the_terminal_says_nothing_of_them(tmp_path: Path):
-    text = shown(summarized(tmp_path, TRIGGERS, GRADED, manifest()))
-    assert not [word for word in ("control", "unwanted", "author") if word in text]
-
-
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_terminal_says_why_an_interval_is_missing_or_too_narrow(tmp_path: Path, count: int):
     summary = held_or_not(tmp_path, *[number == 0 for number in range(count)])
-    reason = summary.controls.rate.reason
-    assert reason
+    assert (reason := summary.controls.rate.reason)
     assert reason in shown(summary).partition("unwanted offers: ")[2].partition("human reference")[0]
-
-
-def test_how_many_control_turns_were_asked_stands_beside_the_triggers(tmp_path: Path):
-    events = [e for n in (1, 2) for e in (answered(control(n)), looked(control(n), False))]
-    text = shown(summarized(tmp_path, [*TRIGGERS, *(control(n) for n in (1, 2))], [*GRADED, *events]))
-    assert re.search(
-        r"^\d+ triggers in \d+ scenarios and 2 control turns; % with 95 % intervals\.$", text, re.MULTILINE
-    )
 
 
 @pytest.mark.parametrize(
@@ -461,14 +440,6 @@ def test_of_several_judges_each_verdict_with_an_offer_counts(tmp_path: Path):
     assert "every quote of 2 of 2 verdicts with an offer stands" in text
 
 
-def test_pending_and_unscored_control_turns_show_in_the_denominator(tmp_path: Path):
-    controls = [control(number) for number in range(3)]
-    events = [answered(controls[0]), looked(controls[0], False), failed(controls[1], "empty")]
-    text = shown(summarized(tmp_path, [*TRIGGERS, *controls], [*GRADED, *events]))
-    assert "% of 1/3 control turns" in text
-    assert "unscored 1: response: empty 1." in text  # of the triggers alone
-
-
 def test_the_authors_agreement_is_worked_by_hand():
     # Of 45 items rated by three, 35 + 43 + 33 = 111 of 135 pairs agree: observed disagreement 24 / 135 = 0.1778.
     # 19 + 29 + 17 = 65 of 135 ratings are unwanted: expected 2 * 65 * 70 / (135 * 134) = 0.5030; alpha 1 - 0.3534.
@@ -477,13 +448,3 @@ def test_the_authors_agreement_is_worked_by_hand():
     assert estimate.low is not None
     assert estimate.high is not None
     assert estimate.low < 0.6466 < estimate.high
-
-
-def test_outcomes_of_control_turns_are_apart(tmp_path: Path):
-    summary = held_or_not(tmp_path, True, False)
-    groups: list[tuple[Outcome, ...]] = [summary.outcomes, summary.controls.outcomes]
-    assert [len(group) for group in groups] == [6, 2]
-    for one, other in combinations(groups, 2):
-        assert not {outcome.key for outcome in one} & {outcome.key for outcome in other}
-    assert {outcome.stratum for outcome in summary.controls.outcomes} == {CONTROL}
-    assert summary.case_count == 6
