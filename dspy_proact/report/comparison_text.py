@@ -128,7 +128,7 @@ def print_comparison(comparison: Comparison, console: Console, explain: bool = F
     """
     measures = [_measures(comparison, explain)] if comparison.a.measures else []
     strict = [_weighted(comparison.strict, "strict")] if any(comparison.unscored) else []
-    weighted = [_weighted(comparison.lenient, "weighted"), *strict]
+    weighted = [_weighted(comparison.lenient, "score"), *strict]
     show(console, comparison_headline(comparison), *_legend(comparison), *weighted, *measures)
     show(console, *_said(comparison))
     if not explain:
@@ -183,7 +183,7 @@ def _groups(key: str, groups: Mapping[str, Difference]) -> list[Table | str]:
     """The rows of a breakdown, and why some have no interval or a poor one."""
     marked = {f"{group}{'*' if row.pairs < SMALL else ''}": row for group, row in groups.items()}
     told = ([name, *_means(row), points(row.weighted)] for name, row in marked.items())
-    shown = table((key.replace("_", " "), "pairs", "a", "b", "b - a, weighted"), told)
+    shown = table((key.replace("_", " "), "pairs", "a", "b", "b - a, score"), told)
     return [shown, *each_reason((name, row.weighted.difference.reason) for name, row in groups.items())]
 
 

@@ -12,10 +12,9 @@ _HIGHER = ("scores higher", "scores lower")
 
 
 def headline(summary: Summary) -> str:
-    """How often the model under test earned the best label, over what was scored, and in which stratum least often.
+    """The score of the model under test, 0 to 100, over what was scored, and the stratum in which it is lowest.
 
-    Of what is unscored or pending the counts stand beside it. A stratum is told as the last where its interval lies
-    below that of every other.
+    Counts of what is unscored or pending follow. A stratum is named where its interval lies below that of every other.
     """
     missing = [f"{count} {state}" for state in ("unscored", "pending") if (count := summary.count(state))]
     asked, scored = _asked(summary), len(summary.scored)
@@ -25,8 +24,7 @@ def headline(summary: Summary) -> str:
         )
     else:
         of = f"the {scored:,} scored of {asked} ({listed(missing)})" if missing else asked
-        earned = f"{summary.model_name} {summary.particulars.earned}"
-        told = f"{earned} {_rate(summary.micro.pass_rate)} of {of}{_least(summary)}"
+        told = f"{summary.model_name} scored {_score(summary.micro.weighted)} on {of}{_least(summary)}"
     begin = MEASURES_NOTHING if summary.embedded else ""
     return f"{begin}{told},{summary.graded_by.removeprefix(',')}."
 
@@ -60,17 +58,17 @@ def _asked(summary: Summary) -> str:
 
 
 def _least(summary: Summary) -> str:
-    """The stratum whose share of the best label lies below every other's, intervals and all; nothing without one."""
-    rates = {name: summary.scores(name).pass_rate for name in summary.strata}
-    for name, rate in rates.items():
-        others = [other.low for each, other in rates.items() if each != name]
-        if others and rate.high is not None and all(low is not None and rate.high < low for low in others):
-            return f", least often in {name}: {_rate(rate)}"
+    """The stratum whose score lies below every other's, intervals and all; nothing without one."""
+    scores = {name: summary.scores(name).weighted for name in summary.strata}
+    for name, score in scores.items():
+        others = [other.low for each, other in scores.items() if each != name]
+        if others and score.high is not None and all(low is not None and score.high < low for low in others):
+            return f", lowest in {name}: {_score(score)}"
     return ""
 
 
-def _rate(rate: Estimate) -> str:
-    return f"{share(rate.value)} % ({bounds(rate)})"
+def _score(score: Estimate) -> str:
+    return f"{share(score.value)} of 100 ({bounds(score)})"
 
 
 def _significant(differences: Differences) -> Mapping[str, Difference]:

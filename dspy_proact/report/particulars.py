@@ -107,8 +107,6 @@ def _detail(_: Outcome, verdict: GivenVerdict | None) -> str | None:
 class Particulars:
     """What a benchmark says of its own; of one that says nothing, what stands here."""
 
-    earned: str = "passed"
-    """What a model did where it earned the best label."""
     foremost: frozenset[str] | None = None
     """Names of the measures that every report shows, the others being told on demand; None for all."""
     notes: tuple[str, ...] = ()

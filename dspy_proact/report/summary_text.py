@@ -169,7 +169,7 @@ def _learned(summary: Summary) -> Iterator[str]:
 
 def _table(summary: Summary) -> Table:
     strata = (_row(summary, stratum, summary.of_stratum(stratum)) for stratum in summary.strata)
-    macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary.macro)]
+    macro = ["macro", *[""] * (1 + len(summary.labels)), *_numbers(summary, summary.macro)]
     return table(_headings(summary, summary.nouns.stratum), strata, [_row(summary, "micro", summary.outcomes), macro])
 
 
@@ -183,7 +183,8 @@ def _breakdown(summary: Summary, key: str) -> list[Table | str]:
 
 
 def _headings(summary: Summary, first: str) -> list[str]:
-    return [first, "scored", *(label.lower() for label in summary.labels), "pass rate", "weighted", "strict"]
+    strict = ["strict"] if summary.count("unscored") else []
+    return [first, "scored", *(label.lower() for label in summary.labels), "score", "pass rate", *strict]
 
 
 def _told(summary: Summary, explain: bool) -> list[Measure]:
@@ -202,11 +203,13 @@ def _measures(summary: Summary, explain: bool) -> Table:
 def _row(summary: Summary, name: str, outcomes: Sequence[Outcome]) -> list[str]:
     scored = sum(outcome.state == "scored" for outcome in outcomes)
     counts = [str(sum(outcome.label == label for outcome in outcomes)) for label in summary.labels]
-    return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(summary.scores_of(outcomes))]
+    return [name, f"{scored}/{len(outcomes)}", *counts, *_numbers(summary, summary.scores_of(outcomes))]
 
 
-def _numbers(scores: Scores) -> list[str]:
-    return [percent(scores.pass_rate), percent(scores.weighted), share(scores.strict_weighted.value)]
+def _numbers(summary: Summary, scores: Scores) -> list[str]:
+    """The score, beside it the pass rate, and where it differs the strict score."""
+    strict = [share(scores.strict_weighted.value)] if summary.count("unscored") else []
+    return [percent(scores.weighted), percent(scores.pass_rate), *strict]
 
 
 def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
@@ -242,13 +245,17 @@ def _notes(summary: Summary, broken_down: bool, explain: bool) -> Iterator[str]:
 
 def _rests_on(summary: Summary) -> Iterator[str]:
     nouns, particulars = summary.nouns, summary.particulars
-    yield f"Intervals are cluster-robust over {nouns.groups}. pass rate, weighted: over what is scored."
-    yield "strict: the weighted score over all that were tried; unscored ones count 0."
+    yield (
+        f"Intervals are cluster-robust over {nouns.groups}. score: the mean score, 0 to 100; pass rate: the share of "
+        f"{summary.labels[0]}; both over what is scored."
+    )
+    if summary.count("unscored"):
+        yield "strict: the score over all that were tried; unscored ones count 0."
     if summary.measures:
         titles = ", ".join(measure.title for measure in summary.measures)
         yield f"{titles}: 95 % intervals of means are cluster-robust, the others jackknife over {nouns.groups}."
     if summary.judged_severally:
-        yield "Several verdicts: the commonest grade counts, ties go to the lower; weighted is their mean score."
+        yield "Several verdicts: the commonest grade counts, ties go to the lower; the score is their mean."
     if summary.tried_again:
         yield f"{counted(summary.tried_again, 'failure')} retried."
     if summary.repeats:
@@ -285,7 +292,7 @@ def _grader(grader: Grader, name: str) -> str:
     missing = "".join(f", {reason} {count}" for reason, count in grader.unread.items())
     unread = f"; {sum(grader.unread.values())} missing{missing}" if grader.unread else ""
     verdicts = counted(grader.verdicts, "verdict")
-    return f"judge {name}: {verdicts}, weighted {percent(grader.weighted)}, {quotes}{unread}."
+    return f"judge {name}: {verdicts}, score {percent(grader.weighted)}, {quotes}{unread}."
 
 
 def _variances(repeats: Repeats, nouns: Nouns) -> list[str]:

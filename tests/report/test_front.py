@@ -61,7 +61,7 @@ def test_a_stand_in_is_called_one(tmp_path):
 
 def test_their_reprs_are_a_line(tmp_path):
     assert repr(summary(tmp_path / "s", "PASS", "FAIL", None)).startswith(
-        "Summary(openai/m judged by openai/j, 2/3 scored, pass rate 50.0 ["
+        "Summary(openai/m judged by openai/j, 2/3 scored, score 50.0 ["
     )
     compared = repr(pair(tmp_path))
     assert compared.startswith(f"Comparison(openai/m ({tmp_path}/a), openai/m ({tmp_path}/b): 3 pairs, b - a +33.3")

@@ -27,12 +27,12 @@ def run(*grades: str | None, scenarios: int = 6, phases: Sequence[str] = PHASES,
     return Summary(**({"path": "run", "benchmark": "proactbench", "outcomes": tuple(outcomes)} | of | changes))
 
 
-def test_a_run_is_told_by_its_pass_rate_and_its_weakest_phase_with_intervals():
+def test_a_run_is_told_by_its_score_and_its_lowest_phase_with_intervals():
     """In 20 scenarios 19, 18 and 1 of 20 pass: 38 of 60, 63.3 %, and 1 of 20, 5 %."""
     grades = [*["PASS"] * 19, "FAIL", *["PASS"] * 18, *["FAIL"] * 2, *["FAIL"] * 19, "PASS"]
     said = headline(run(*grades, scenarios=20))
-    assert said.startswith("m passed 63.3 % (95 % ")
-    assert ") of 60 triggers of proactbench, least often in RECOVERY: 5.0 % (95 % " in said
+    assert said.startswith("m scored 63.3 of 100 (95 % ")
+    assert ") on 60 triggers of proactbench, lowest in RECOVERY: 5.0 of 100 (95 % " in said
     assert said.endswith("), judged by j.")
 
 
@@ -46,16 +46,16 @@ def test_a_run_is_told_by_its_pass_rate_and_its_weakest_phase_with_intervals():
     ids=["shared", "within the others' intervals", "beside a phase without a score"],
 )
 def test_a_last_place_that_is_not_shown_is_not_told(grades: list[str | None]):
-    assert "least" not in headline(run(*grades))
+    assert "lowest" not in headline(run(*grades))
 
 
 def test_the_corpus_is_named_where_it_is_not_the_benchmarks(tmp_path):
-    assert " of 1 trigger of the corpus c.jsonl, judged by" in headline(summary_of(tmp_path, [(trigger(), "PASS")]))
+    assert " on 1 trigger of the corpus c.jsonl, judged by" in headline(summary_of(tmp_path, [(trigger(), "PASS")]))
 
 
 def test_what_is_missing_is_counted():
     said = headline(run(*["PASS", "FAIL"] * 6, None, None, *["FAIL"] * 3, ""))
-    assert " of the 15 scored of 18 triggers of proactbench (2 unscored and 1 pending)" in said
+    assert " on the 15 scored of 18 triggers of proactbench (2 unscored and 1 pending)" in said
 
 
 @pytest.mark.parametrize(("grade", "state"), [(None, "unscored"), ("", "pending")])
@@ -66,15 +66,15 @@ def test_a_run_without_a_score_has_none(grade: str | None, state: str):
 
 def test_a_run_in_one_scenario_has_no_interval():
     said = headline(run("PASS", "FAIL", "FAIL", scenarios=1))
-    assert said == "m passed 33.3 % (no interval: one scenario) of 3 triggers of proactbench, judged by j."
+    assert said == "m scored 33.3 of 100 (no interval: one scenario) on 3 triggers of proactbench, judged by j."
 
 
 def test_too_few_scenarios_are_said_beside_the_interval():
-    assert ", too few scenarios: very wide) of 9 triggers" in headline(run(*["PASS", "FAIL", "FAIL"] * 3, scenarios=3))
+    assert ", too few scenarios: very wide) on 9 triggers" in headline(run(*["PASS", "FAIL", "FAIL"] * 3, scenarios=3))
 
 
 def test_a_stand_in_measures_nothing_about_any_model():
-    assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{MEASURES_NOTHING}m passed ")
+    assert headline(run(*["PASS"] * 18, embedded=True)).startswith(f"{MEASURES_NOTHING}m scored ")
 
 
 def spread(scenarios: int) -> list[Case]:

@@ -346,15 +346,15 @@ def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
     assert lines[0].endswith(" of 4 cases of riddles, judged by sphinx + oracle.")
     assert "4 responses with several verdicts: 2 unanimous." in lines
-    assert "Several verdicts: the commonest grade counts, ties go to the lower; weighted is their mean score." in lines
+    assert "Several verdicts: the commonest grade counts, ties go to the lower; the score is their mean." in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
         "judge sphinx: 4 verdicts",
         "judge oracle: 4 verdicts",
     ]
     (sphinx, oracle) = (line for line in lines if line.startswith("judge "))
-    assert "weighted 60.0 [" in sphinx
+    assert "score 60.0 [" in sphinx
     assert "2 of 3 quote the response" in sphinx
-    assert "weighted 70.0 [" in oracle
+    assert "score 70.0 [" in oracle
     (agreement,) = (line for line in lines if line.startswith("sphinx and oracle"))
     assert "on 4 responses: same grade 50.0 [" in agreement
     assert "quadratic kappa -0.25 [" in agreement

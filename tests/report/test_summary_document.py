@@ -119,8 +119,8 @@ def test_the_whole_document_of_a_small_run(tmp_path: Path):
         return dict(zip(ESTIMATES, [estimate(value, reason) for value in four], strict=True))
 
     expected = {
-        "headline": "traveller passed 33.3 % (no interval: one scenario) of the 3 scored of 5 triggers of the corpus "
-        "sample (1 unscored and 1 pending), judged by sphinx.",
+        "headline": "traveller scored 50.0 of 100 (no interval: one scenario) on the 3 scored of 5 triggers of the "
+        "corpus sample (1 unscored and 1 pending), judged by sphinx.",
         "run": {
             "path": str(tmp_path),
             "benchmark": "proactbench",

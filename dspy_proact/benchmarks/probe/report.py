@@ -344,10 +344,9 @@ def _column(name: str, of: Callable[[ProbeGrade], str | None]) -> Column:
 
 
 PARTICULARS = Particulars(
-    earned="solved",
     foremost=frozenset({"precision", "recall", "f1", "identification", "task"}),
     notes=(
-        "weighted: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "
+        "score: the paper's overall, .334 F1 + .333 identification + .333 task; task is the paper's headline. A "
         "pass is ours, strictly end to end: some of the evidence, the whole bottleneck, the whole resolution.",
         "readable: over answers that could be read, as published; elsewhere an answer that is missing or malformed "
         "counts 0. returned F1: of all items that its tools returned. label mismatch: share of verdicts whose judgment "

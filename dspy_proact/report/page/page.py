@@ -210,7 +210,7 @@ class _Page:
 
     def tables(self, comparison: Comparison) -> list[tuple[str, tuple[str, ...], str]]:
         """Score, further keys and title of each table of a comparison; strict ones where something is unscored."""
-        scores = (("weighted", "Mean score"), ("pass_rate", "Pass rate"))
+        scores = (("weighted", "Score"), ("pass_rate", "Pass rate"))
         kinds = [((), ""), *([(("strict",), ", strict")] if any(comparison.unscored) else [])]
         return [(score, inner, f"{title}{strict}") for score, title in scores for inner, strict in kinds]
 

@@ -67,10 +67,11 @@ def test_every_number_is_that_of_the_json(browser, two, said):
                 "fail",
                 "unscored",
                 "weighted/low",
-                "strict_weighted/value",
                 "pass_rate/high",
             ):
                 assert f"/runs/{run}/phases/{phase}/{told}" in numbers
+        strict = f"/runs/{run}/phases/EMERGENT/strict_weighted/value" in numbers
+        assert strict == bool(said["runs"][int(run)]["triggers"]["unscored"])
         assert f"/runs/{run}/controls/unwanted_offers/value" in numbers
         assert f"/runs/{run}/usage/judge/prompt_tokens" in numbers
         assert f"/runs/{run}/evidence/verified" in numbers
@@ -136,7 +137,7 @@ def notes(page, section):
 def test_strict_differences_stand_beside_lenient_ones(browser, half):
     with visit(browser, half) as page:
         captions = page.locator("#differences caption").all_text_contents()
-        assert captions[:4] == ["Mean score", "Mean score, strict", "Pass rate", "Pass rate, strict"]
+        assert captions[:4] == ["Score", "Score, strict", "Pass rate", "Pass rate, strict"]
         found = {
             kind: page.get_attribute(f"[data-at='/comparisons/0/phases/RECOVERY/{kind}weighted/value']", "value")
             for kind in ("", "strict/")
