@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from dspy_proact.benchmarks.proactbench.cases import cases_of
     from dspy_proact.benchmarks.proactbench.corpus import Corpus, Ratings, load_corpus, load_ratings, read_results
     from dspy_proact.benchmarks.proactbench.programs import ASSISTANT, JUDGE, Assistant, Judge, OfferDetector
-    from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
     from dspy_proact.benchmarks.proactbench.report import (
         draw_of,
         export_results,
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
         study,
         summarize_results,
     )
-    from dspy_proact.benchmarks.proactbench.results import responses_of_results
+    from dspy_proact.benchmarks.proactbench.responses import responses_of_ratings, responses_of_results
     from dspy_proact.benchmarks.proactbench.types import (
         Dialogue,
         Grade,
@@ -163,11 +162,10 @@ _ROOMS = {
     "compile.judge_compile": "JudgeCompile",
     "benchmarks.proactbench.corpus": "Corpus Ratings load_corpus load_ratings read_results",
     "benchmarks.proactbench.programs": "ASSISTANT Assistant JUDGE Judge OfferDetector",
-    "benchmarks.proactbench.rated": "responses_of_ratings",
     "benchmarks.proactbench.report": (
         "draw_of export_results items_of labelling_plan peoples_ratings print_study study summarize_results"
     ),
-    "benchmarks.proactbench.results": "responses_of_results",
+    "benchmarks.proactbench.responses": "responses_of_ratings responses_of_results",
     "benchmarks.trial": "Trial",
     "benchmarks.proactbench.types": "Dialogue Grade Phase Response Rubric Trigger Turn Verdict",
     "benchmarks.proactbench.views": "AssistantView JudgeView",

@@ -74,6 +74,18 @@ def proact(monkeypatch, capsys, tmp_path):
 
 
 @pytest.fixture
+def refused(proact):
+    """What a command says that cannot be done: it ends with 2, and prints nothing but this."""
+
+    def call(*arguments):
+        status, out, err = proact(*arguments)
+        assert (status, out) == (2, ""), err
+        return err
+
+    return call
+
+
+@pytest.fixture
 def data():
     """The folder of public data; a test that asks for it skips where DSPY_PROACT_DATA does not name it."""
     folder = os.environ.get("DSPY_PROACT_DATA")

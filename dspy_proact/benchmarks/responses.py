@@ -12,17 +12,7 @@ from dspy_proact.benchmarks.benchmark import Benchmark
 from dspy_proact.benchmarks.registry import benchmark_named
 from dspy_proact.calls import Price
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.runs import (
-    Case,
-    CaseRecord,
-    CaseSet,
-    CorpusRecord,
-    Event,
-    RoleIdentity,
-    RunFolder,
-    StageKey,
-    latest,
-)
+from dspy_proact.runs import Case, CaseRecord, CaseSet, CorpusRecord, Event, RoleIdentity, RunFolder, StageKey, latest
 
 _GRADED = "graded answers"
 _COPIED = Price(prompt=0.0, completion=0.0, cached=None, reason="responses were copied, no call was made")

@@ -235,15 +235,11 @@ def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
     assert 0 < whole["mean_of_the_rated"] < 1
 
 
-def test_ratings_of_other_responses_are_refused(proact, run, tmp_path, sheet):
-    status, out, err = proact("report", run, "--ratings", "sample")
-    assert (status, out) == (2, "")
-    assert f"none of its 147 rated items is a trigger of {run}" in err
+def test_ratings_of_other_responses_are_refused(refused, run, tmp_path, sheet):
+    assert f"none of its 147 rated items is a trigger of {run}" in refused("report", run, "--ratings", "sample")
     other = judged(tmp_path / "other", text="Call Ann.")
     file = filled(tmp_path / "ratings.csv", sheet)
-    status, out, err = proact("report", other, "--ratings", file)
-    assert (status, out) == (2, "")
-    assert "not the response of this item" in err
+    assert "not the response of this item" in refused("report", other, "--ratings", file)
 
 
 def test_ratings_that_come_with_another_response_or_none_are_refused(run):
@@ -291,19 +287,17 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
         (["compare", "RUN", "RUN", *["--ratings", "a.csv"] * 3], "given 3 times: the same ratings cannot"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_sentence(proact, run, arguments, why):
-    status, out, err = proact(*(run if each == "RUN" else each for each in arguments))
-    assert (status, out) == (2, "")
+def test_what_cannot_be_done_is_refused_with_a_sentence(refused, run, arguments, why):
+    err = refused(*(run if each == "RUN" else each for each in arguments))
     assert why in said(err)
     assert err.count("Error:") == 1
 
 
 @pytest.mark.parametrize("verb", ["report", "compare"])
-def test_runs_of_another_benchmark_have_no_ratings(proact, tmp_path, verb):
+def test_runs_of_another_benchmark_have_no_ratings(refused, tmp_path, verb):
     path = Evaluation(load_tasks("sample"), benchmark="probe").run(tmp_path / "run").path
     words = [path] if verb == "report" else [path, path, "--ratings", "sample"]
-    status, out, err = proact(verb, *words, "--ratings", "sample")
-    assert (status, out) == (2, "")
+    err = refused(verb, *words, "--ratings", "sample")
     assert "no run of proactbench, whose phases and rubrics ratings are by" in err
 
 
@@ -359,7 +353,7 @@ def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_h
         assert f"{value:.1f} [{low:.1f}–{high:.1f}]" in told
 
 
-def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
+def test_the_same_ratings_correct_no_two_runs(refused, two, tmp_path):
     run, other, a, _ = two
     lines = [
         {name: cell for name, cell in row.items() if name != "response"}
@@ -369,16 +363,14 @@ def test_the_same_ratings_correct_no_two_runs(proact, two, tmp_path):
         writer = csv.DictWriter(file, list(lines[0]))
         writer.writeheader()
         writer.writerows(lines)
-    status, out, err = proact("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
-    assert (status, out) == (2, "")
+    err = refused("compare", run, other, "--ratings", "bare.csv", "--ratings", "bare.csv")
     assert "the same ratings cannot correct two runs" in err
 
 
-def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(proact, two, tmp_path):
+def test_runs_with_the_same_responses_have_nothing_to_correct_between_them(refused, two, tmp_path):
     run, _, a, _ = two
     alike = judged(tmp_path / "alike", shift=1)
-    status, out, err = proact("compare", run, alike, "--ratings", a, "--ratings", a)
-    assert (status, out) == (2, "")
+    err = refused("compare", run, alike, "--ratings", a, "--ratings", a)
     assert "have the same responses, to which people would give the same" in err
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import assistants
 import pytest
 import tuning
-from proact_run import PHASES, RESPONSE, answered, graded, manifest, run_of, trigger, written
+from proact_run import PHASES, RESPONSE, graded, manifest, run_of, trigger
 from server import Answer, verdict
 
 from dspy_proact.benchmarks.compiled import load_assistant
-from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import read_judge, write_artefact
-from dspy_proact.runs import RunFolder, RunWriter
+from dspy_proact.runs import RunWriter
 
 # Paths
 
@@ -144,16 +143,6 @@ def test_a_folder_where_a_file_is_asked_for_is_told(proact):
     assert "empty: a folder, not a file; give the path of the file in it" in proact("eval", "--corpus", "empty")[2]
 
 
-@pytest.mark.usefixtures("world")
-def test_in_python_it_is_told_alike():
-    with pytest.raises(
-        UsageError, match=r"runs: no run here \(no manifest.json\): a folder of runs; name one of them: runs/a, runs/b"
-    ):
-        RunFolder("runs").manifest()
-    with pytest.raises(UsageError, match="runs: cannot be read: a folder of runs; give the file of a compiled program"):
-        load_assistant("runs")
-
-
 # Runs that somebody changed
 
 READERS = {
@@ -268,12 +257,6 @@ def test_a_line_that_was_taken_out_is_put_back_by_the_command_that_began_the_run
     (tmp_path / "run" / "cases.jsonl").write_bytes(b"".join(lines[1:]))
     assert proact("report", "run")[0] == 2
     assert proact("eval", "--out", "run", "--limit", 3)[0] == 0
-    assert proact("report", "run")[0] == 0
-
-
-def test_a_case_of_half_a_surrogate_pair_fits_its_mark(proact, tmp_path):
-    case = trigger(user="half \ud83d of a pair")
-    written(tmp_path / "run", manifest(), [case], [answered(case), graded(case)])
     assert proact("report", "run")[0] == 0
 
 

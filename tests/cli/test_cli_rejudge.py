@@ -100,13 +100,12 @@ def test_a_dry_run_counts_the_verdicts_and_does_nothing(proact, run, tmp_path, s
     assert out.endswith("Dry run: no calls were made.\n")
 
 
-def test_where_no_judge_is_named_the_stand_in_judges_its_own_and_the_papers_judge_others(proact, run, tmp_path):
+def test_without_a_judge_the_stand_in_judges_its_own_and_the_papers_judge_others(proact, refused, run, tmp_path):
     run_of(tmp_path / "embedded", [(trigger(), "PASS")], "embedded", model="embedded", embedded=True)
     status, out, _ = proact("rejudge", "embedded", "--out", "first")
     assert (status, ", judged by embedded. " in " ".join(out.split())) == (0, True)
     run(tmp_path)
-    status, _, err = proact("rejudge", "parent")
-    assert (status, "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in err) == (2, True)
+    assert "--judge openai/gpt-5.4: no key. Set OPENAI_API_KEY" in refused("rejudge", "parent")
     assert not (tmp_path / "runs").exists()
 
 

@@ -130,10 +130,8 @@ def test_filters_keep_what_they_say_and_combine(show, run, options, kept):
         (["--trigger", "d1", "--epoch", "2"], "run has 1"),
     ],
 )
-def test_what_is_not_known_is_refused_with_what_is(proact, run, options, told):
-    status, out, err = proact("show", run, *options)
-    assert (status, out) == (2, "")
-    assert told in err
+def test_what_is_not_known_is_refused_with_what_is(refused, run, options, told):
+    assert told in refused("show", run, *options)
 
 
 def test_more_than_a_person_reads_is_counted_and_said_how_to_see(show, tmp_path):
@@ -254,12 +252,10 @@ def test_the_grade_of_a_compiled_judge_is_that_of_its_cuts(show, tmp_path):
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--trigger", "d2"]])
-def test_a_case_that_was_changed_is_refused_where_it_is_shown(proact, run, tmp_path, options):
+def test_a_case_that_was_changed_is_refused_where_it_is_shown(refused, run, tmp_path, options):
     cases = shutil.copytree(run, tmp_path / "run") / "cases.jsonl"
     cases.write_text(cases.read_text(encoding="utf-8").replace("ladder", "rope"), encoding="utf-8")
-    status, out, err = proact("show", "run", *options)
-    assert (status, out) == (2, "")
-    assert "cases.jsonl, line 2: was changed after the run wrote it" in err
+    assert "cases.jsonl, line 2: was changed after the run wrote it" in refused("show", "run", *options)
 
 
 def test_an_output_that_nobody_reads_to_its_end_is_no_error(tmp_path):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION
-from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
+from dspy_proact.benchmarks.proactbench.tuning import Withheld, tellable
 from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
 from dspy_proact.evidence import locate_quotes
 from dspy_proact.runs import Scored, Settings

@@ -192,7 +192,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def responses(self, path: Path, corpus: str | None) -> "Responses":
         """Those of a run, or of a results file of the official evaluator with the corpus that it answers."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.results import responses_of_results
+        from dspy_proact.benchmarks.proactbench.responses import responses_of_results
         from dspy_proact.kept import Kind, place_of
 
         if place_of(path).kind is not Kind.FILE:

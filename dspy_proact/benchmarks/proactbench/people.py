@@ -47,6 +47,6 @@ __all__ = [
 def responses(ratings: Ratings) -> "Responses":
     """The items that somebody rated, to be graded by a judge; raises as `responses_of_ratings` does."""
     # It imports DSPy, which nothing else here needs.
-    from dspy_proact.benchmarks.proactbench.rated import responses_of_ratings
+    from dspy_proact.benchmarks.proactbench.responses import responses_of_ratings
 
     return responses_of_ratings(ratings)

@@ -1,6 +1,9 @@
 """How ProactBench's assistant and judge are compiled: hint, proposals, what may be told of a verdict, ratings."""
 
+import re
+import threading
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, ClassVar
 
@@ -8,16 +11,15 @@ import dspy
 
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.proactbench.corpus import Ratings
-from dspy_proact.benchmarks.proactbench.programs import Assistant, BareChat, Judge
-from dspy_proact.benchmarks.proactbench.rated import case_of
-from dspy_proact.benchmarks.proactbench.tellable import Withheld, tellable
-from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Verdict
+from dspy_proact.benchmarks.proactbench.programs import JUDGE_INSTRUCTION, Assistant, BareChat, Judge
+from dspy_proact.benchmarks.proactbench.responses import case_of
+from dspy_proact.benchmarks.proactbench.types import Grade, Phase, Response, Rubric, Verdict
 from dspy_proact.benchmarks.proactbench.views import JudgeView, dialogue_mark
 from dspy_proact.compile.training import Proposal
 from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, graded_answers
 from dspy_proact.compile.tuning import Verdict as Given
 from dspy_proact.errors import UsageError
-from dspy_proact.evidence import locate_quotes
+from dspy_proact.evidence import locate_quotes, words_of
 from dspy_proact.plain_text import tame
 from dspy_proact.programs import DataSource
 from dspy_proact.programs.artefact import ProgramRole
@@ -248,3 +250,69 @@ def units_of(origins: Iterable[tuple[str, str]]) -> dict[str, str]:
         mine, theirs = units[scenario], units[known]
         units = {each: mine if unit == theirs else unit for each, unit in units.items()}
     return units
+
+
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+_RUN = 4
+_LEAST = 4
+"""Letters that an ending leaves."""
+_ENDINGS = ("ingly", "edly", "ing", "ies", "ed", "es", "ly", "s")
+_VOCABULARY = files("dspy_proact.benchmarks.proactbench").joinpath("vocabulary.txt").read_text("utf-8")
+
+
+@dataclass
+class Withheld:
+    """How much was kept back; threads may share it."""
+
+    sentences: int = 0
+    of: int = 0
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def add(self, sentences: int, of: int) -> None:
+        """So many sentences more, of so many."""
+        with self._turn:
+            self.sentences, self.of = self.sentences + sentences, self.of + of
+
+
+def tellable(reasoning: str, rubric: Rubric, seen: str, withheld: Withheld) -> str:
+    """The words of those sentences of a reasoning that may be told.
+
+    Args:
+        reasoning: Of a judge who saw the rubric.
+        rubric: What must not be told.
+        seen: What may be: conversation and response.
+        withheld: Is added to.
+    """
+    criteria = "\n".join((rubric.pass_criteria, rubric.partial_criteria, rubric.fail_criteria))
+    runs = _runs(criteria) - _runs(seen)
+    known = _stems(seen) | _PUBLIC | (_PLAIN - _stems(criteria))
+    sentences = [sentence for match in _SENTENCE.finditer(reasoning) if (sentence := match.group().strip())]
+    told = [
+        f"{' '.join(words)}."
+        for sentence in sentences
+        if (words := words_of(sentence)) and _stems(sentence) <= known and not _runs(sentence) & runs
+    ]
+    withheld.add(len(sentences) - len(told), len(sentences))
+    return " ".join(told)
+
+
+def _stems(text: str) -> set[str]:
+    return {_stem(word) for word in words_of(text)}
+
+
+def _stem(word: str) -> str:
+    """A word without its ending."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST:
+            return word.removesuffix(ending)
+    return word
+
+
+def _runs(text: str) -> set[tuple[str, ...]]:
+    words = words_of(text)
+    return {tuple(words[place : place + _RUN]) for place in range(len(words) - _RUN + 1)}
+
+
+_PUBLIC = {stem for stem in _stems(JUDGE_INSTRUCTION) if stem.isalpha()}
+"""What every judge is told, whatever the rubric; its numbers are those of its rules."""
+_PLAIN = _stems(_VOCABULARY)

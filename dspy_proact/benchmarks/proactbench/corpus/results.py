@@ -18,12 +18,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from dspy_proact.benchmarks.proactbench.corpus.dialogues import (
-    DialogueRow,
-    RowRubric,
-    rubric_of,
-    trigger_key,
-)
+from dspy_proact.benchmarks.proactbench.corpus.dialogues import DialogueRow, RowRubric, rubric_of, trigger_key
 from dspy_proact.benchmarks.proactbench.types import Grade, Origin, Rubric
 from dspy_proact.errors import CorpusError
 from dspy_proact.files.rows import Id, Line, Name, RawPart, lines_in, lines_of, read_bytes
