@@ -217,7 +217,7 @@ def _try(
     if prompt is not None and not prompt.strip():
         raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
     if judge.name and own:
-        say("A conversation of your own has no rubric; --judge is not asked.")
+        say("A conversation of your own has no rubric; --judge is ignored.")
     if own and own[1] is not None:
         other = "TEXT" if text is not None else "--program" if program else None
         used = f"is left out: {other} is used" if other else "is the prompt"
@@ -300,7 +300,7 @@ def _examine(
     card = getattr(judge, "card", None)
     say_of_card("--judge-program", card, "judge", [model.name])
     if card and "cases after" in card.counts:
-        say("--judge-program: was compiled with --guard cases on these cases, so this is no test of it.")
+        say("--judge-program: was compiled with --guard cases on these cases, so the result is not a test of it.")
     examination = Examination(declared, judge, model, gate, settings)
     say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
     examined = examination.run()

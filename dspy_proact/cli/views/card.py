@@ -269,8 +269,8 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     if not known:
         mend = "--start or --system-prompt" if artefact.role == "assistant" else "--start"
         say(
-            "What it was before is not known: the hash of that in its card is not that of the uncompiled "
-            f"{artefact.role}. Name it with {mend}. This is what it says now."
+            "The program before the compile is not known: its hash in the card is not that of the uncompiled "
+            f"{artefact.role}. Name it with {mend}. Its current text:"
         )
     if as_json:
         documents = {"before": _document(before) if known else None, "now": _document(artefact.states)}
@@ -279,7 +279,7 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     lines = lines_of(artefact.states)
     if known:
         changed = unified_diff(lines_of(before), lines, "before", "now", lineterm="")
-        lines = list(changed) or ["It says what it said before."]
+        lines = list(changed) or ["No change."]
     for line in lines:
         click.secho(printable(line.expandtabs(4)), fg=_COLOURS.get(line[:1]) if known else None)
 

@@ -151,7 +151,7 @@ def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path],
     print_card(artefact, output.as_json, declared=compiling.declared)
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
-        say("Nothing was left to do: every answer stood in the record, and no call was made.")
+        say("Nothing to do: every answer is in the record; no calls were made.")
     if picture := draw_front(finished.path, artefact.card):
         say(f"The candidates are drawn in {picture}.")
     say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())

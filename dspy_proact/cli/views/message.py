@@ -39,7 +39,7 @@ def say_stopped(halt: Halt, folder: Path) -> None:
     """Print what stopped a command, what is kept of it, and how to go on."""
     say(str(halt))
     if not folder.exists():
-        say("No answer came, and no folder was left.")
+        say("No answer was received, and no folder was kept.")
         return
     again = " Limits count from zero again." if isinstance(halt, LimitReached) else ""
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")

@@ -125,7 +125,7 @@ class Ending:
             ranks: Whether the benchmark has a leaderboard, where more than two stand together.
         """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
-            say("Nothing was left to do: all results were on disk, and no calls were made.")
+            say("Nothing to do: all results are on disk; no calls were made.")
         for run in self.finished:
             say(f"The run is in {run.path}.")
         if self.halt and self.halted:
