@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
-from dspy_proact.cli.options.cases import corpus_option, known_names, meant_key, strata_options
+from dspy_proact.cli.options.cases import corpus_option, known_names, resolve_key, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
@@ -77,8 +77,8 @@ class _Place:
         known = {case.key: case for case in read.cases if case.stratum != CONTROL}
         if self.keys:
             more = "`dspy-proact try --list` prints them all, with the same --corpus"
-            meant = [meant_key(key, list(known), "case", corpus, more) for key in self.keys]
-            return [known[key] for key in dict.fromkeys(meant)]
+            keys = [resolve_key(key, list(known), "case", corpus, more) for key in self.keys]
+            return [known[key] for key in dict.fromkeys(keys)]
         if not self.listed and not chosen and (tuning := declared.tuning(settings)):
             chosen = list(map(str, tuning.strata))
         cases = select_cases(list(known.values()), None if self.listed else _FEW, chosen)
@@ -244,7 +244,7 @@ def _try(
 
 
 def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool) -> None:
-    """What to type next: with a program a whole evaluation, which is what shows anything; without one a prompt."""
+    """Print the next command: a full evaluation of what was tried, or `try` with a prompt if there was none."""
     from dspy_proact.cli.views.message import Typed, say_next
 
     typed = Typed()

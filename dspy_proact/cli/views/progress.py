@@ -19,7 +19,7 @@ from dspy_proact.runs import Event, Manifest, Observer, Scope
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
 _ANSWERS = "answers"
-"""What is counted where it is more than cases: their epochs, and control cases."""
+"""What is counted if there are several epochs or control cases."""
 _LINES = 10
 _WIDTH = 80
 """Columns of a line that no terminal shows."""
