@@ -1,1 +1,1 @@
-"""Benchmarks: the driver that does any of them; each has a room of its own."""
+"""Benchmarks: the declaration, what runs any of them, and one folder for each."""

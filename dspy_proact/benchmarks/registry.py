@@ -1,7 +1,6 @@
-"""The benchmarks that there are: those of the package, those that other packages register, and a person's own.
+"""Benchmarks by name: those of the package, those that other packages register, and those of a person's own file.
 
-A folder here that holds a `benchmark.py` is a benchmark. Its module is imported when the benchmark is asked for, and
-nothing slow with it.
+A folder beside this file that holds a `benchmark.py` is a benchmark. Its module is imported at the first look-up.
 """
 
 from collections.abc import Mapping
@@ -21,13 +20,13 @@ GROUP = "dspy_proact.benchmarks"
 """The group of entry points under which other packages register a module, or `module:Class`."""
 _FOLDER = Path(__file__).parent
 _GIVEN: dict[str, Benchmark[Any, Any]] = {}
-"""Benchmarks that were given to this process by a file or as an object, by name: reports of their runs look here."""
+"""Benchmarks that this process was given as a file or an object, by name, so that reports of their runs find them."""
 Declared = Benchmark[Any, Any]
 
 
 @cache
 def benchmarks() -> Mapping[str, Declared]:
-    """Those of the package and of other packages, by name, in alphabetical order of each."""
+    """Benchmarks of the package, then of other packages, by name in alphabetical order."""
     own = (
         import_module(f"{__package__}.{file.parent.name}.benchmark") for file in sorted(_FOLDER.glob("*/benchmark.py"))
     )
@@ -43,13 +42,13 @@ def unusable_benchmarks() -> Mapping[str, str]:
 
 
 def benchmark_named(named: Declared | str | None) -> Declared:
-    """The benchmark of a name or of a file; one that is given itself is returned.
+    """Look up a benchmark by its name or file; a benchmark is returned as it is.
 
     Args:
         named: A name, `FILE.py`, `FILE.py:NAME` where the file declares several, a benchmark, or None for the first.
 
     Raises:
-        UsageError: There is none of that name, or the file cannot be used: the message names file and line.
+        UsageError: No benchmark has that name, or the file cannot be used; the message names file and line.
     """
     if isinstance(named, Benchmark):
         return _given(named)
@@ -84,7 +83,7 @@ def _given(declared: Declared) -> Declared:
 
 
 def _registered() -> dict[str, Declared | str]:
-    """What other packages register, by name: a benchmark, or why it is none."""
+    """What other packages register, by name: a benchmark, or the reason why it cannot be used."""
     found: dict[str, Declared | str] = {}
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:
@@ -105,12 +104,12 @@ def _registered() -> dict[str, Declared | str]:
 
 @cache
 def _of_file(path: Path, name: str | None) -> Declared:
-    """What a person's file declares; raises `UsageError` as `benchmark_named` does."""
+    """The benchmark that a person's file declares; raises `UsageError` as `benchmark_named` does."""
     return _only(load_file(path), str(path), name)
 
 
 def _only(module: ModuleType, where: str, name: str | None = None) -> Declared:
-    """The one benchmark that a module declares, or the one of a name; raises `UsageError` where that is none."""
+    """The only benchmark that a module declares, or the one of this name; raises `UsageError` where there is none."""
     classes = {
         each.name: each
         for each in vars(module).values()

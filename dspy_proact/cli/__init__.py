@@ -64,6 +64,8 @@ def main() -> None:
         status = 2
     except Exception as error:
         say(traceback.format_exc())
-        complain(f"{type(error).__name__}: {error}. This is a fault of dspy-proact; please report it with the above.")
+        complain(
+            f"{type(error).__name__}: {error}. This is a bug in dspy-proact; please report it with the traceback above."
+        )
         status = 1
     sys.exit(status if isinstance(status, int) else 0)

@@ -152,10 +152,10 @@ def agree(
         return _graded_now(rejudging, scope, output, show)
     if flag := first_typed(_OF_JUDGE):
         raise UsageError(f"{flag}: has no effect without --judge")
-    found = own.study(labels.load(own), choices, graded=labels.summary)
-    _show_study(own, found, output.as_json, explain)
+    result = own.study(labels.load(own), choices, graded=labels.summary)
+    _show_study(own, result, output.as_json, explain)
     if not output.as_json:
-        _say_next(found, labels)
+        _say_next(result, labels)
     return 0
 
 
@@ -194,25 +194,25 @@ def _show_agreements(
         print_more()
 
 
-def _show_study(own: Any, found: Any, as_json: bool, explain: bool) -> None:
+def _show_study(own: Any, result: Any, as_json: bool, explain: bool) -> None:
     from rich.console import Console
 
     from dspy_proact.cli.views.message import print_more
 
     if as_json:
-        click.echo(json.dumps(own.study_document(found), indent=2, allow_nan=False))
+        click.echo(json.dumps(own.study_document(result), indent=2, allow_nan=False))
         return
-    own.print_study(found, Console(soft_wrap=False), explain)
+    own.print_study(result, Console(soft_wrap=False), explain)
     if not explain:
-        print_more(besides=", and where judge and people differ most" if found.partings else "")
+        print_more(besides=", and where judge and people differ most" if result.partings else "")
 
 
-def _say_next(found: Any, labels: Labels) -> None:
+def _say_next(result: Any, labels: Labels) -> None:
     from dspy_proact.cli.views.message import Typed, say, say_next
 
     if labels.run is None and labels.items is None and labels.ratings == "published":
         say("To rate responses of your own: dspy-proact label sheet RUN")
-    if found.pooled.compared:
+    if result.pooled.compared:
         say_next("agree", *Typed().options(), "--json")
     else:
         message = "A judge can grade the items; estimate the cost first, then drop --dry-run to run."

@@ -121,10 +121,10 @@ def _require_kappa(program: Path | None, least: float) -> None:
     for row in rows:
         low = row.after.low
         if low is None or low < least:
-            told = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
+            promised = row.after.reason or "no lower bound" if low is None else f"at least {low:.2f}"
             raise UsageError(
                 f"{program}: --min-kappa {least:g} is not met in {row.title}: quadratic kappa out of fold, against "
-                f"the shares of people's grades in {card.provenance.data.name!r}, is {told} at 95 %"
+                f"the shares of people's grades in {card.provenance.data.name!r}, is {promised} at 95 %"
             )
 
 

@@ -64,7 +64,7 @@ class _Choice:
             there = other.placed.get((outcome.key, outcome.epoch))
             return there is not None and there.label != outcome.label
 
-        found = [
+        matching = [
             outcome
             for outcome in run.outcomes
             if (not labels or outcome.label in labels)
@@ -74,7 +74,7 @@ class _Choice:
             and (not self.unscored or outcome.state == "unscored")
             and (not self.disagree or differs(outcome))
         ]
-        return found if self.search is None else run.holding(found, self.search)
+        return matching if self.search is None else run.holding(matching, self.search)
 
 
 _CHOICE = Bundle(
@@ -148,19 +148,19 @@ def _list(run: "ShownRun", other: "ShownRun | None", choice: _Choice, as_json: b
     from dspy_proact.cli.views.case_list import print_cases
     from dspy_proact.cli.views.message import say, say_next
 
-    found = choice.among(run, other)
+    matching = choice.among(run, other)
     _say_stand_in(run, other, as_json)
-    if other and choice.disagree and (reworded := run.reworded(found, other)):
-        more, found = len(found), [outcome for outcome in found if outcome.key not in reworded]
-        more -= len(found)
+    if other and choice.disagree and (reworded := run.reworded(matching, other)):
+        more, matching = len(matching), [outcome for outcome in matching if outcome.key not in reworded]
+        more -= len(matching)
         verbs = ("differs but was", "is") if more == 1 else ("differ but were", "are")
         say(f"{more:,} more {verbs[0]} asked with other wording there, and {verbs[1]} left out.")
     if as_json:
-        _print_list(run, other, found[: choice.limit])
+        _print_list(run, other, matching[: choice.limit])
         return
-    shown = found[: choice.limit or _FEW]
+    shown = matching[: choice.limit or _FEW]
     run.check_cases(shown)
-    print_cases(run, shown, found, shutil.get_terminal_size().columns, other, choice.search or "")
+    print_cases(run, shown, matching, shutil.get_terminal_size().columns, other, choice.search or "")
     if shown:
         beside = ["--beside", choice.beside] if choice.beside else []
         again = ["--epoch", str(shown[0].epoch)] if shown[0].epoch > 1 else []

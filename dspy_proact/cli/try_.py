@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dspy_proact.cli.options.benchmark import BENCHMARK, Chosen, corpus_of, judges_of
-from dspy_proact.cli.options.cases import corpus_option, known_names, meant_key, strata_options
+from dspy_proact.cli.options.cases import corpus_option, known_names, resolve_key, strata_options
 from dspy_proact.cli.options.kinds import flag_option, json_option
 from dspy_proact.cli.options.models import EMBEDDED, GATE, JUDGE_PROGRAM, PROGRAM, NamedModel, model_options, text_of
 from dspy_proact.cli.options.verb import Bundle, Heading, Section, first_typed, verb
@@ -77,8 +77,8 @@ class _Place:
         known = {case.key: case for case in read.cases if case.stratum != CONTROL}
         if self.keys:
             more = "`dspy-proact try --list` prints them all, with the same --corpus"
-            meant = [meant_key(key, list(known), "case", corpus, more) for key in self.keys]
-            return [known[key] for key in dict.fromkeys(meant)]
+            keys = [resolve_key(key, list(known), "case", corpus, more) for key in self.keys]
+            return [known[key] for key in dict.fromkeys(keys)]
         if not self.listed and not chosen and (tuning := declared.tuning(settings)):
             chosen = list(map(str, tuning.strata))
         cases = select_cases(list(known.values()), None if self.listed else _FEW, chosen)
@@ -217,7 +217,7 @@ def _try(
     if prompt is not None and not prompt.strip():
         raise UsageError(f"{text or 'TEXT'}: the prompt is empty; leave it out for the bare model")
     if judge.name and own:
-        say("A conversation of your own has no rubric; --judge is not asked.")
+        say("A conversation of your own has no rubric; --judge is ignored.")
     if own and own[1] is not None:
         other = "TEXT" if text is not None else "--program" if program else None
         used = f"is left out: {other} is used" if other else "is the prompt"
@@ -244,7 +244,7 @@ def _try(
 
 
 def _say_next(text: str | None, prompt: str | None, program: Path | None, *, graded: bool) -> None:
-    """What to type next: with a program a whole evaluation, which is what shows anything; without one a prompt."""
+    """Print the next command: a full evaluation of what was tried, or `try` with a prompt if there was none."""
     from dspy_proact.cli.views.message import Typed, say_next
 
     typed = Typed()
@@ -300,7 +300,7 @@ def _examine(
     card = getattr(judge, "card", None)
     say_of_card("--judge-program", card, "judge", [model.name])
     if card and "cases after" in card.counts:
-        say("--judge-program: was compiled with --guard cases on these cases, so this is no test of it.")
+        say("--judge-program: was compiled with --guard cases on these cases, so the result is not a test of it.")
     examination = Examination(declared, judge, model, gate, settings)
     say(f"Asking for {counted(len(cases) * examination.votes, 'verdict')}.")
     examined = examination.run()

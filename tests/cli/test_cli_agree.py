@@ -207,7 +207,7 @@ def test_a_limit_stops_it_with_what_there_is_and_the_same_command_goes_on(proact
     assert "Repeat the command to go on" in err
     status, out, _ = proact(*own, "--json")
     assert (status, len(server.sent), json.loads(out)["pooled"]["judged"]) == (0, 3, 3)
-    assert "Nothing was left to do" in proact(*own)[2]
+    assert "Nothing to do" in proact(*own)[2]
     assert len({sent.said for sent in server.sent}) == len(server.sent) == 3
 
 

@@ -93,7 +93,7 @@ def test_a_refused_key_stops_the_run_at_once(proact, tmp_path, server, role, fla
     status, _, err = proact(*command)
     assert (status, f"{flag} openai/any" in err, "OPENAI_API_KEY" in err) == (2, True, True)
     assert len([sent for sent in server.sent if sent.role == role]) <= 4
-    assert ("no folder was left" if role == "assistant" else "Repeat the command to go on") in err
+    assert ("no folder was kept" if role == "assistant" else "Repeat the command to go on") in err
     assert any(Path("runs").iterdir()) == (role == "judge")
 
 

@@ -213,7 +213,7 @@ def test_an_endpoint_that_cannot_be_reached_is_the_networks_failure(tmp_path, pr
     done = run(command(tmp_path, unreachable, "--backend", backend, dialogues=1))
     assert done.returncode == 5
     assert "--model openai/any: cannot be reached, network: " in done.stderr
-    assert "No answer came, and no folder was left." in done.stderr
+    assert "No answer was received, and no folder was kept." in done.stderr
     assert not (tmp_path / "run").exists()
 
 
@@ -300,7 +300,7 @@ def test_a_fault_of_ours_is_a_sentence_and_shows_where_with_nothing_that_a_termi
     err = capsys.readouterr().err
     assert end.value.code == 1
     assert "in broken" in err
-    assert "This is a fault of dspy-proact" in err
+    assert "This is a bug in dspy-proact" in err
     assert "\x1b" not in err
 
 
@@ -330,7 +330,7 @@ def test_failures_are_told_at_once_and_once_a_wave(provider, tmp_path, run):
     assert done.returncode == 0
     assert provider.received["assistant"] == 30 + 3 * 2
     assert [line for line in done.stderr.splitlines() if "slow down" in line] == [
-        f"--model openai/any: attempt {number} of 3 failed: rate_limit: 'slow down'. The next is made in 0 s."
+        f"--model openai/any: attempt {number} of 3 failed: rate_limit: 'slow down'. Next attempt in 0 s."
         for number in (1, 2)
     ]
 

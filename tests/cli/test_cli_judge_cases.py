@@ -188,4 +188,6 @@ def test_one_vote_that_cannot_be_read_leaves_the_others_and_is_told(proact, serv
 def test_a_program_that_was_compiled_by_these_cases_is_said_to_be_no_test(proact, server, program):
     server.script = knowing
     seen = {"cases before": (20, 40), "cases after": (25, 40)}
-    assert "on these cases, so this is no test of it." in " ".join(proact(*examined(server, *program(seen)))[2].split())
+    assert "on these cases, so the result is not a test of it." in " ".join(
+        proact(*examined(server, *program(seen)))[2].split()
+    )

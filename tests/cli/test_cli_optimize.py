@@ -99,7 +99,7 @@ def test_the_same_command_again_makes_no_call_and_says_so(optimize):
     second = optimize()
     assert (first[0], second[0]) == (0, 0)
     assert "no calls were made" not in first[2]
-    assert "Nothing was left to do: every answer stood in the record, and no call was made." in second[2]
+    assert "Nothing to do: every answer is in the record; no calls were made." in second[2]
     assert lasting(Path("out", "judge.json")) == kept
 
 

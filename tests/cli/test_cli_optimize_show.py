@@ -140,7 +140,7 @@ def test_a_program_that_is_named_is_compared(diff, tmp_path):
 def test_what_is_not_known_is_said_and_what_it_says_now_is_printed(diff):
     status, out, err = diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64))
     assert (status, out) == (0, f"{PUSHY}\n")
-    assert "What it was before is not known" in err
+    assert "The program before the compile is not known" in err
     assert "Name it with --start or --system-prompt." in err
     assert json.loads(diff(begun_with(assistants.artefact(PUSHY, 0), "0" * 64), "--json")[1])["before"] is None
 
@@ -149,7 +149,7 @@ def test_a_program_that_was_left_alone_says_so(diff):
     _, out, _ = diff(
         begun_with(assistants.artefact(PROMPT, 0), Assistant(PROMPT).fingerprint()), "--system-prompt", PROMPT
     )
-    assert out == "It says what it said before.\n"
+    assert out == "No change.\n"
 
 
 def test_both_wholes_are_json(diff):

@@ -25,7 +25,7 @@ from dspy_proact.runs import CONTROL, Event, GradeRecord, RunFolder, Scope, Stag
 ANN, BEN = "hosted_vllm/ann", "hosted_vllm/ben"
 KIND, STRICT = "openai/kind", "openai/strict"
 QUOTE = "label the boxes today"
-NOTHING_LEFT = "No answer came, and no folder was left."
+NOTHING_LEFT = "No answer was received, and no folder was kept."
 
 
 def against(server, models=(ANN,), judges=(KIND,), *more, dialogues=1):
@@ -76,7 +76,7 @@ def test_several_models_make_a_run_each_below_out_and_a_list_of_reports(proact, 
     assert err.count("Next:") == 1
     again = proact(*two(server, "--json"))
     assert (again[0], again[1], len(server.sent)) == (0, out, 12)
-    assert again[2].count("Nothing was left to do: all results were on disk, and no calls were made.") == 1
+    assert again[2].count("Nothing to do: all results are on disk; no calls were made.") == 1
     _, out, err = proact(*two(server))
     named = [sentence for sentence in " ".join(out.split()).split(". ") if f", judged by {KIND}" in sentence]
     assert [name in sentence for name, sentence in zip((ANN, BEN), named, strict=True)] == [True, True]
@@ -144,7 +144,7 @@ def test_ctrl_c_in_the_first_keeps_what_is_in_flight_and_does_not_begin_the_seco
     status, out, err = proact(*two(server, "--concurrency", 2, "--json", dialogues=4))
     (report,) = json.loads(out)
     assert (status, report["complete"], "ben" in asked(server)) == (130, False, False)
-    assert "Stopping: what is in flight is awaited and kept" in err
+    assert "Stopping: waiting for calls in flight" in err
     assert f"Results so far are kept in {run_of(ANN)}. Repeat the command to go on." in err
     assert len(list(RunFolder(run_of(ANN)).events())) == len(server.sent) < 24
     server.script = healthy

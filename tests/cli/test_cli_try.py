@@ -136,7 +136,7 @@ def test_a_conversation_is_answered_and_nobody_grades_it(proact, server, monkeyp
     monkeypatch.setattr(LOAD_CORPUS, lambda named, revision=None: pytest.fail("no corpus is loaded"))
     status, out, err = proact("try", PROMPT, *models(server), "--conversation", talk(content), "--whole")
     assert (status, len(server.of("assistant")), server.of("judge")) == (0, 2, [])
-    assert "has no rubric; --judge is not asked" in err
+    assert "has no rubric; --judge is ignored" in err
     bare = next(sent for sent in server.sent if not is_prompted(sent))
     assert [(each["role"], each["content"]) for each in bare.messages] == [
         ("user", "A"),

@@ -88,5 +88,5 @@ def judge(
     if labels.run is not None:
         return compile_shown(compiling, output, ["rejudge", *named, labels.run, *judging])
     corpus = labels.ratings if labels.ratings == declared.published_corpus else "sample"
-    told = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
-    return compile_shown(compiling, output, ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging], told)
+    note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
+    return compile_shown(compiling, output, ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging], note)

@@ -100,7 +100,7 @@ def show(
 
 
 def _prompt(artefact: "Artefact", no_demos: bool, file: Path) -> str:
-    """Of an assistant, with its instructions and worked examples; raises a `UsageError` where it has none."""
+    """The system prompt of a compiled assistant; raises a `UsageError` if there is none."""
     from dspy_proact.benchmarks.compiled import load_assistant
     from dspy_proact.cli.views.card import lines_of
 

@@ -59,7 +59,7 @@ class Chosen:
 
     @property
     def words(self) -> list[str]:
-        """As it was named."""
+        """`--benchmark` as it was typed, to be repeated in the next command."""
         return ["--benchmark", self.benchmark] if self.benchmark else []
 
     def require(self, *paths: Path) -> None:
@@ -90,7 +90,7 @@ class Chosen:
         return benchmark_named(benchmark)
 
     def declared(self, *paths: Path) -> "Benchmark[Any, Any]":
-        """The same, where it has all that the options given are about; raises `UsageError` where it has not."""
+        """Like `known`, but raises a `UsageError` for an option that this benchmark does not have."""
         declared = self.known(*paths)
         if "--phase" in typed(click.get_current_context()):
             require_phases(declared.nouns, declared.name)
@@ -100,13 +100,13 @@ class Chosen:
         return declared
 
     def settings(self, declared: "Benchmark[Any, Any]") -> "Settings":
-        """What the benchmark is set to; raises `UsageError` where it cannot be set so."""
+        """The settings of the benchmark; raises `UsageError` if a name or value is not valid."""
         from dspy_proact.cli.options.settings import read_settings
 
         return read_settings(declared.settings_type, self.given, declared.name)
 
     def settings_of_answers(self, declared: "Benchmark[Any, Any]") -> "Settings":
-        """The same where answers are made; raises likewise, and where a setting has no effect."""
+        """Like `settings`, for a command that asks for answers: also raises if a setting has no effect."""
         from dspy_proact.cli.options.settings import require_effect
 
         settings = self.settings(declared)
@@ -114,10 +114,10 @@ class Chosen:
         return settings
 
     def settings_of_grading(self, declared: "Benchmark[Any, Any]", before: Mapping[str, Any]) -> "Settings":
-        """What it is set to where the answers are there already, by the settings that they were made with.
+        """The settings of a new grading of existing answers, which were made with the settings `before`.
 
         Raises:
-            UsageError: It cannot be set so, or what is set decides answers, or nothing.
+            UsageError: A value is not valid, would change the answers, or has no effect.
         """
         from dspy_proact.cli.options.settings import plain, read_settings, require_effect
 
@@ -144,7 +144,7 @@ def _recorded(path: Path) -> str | None:
 
 
 def _names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Those that a shell may complete a word to."""
+    """Names of benchmarks that begin with an incomplete word, for completion in a shell."""
     from dspy_proact.benchmarks.registry import benchmarks
 
     return [name for name in benchmarks() if name.startswith(incomplete)]
@@ -161,7 +161,7 @@ _SET = click.Option(
 )
 BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK, _SET)),), Chosen)
 READ_BENCHMARK = Bundle("chosen", (Section(Heading.CASES, (_BENCHMARK,)),), Chosen)
-"""The same for a command that reads runs, whose settings are recorded."""
+"""`--benchmark` alone, for commands that read runs, whose settings are recorded."""
 
 
 def require_phases(nouns: "Nouns", of: object) -> None:

@@ -84,7 +84,7 @@ def known_names(flag: str, named: Sequence[str], known: Sequence[str]) -> list[s
     return [spelled[name.casefold()] for name in named]
 
 
-def meant_key(named: str, keys: Sequence[str], noun: str, where: str, more: str = "") -> str:
+def resolve_key(named: str, keys: Sequence[str], noun: str, where: str, more: str = "") -> str:
     """The key that a person means: the one that is given, or the only one that begins so; `...` stands for a middle.
 
     Args:
@@ -100,12 +100,12 @@ def meant_key(named: str, keys: Sequence[str], noun: str, where: str, more: str 
     if named in keys:
         return named
     head, _, tail = named.partition(LEFT_OUT)
-    meant = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
-    if len(meant) == 1:
-        return meant[0]
-    if meant:
-        others = f" and {len(meant) - _MOST_NAMED} more" if len(meant) > _MOST_NAMED else ""
-        raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(meant[:_MOST_NAMED])}{others}; give more of it")
+    matches = [key for key in keys if key.startswith(head) and key[len(head) :].endswith(tail)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        others = f" and {len(matches) - _MOST_NAMED} more" if len(matches) > _MOST_NAMED else ""
+        raise UsageError(f"--{noun} {named}: is ambiguous: {', '.join(matches[:_MOST_NAMED])}{others}; give more of it")
     near = get_close_matches(named, keys, n=1)
     hint = f"; did you mean {near[0]}?" if near else "." if more else ""
     raise UsageError(f"--{noun} {named}: {where} has no such {noun}{hint}{f' {more}' if more else ''}")

@@ -49,7 +49,7 @@ Friday.", "assistant": "We move Friday."}, {"user": "Thanks, that's all."}], "re
 """,
     ),
 )
-"""What ratings and items of a person's own look like."""
+"""Formats of files with ratings and with items."""
 RATINGS = "sample|NAME|PATH"
 """Ratings as a person names them; NAME is the benchmark's, for its published study."""
 
@@ -64,7 +64,7 @@ class Labels:
 
     @cached_property
     def summary(self) -> "Summary | None":
-        """Of the run."""
+        """The summary of the run, if there is one."""
         from dspy_proact.cli.views.summary import summary_of
 
         return None if self.run is None else summary_of(self.run)

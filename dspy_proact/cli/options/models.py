@@ -114,7 +114,7 @@ _LIMITS = Section(
 )
 GATE = Bundle("gate", (_CALLS, _LIMITS), _gate)
 GATE_IF_ASKED = Bundle("gate", GATE.sections, partial(partial, _gate))
-"""The same, opened by a call: for a command that may ask no model."""
+"""Like `GATE`, but as a function that opens it: for a command that may not ask a model."""
 
 # Programs
 

@@ -16,7 +16,7 @@ from dspy_proact.runs import Settings
 from dspy_proact.types import Frozen
 
 _BOUNDS = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
-"""Of a number, by pydantic's names of them."""
+"""Wording of the bounds of a number, by pydantic's names."""
 _KINDS = {"int": "a whole number", "float": "a number", "str": "a text"}
 
 
@@ -28,9 +28,9 @@ class Setting:
     takes: str
     """What a value of it is, such as `int` or `a|b`, for a program."""
     wants: str
-    """The same for a person, with its bounds, such as `a whole number from 1 to 9` or `a or b`."""
+    """Its values for a person, with bounds, such as `a whole number from 1 to 9` or `a or b`."""
     default: Any
-    """As JSON."""
+    """As a JSON value."""
     description: str
 
     @property
@@ -148,7 +148,7 @@ def _wanted(field: FieldInfo) -> str:
 
 
 def _words(annotation: Any) -> list[str]:
-    """What stands for a type, each word once."""
+    """The words that describe a type, without repetition."""
     origin = get_origin(annotation)
     if origin in (Union, UnionType):
         return list(dict.fromkeys(word for each in get_args(annotation) for word in _words(each)))

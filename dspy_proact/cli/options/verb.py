@@ -55,16 +55,16 @@ class Bundle:
 
     @property
     def options(self) -> tuple[click.Option, ...]:
-        """Those of all sections."""
+        """The options of all sections."""
         return tuple(option for section in self.sections for option in section.options)
 
 
 @dataclass(frozen=True)
 class FileForm:
-    """What a file of a person's own looks like."""
+    """The format of an input file, with an example, as `--help-all` prints it."""
 
     name: str
-    """What it is, and by which option it is given."""
+    """What the file holds, and the option that takes it."""
     fields: str
     example: str
     """A whole file."""

@@ -84,7 +84,7 @@ def _row(row: Row) -> list[str]:
 
 
 def _said(card: Card) -> Iterator[str]:
-    """What a person must know."""
+    """Notes on how to read the table, and what was left out."""
     if card.target.unit != "kappa":
         yield (
             f"Means in %, * tuned for; each {card.case} is tested by a program that never saw its {card.group}, or "
@@ -230,7 +230,7 @@ def _harmed(card: Card) -> dict[int, CandidateCard]:
 
 
 def _called(alike: dict[int, CandidateCard]) -> str:
-    """What the candidates at one place are called, by their numbers in the order of trying; 1 is the start."""
+    """The label of candidates at one point, by their numbers in the order of trying; 1 is the start."""
     named: list[str] = []
     for number, each in alike.items():
         titles = [*(["start"] if number == 1 else []), *(["chosen"] if each.chosen else [])]
@@ -239,13 +239,13 @@ def _called(alike: dict[int, CandidateCard]) -> str:
     more = len(alike) - len(named)
     guards = sorted({guard for each in alike.values() for guard in each.broken})
     chosen = any(each.chosen for each in alike.values())
-    told = ", ".join(named) + (f" and {more} alike" if more else "")
-    return told if chosen or not guards else f"{told} (breaks {', '.join(guards)})"
+    label = ", ".join(named) + (f" and {more} alike" if more else "")
+    return label if chosen or not guards else f"{label} (breaks {', '.join(guards)})"
 
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 _GENERATED = re.compile(r"Given the fields .*, produce the fields .*\.", re.DOTALL)
-"""DSPy's text where nothing is told."""
+"""DSPy's default instruction, which stands for none."""
 States = Mapping[str, PredictorState]
 
 
@@ -269,17 +269,17 @@ def print_diff(artefact: Artefact, start: Path | None, system_prompt: str | None
     if not known:
         mend = "--start or --system-prompt" if artefact.role == "assistant" else "--start"
         say(
-            "What it was before is not known: the hash of that in its card is not that of the uncompiled "
-            f"{artefact.role}. Name it with {mend}. This is what it says now."
+            "The program before the compile is not known: its hash in the card is not that of the uncompiled "
+            f"{artefact.role}. Name it with {mend}. Its current text:"
         )
     if as_json:
-        told = {"before": _document(before) if known else None, "now": _document(artefact.states)}
-        click.echo(json.dumps(told, indent=2))
+        documents = {"before": _document(before) if known else None, "now": _document(artefact.states)}
+        click.echo(json.dumps(documents, indent=2))
         return
     lines = lines_of(artefact.states)
     if known:
         changed = unified_diff(lines_of(before), lines, "before", "now", lineterm="")
-        lines = list(changed) or ["It says what it said before."]
+        lines = list(changed) or ["No change."]
     for line in lines:
         click.secho(printable(line.expandtabs(4)), fg=_COLOURS.get(line[:1]) if known else None)
 
@@ -297,19 +297,19 @@ def unchanged(artefact: Artefact, declared: Benchmark[Any, Any] | None = None) -
 
 
 def lines_of(states: States, demos: bool = True) -> list[str]:
-    """What predictors say beside the fields of a case: instruction and worked examples, each under its name."""
-    told: list[str] = []
+    """Instruction and worked examples of each predictor, under its name if there are several."""
+    texts: list[str] = []
     for name, state in states.items():
         text = [f"# {name}"] if len(states) > 1 else []
         text += [_instruction(state)]
         shown = state.demos if demos else ()
         text += [f"\nA worked example:\n{json.dumps(demo, ensure_ascii=False, indent=1)}" for demo in shown]
-        told.append("\n".join(text))
-    return "\n\n".join(told).splitlines()
+        texts.append("\n".join(text))
+    return "\n\n".join(texts).splitlines()
 
 
 def _document(states: States) -> dict[str, Any]:
-    """As JSON; of several predictors each by its name."""
+    """Instruction and demos as JSON, by predictor if there are several."""
     documents = {
         name: {"instruction": _instruction(state), "demos": list(state.demos)} for name, state in states.items()
     }
@@ -323,7 +323,7 @@ def _instruction(state: PredictorState) -> str:
 def _before(
     artefact: Artefact, start: Path | None, system_prompt: str | None, declared: Benchmark[Any, Any] | None = None
 ) -> tuple[States, str]:
-    """What a program said before it was compiled, and its hash as cards have it."""
+    """The states of a program before it was compiled, and its hash as in a card."""
     if start and system_prompt is not None:
         raise UsageError("--start has a prompt of its own; leave --system-prompt out")
     if system_prompt is not None and artefact.role == "judge":

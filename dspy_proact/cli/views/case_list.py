@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len, set_cell_size
 
-from dspy_proact.cli.options.cases import LEFT_OUT, meant_key
+from dspy_proact.cli.options.cases import LEFT_OUT, resolve_key
 from dspy_proact.cli.views.summary import is_results, summary_of
 from dspy_proact.plain_text import printable
 from dspy_proact.runs import CONTROL, Outcome, RunFolder, controls_of, read_run
@@ -33,7 +33,7 @@ _REWORDED = "other wording"
 
 
 class ShownRun:
-    """What `show` reads.
+    """The run or results file that `show` reads.
 
     Args:
         path: Of a run's folder or of a results file.
@@ -90,7 +90,7 @@ class ShownRun:
 
     @cached_property
     def keys(self) -> list[str]:
-        """Of its cases, each once."""
+        """The keys of its cases, without repetition."""
         return list(dict.fromkeys(outcome.key for outcome in self.outcomes))
 
     @cached_property
@@ -99,8 +99,8 @@ class ShownRun:
         return {(outcome.key, outcome.epoch): outcome for outcome in self.outcomes}
 
     def key(self, named: str) -> str:
-        """The key that a person means; raises `UsageError` as `meant_key` does."""
-        return meant_key(named, self.keys, self.nouns.case, str(self.path))
+        """The key that a person means; raises `UsageError` as `resolve_key` does."""
+        return resolve_key(named, self.keys, self.nouns.case, str(self.path))
 
     def labels_of(self, stratum: str) -> Sequence[str]:
         """All labels that its cases may have, from best to worst."""
@@ -113,7 +113,7 @@ class ShownRun:
         return Reading.of(outcome, self.benchmark)
 
     def holding(self, outcomes: Iterable[Outcome], text: str) -> list[Outcome]:
-        """Those with the text, in any case, in key or group, in what was asked, the response or the reasons."""
+        """Outcomes that contain the text in any case: in key, group, question, response or reasons."""
         folded = text.casefold()
         return [
             outcome
@@ -154,14 +154,14 @@ class ShownRun:
 
 
 def print_cases(
-    run: ShownRun, shown: Sequence[Outcome], found: Sequence[Outcome], width: int, other: ShownRun | None, text: str
+    run: ShownRun, shown: Sequence[Outcome], matching: Sequence[Outcome], width: int, other: ShownRun | None, text: str
 ) -> None:
     """Print some cases, and how many there are.
 
     Args:
         run: Of the cases.
         shown: Those that are listed.
-        found: Those that apply.
+        matching: All cases that match the filters.
         width: Columns of the terminal.
         other: The run beside it, if any.
         text: What was searched for; empty for nothing.
@@ -174,11 +174,11 @@ def print_cases(
         click.echo()
     counts: list[str] = []
     for controls, plural in ((False, nouns.cases), (True, nouns.controls)):
-        some, total = (sum((each.stratum == CONTROL) is controls for each in of) for of in (found, run.outcomes))
+        some, total = (sum((each.stratum == CONTROL) is controls for each in of) for of in (matching, run.outcomes))
         if total or not controls:
             counts.append(f"{some:,} of {total:,} {plural}")
     each = ", each epoch counted" if several else ""
-    left = f", {len(shown):,} of them above; --limit {len(found)} lists all" if len(shown) < len(found) else ""
+    left = f", {len(shown):,} of them above; --limit {len(matching)} lists all" if len(shown) < len(matching) else ""
     click.echo(textwrap.fill(printable(f"{' and '.join(counts)}{each}{left}."), width))
     if reworded:
         note = f"[{_REWORDED}]: the other run words this case differently; the two cannot be compared."
@@ -209,7 +209,7 @@ def _lines(
 
 
 def _note(run: ShownRun, outcome: Outcome, reworded: Collection[str], text: str) -> str:
-    """What is special about a case, and some of the response."""
+    """Marks of a case, and an excerpt of the response."""
     marks = [
         *(["unverified"] if outcome.unverified else []),
         *(["verdicts differ"] if outcome.split else []),

@@ -119,14 +119,14 @@ def _shown(forecast: Forecast) -> str:
     return f"{count}: 80 % power to detect a gain of {gain} in kappa."
 
 
-def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path], told: str = "") -> int:
+def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path], note: str = "") -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
         compiling: Checked already.
         output: Where it is done, and what is printed.
         use: The command to type next, to the option that takes the file of the program.
-        told: What is said of it.
+        note: A sentence added to the message that names the file.
 
     Returns:
         The exit status.
@@ -151,10 +151,10 @@ def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path],
     print_card(artefact, output.as_json, declared=compiling.declared)
     progress.say_unworded(artefact.card.provenance.recipe.optimizer)
     if finished.paid == 0:
-        say("Nothing was left to do: every answer stood in the record, and no call was made.")
+        say("Nothing to do: every answer is in the record; no calls were made.")
     if picture := draw_front(finished.path, artefact.card):
         say(f"The candidates are drawn in {picture}.")
-    say_next(*use, finished.path, before=f"The program is in {finished.path}. {told}".rstrip())
+    say_next(*use, finished.path, before=f"The program is in {finished.path}. {note}".rstrip())
     return 3 if artefact.card.unscored else 0
 
 

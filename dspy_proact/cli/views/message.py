@@ -1,4 +1,4 @@
-"""What the command line says beside its results, on standard error: messages, and what to type next.
+"""Messages on standard error, and the command to type next.
 
 Nothing in a message is obeyed by a terminal. What to type next is a whole command, made of what a person typed, that
 does what it says when it is pasted.
@@ -39,7 +39,7 @@ def say_stopped(halt: Halt, folder: Path) -> None:
     """Print what stopped a command, what is kept of it, and how to go on."""
     say(str(halt))
     if not folder.exists():
-        say("No answer came, and no folder was left.")
+        say("No answer was received, and no folder was kept.")
         return
     again = " Limits count from zero again." if isinstance(halt, LimitReached) else ""
     say(f"Results so far are kept in {folder}. Repeat the command to go on.{again}")
@@ -60,7 +60,7 @@ def print_more(command: str = "", besides: str = "") -> None:
 
 
 class SafeRecord(logging.LogRecord):
-    """What a library logs, which may quote a provider: shown as everything else is, an exception by its last line."""
+    """A log record of a library, which may quote a provider: escaped, with only the last line of a traceback."""
 
     def __init__(self, *args: Any, **named: Any):
         super().__init__(*args, **named)
@@ -125,7 +125,7 @@ class Typed:
         return self.options(*_CALLS)
 
     def beside(self, flag: str, other: str) -> Self:
-        """The same, where a role that is another one's model has what was said of that and not of itself."""
+        """A copy in which `flag` takes over the options of `other` that it lacks, if both name the same model."""
         given = dict(self.given)
         own, named = given.get(flag, ()), given.get(other, ())
         if not own or own[-1:] == named[-1:]:

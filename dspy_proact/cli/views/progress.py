@@ -19,7 +19,7 @@ from dspy_proact.runs import Event, Manifest, Observer, Scope
 _SECONDS = 30.0
 """After which a model's failures are reported anew from the first attempt on."""
 _ANSWERS = "answers"
-"""What is counted where it is more than cases: their epochs, and control cases."""
+"""What is counted if there are several epochs or control cases."""
 _LINES = 10
 _WIDTH = 80
 """Columns of a line that no terminal shows."""
@@ -55,12 +55,12 @@ class ProgressOnStderr:
             return
         self._failures[call.who] = call.number, now
         attempt = f"attempt {call.number} of {call.attempts}"
-        after = "" if call.wait is None else f" The next is made in {call.wait:.0f} s."
+        after = "" if call.wait is None else f" Next attempt in {call.wait:.0f} s."
         self._say(f"{call.who}: {attempt} failed: {call.word}: {call.detail}.{after}")
 
     def interrupted(self) -> None:
         """Say what happens now."""
-        self._say("Stopping: what is in flight is awaited and kept. Press Ctrl-C again to drop it.")
+        self._say("Stopping: waiting for calls in flight. Press Ctrl-C again to drop them.")
 
     def _begin(self, what: str, total: int, done: int = 0) -> None:
         if self._bar:

@@ -33,7 +33,7 @@ def say_of_programs(execution: Execution) -> None:
 
 
 def say_of_card(flag: str, card: "Card | None", role: str, models: Sequence[str]) -> None:
-    """The same of one program and the models that it speaks through; nothing of one that is not compiled."""
+    """Like `say_of_programs`, for one program; says nothing if it is not compiled."""
     if card is None:
         return
     if not card.shown:
@@ -89,7 +89,7 @@ def _role(role: RoleCalls) -> str:
 
 
 def _exceeded(forecasts: Sequence[RunForecast], limits: Limits) -> list[str]:
-    """What the limits, which hold for all together, will stop."""
+    """Warnings for limits, which hold for all runs together, that the forecasts exceed."""
     usd = [role.usd[1] for forecast in forecasts for role in (forecast.assistant, forecast.judge) if role.usd]
     compared = [
         ("--max-calls", limits.calls, sum(forecast.calls for forecast in forecasts)),
@@ -111,9 +111,9 @@ class Ending:
     """How the runs of a command ended."""
 
     finished: Sequence[Completed]
-    """Those that came to their end, in order; all of them unless there was a halt."""
+    """The finished runs, in order; all of them unless there was a halt."""
     halt: Halt | None
-    """What stopped the one after them."""
+    """Why the next run stopped, if it did."""
     halted: Path | None
     """Its folder."""
 
@@ -125,7 +125,7 @@ class Ending:
             ranks: Whether the benchmark has a leaderboard, where more than two stand together.
         """
         if self.finished and not self.halt and not any(run.stages for run in self.finished):
-            say("Nothing was left to do: all results were on disk, and no calls were made.")
+            say("Nothing to do: all results are on disk; no calls were made.")
         for run in self.finished:
             say(f"The run is in {run.path}.")
         if self.halt and self.halted:

@@ -19,8 +19,8 @@ def is_results(path: Path) -> bool:
     place = place_of(path)
     if place.kind in (Kind.RUN, Kind.FILE):
         return place.kind is Kind.FILE
-    told = place.problem("the folder of a run or a results file", Kind.RUNS)
-    raise UsageError(f"{path}: no run here and no results file: {told}")
+    problem = place.problem("the folder of a run or a results file", Kind.RUNS)
+    raise UsageError(f"{path}: no run here and no results file: {problem}")
 
 
 def summary_of(path: Path) -> "Summary":

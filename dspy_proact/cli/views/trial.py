@@ -44,7 +44,7 @@ Declared = Benchmark[Any, Any]
 
 
 class Spending:
-    """What calls have used, by role, at the price of its model.
+    """Usage of calls by role, at the price of its model.
 
     Args:
         models: Each of a role of its own.
@@ -59,7 +59,7 @@ class Spending:
         return {role: Usage.of([call for call in calls if call.role == role], p) for role, p in self._prices.items()}
 
     def document(self, calls: Iterable[Call]) -> dict[str, Any]:
-        """The same, as JSON."""
+        """Usage by role, as JSON."""
         return {role: document(usage) for role, usage in self.of(calls).items()}
 
     def lines(self, calls: Iterable[Call]) -> Iterator[str]:
@@ -95,7 +95,7 @@ def reading_of(
 
 
 def _gist(reading: Reading) -> tuple[str, str]:
-    """What awaits its answer and who says it: the last message, or the first term."""
+    """The message that awaits an answer, with its speaker: the last of a chat, or the first field."""
     section = next(iter(reading.sections))
     return section.items[-1] if section.kind == "chat" else section.items[0]
 

@@ -85,7 +85,7 @@ def test_a_compile_ends_with_an_agent_that_a_run_takes(made, optimizer):
 
 
 def test_the_same_command_again_asks_nobody(made):
-    assert "no call was made" in made(*COMPILE, "--out", "made")[2]
+    assert "no calls were made" in made(*COMPILE, "--out", "made")[2]
 
 
 def test_a_card_is_shown_and_says_what_it_rests_on(made):
