@@ -1,0 +1,319 @@
+"""Comparisons: two judges of the same responses, results files, laws, and the text of it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from comparing import GRADES, compared, outcome, printed, summary, told
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from proact_run import JUDGE, PHASES, answered, failed, graded, manifest, run_of, summary_of, trigger, written
+from results_rows import result_point, result_record, result_row
+from rows import jsonl
+
+from dspy_proact.benchmarks.proactbench.corpus import read_results
+from dspy_proact.benchmarks.proactbench.report import summarize_results
+from dspy_proact.report import MEASURES_NOTHING, Comparison, Outcome, Summary, compare, comparison_document, summarize
+from dspy_proact.runs import Case
+
+
+def judged(folder: Path, name: str, judge: str, *verdicts: tuple[Case, str, Sequence[str]], **of: Any) -> Summary:
+    """A run whose responses are all alike, with grades and quotes."""
+    events = [
+        event
+        for case, grade, quotes in verdicts
+        for event in (answered(case), graded(case, grade, judge=judge, evidence=quotes))
+    ]
+    return summarize(written(folder / name, manifest(judge, **of), [case for case, _, _ in verdicts], events))
+
+
+def test_of_the_same_responses_the_judges_are_compared(tmp_path):
+    """Grades PASS PASS FAIL FAIL against PASS PARTIAL PARTIAL FAIL: 2 of 4 the same, the mean score stays."""
+    cases = [trigger(name, scenario=name) for name in "abcd"]
+    good, bad = ["Label the boxes"], ["Burn the boxes"]
+    first = judged(
+        tmp_path, "a", "openai/x", *zip(cases, ("PASS", "PASS", "FAIL", "FAIL"), (good, bad, [], []), strict=True)
+    )
+    second = judged(
+        tmp_path, "b", "openai/y", *zip(cases, ("PASS", "PARTIAL", "PARTIAL", "FAIL"), [good] * 4, strict=True)
+    )
+    document = comparison_document(compare(first, second))["judges"]
+    assert (document["first"], document["second"], document["responses"]) == ("openai/x", "openai/y", 4)
+    assert document["exact"]["value"] == 0.5
+    assert document["table"] == {
+        "PASS": {"PASS": 1, "PARTIAL": 1, "FAIL": 0},
+        "PARTIAL": {"PASS": 0, "PARTIAL": 0, "FAIL": 0},
+        "FAIL": {"PASS": 0, "PARTIAL": 1, "FAIL": 1},
+    }
+    assert document["score_difference"]["value"] == 0.0  # 1 + 1 against 1 + 0.5 + 0.5
+    assert document["evidence"] == {"first": {"checked": 2, "verified": 1}, "second": {"checked": 4, "verified": 4}}
+    # Quadratic kappa: observed 2 x 1/4 = 0.5; expected from margins (2, 0, 2) and (1, 2, 1) over 4:
+    # (2 x 2 x 1/4 + 2 x 1 x 1 + 2 x 1 x 1 + 2 x 2 x 1/4) / 4 = 1.5; kappa 1 - 0.5 / 1.5 = 2 / 3.
+    assert document["kappa_quadratic"]["value"] == pytest.approx(2 / 3)
+    text = told(compare(first, second))
+    assert "flips from the first to the second: PASS -> PARTIAL 1, FAIL -> PARTIAL 1." in text
+    assert "verdicts with a quote that stands in the response: 1 of 2 and 4 of 4." in text
+
+
+@pytest.mark.parametrize(("grades", "shift"), [(("FAIL", "PARTIAL"), 0.5), (("PASS", "FAIL"), -1.0)])
+def test_a_second_judge_that_is_more_lenient_is_above_zero(tmp_path, grades, shift):
+    case = trigger()
+    both = [judged(tmp_path, f"r{n}", f"openai/{n}", (case, grade, [])) for n, grade in enumerate(grades)]
+    assert comparison_document(compare(*both))["judges"]["score_difference"]["value"] == shift
+
+
+def test_one_judge_at_two_times_has_two_names(tmp_path):
+    case = trigger()
+    first, second = (judged(tmp_path, name, JUDGE, (case, "PASS", [])) for name in "ab")
+    assert comparison_document(compare(first, second))["judges"]["first"] == f"{JUDGE} (a)"
+
+
+def test_where_a_response_differs_the_judges_are_not_compared(tmp_path):
+    cases = [trigger(name) for name in "ab"]
+    first = judged(tmp_path, "a", "openai/x", *((case, "PASS", []) for case in cases))
+    events = [answered(cases[0], "Else."), answered(cases[1]), *(graded(case, judge="openai/y") for case in cases)]
+    second = summarize(written(tmp_path / "b", manifest("openai/y"), cases, events))
+    comparison = compare(first, second)
+    assert comparison.agreement is None
+    assert "so what differs is the judging" not in told(comparison)
+    assert comparison_document(comparison)["judges"] is None
+
+
+def test_a_response_that_one_run_lacks_does_not_keep_the_judges_from_being_compared(tmp_path):
+    cases = [trigger(name) for name in "ab"]
+    first = judged(tmp_path, "a", "openai/x", *((case, "PASS", []) for case in cases))
+    events = [answered(cases[0]), graded(cases[0], judge="openai/y"), failed(cases[1], "empty")]
+    second = summarize(written(tmp_path / "b", manifest("openai/y"), cases, events))
+    agreement = compare(first, second).agreement
+    assert agreement is not None
+    assert agreement.responses == 1
+
+
+def test_responses_are_paired_by_epoch():
+    """Epochs that answer differently from each other and alike in both runs: the responses are the same."""
+
+    def side(judge: str) -> Summary:
+        grades = {1: ("PASS", "one"), 2: ("FAIL", "two")}
+        return summary(
+            *(outcome("k", grade, epoch=epoch, response=text) for epoch, (grade, text) in grades.items()),
+            judges=(judge,),
+        )
+
+    agreement = compare(side("x"), side("y")).agreement
+    assert agreement is not None
+    assert (agreement.responses, agreement.exact.value) == (2, 1.0)
+
+
+def test_judges_that_agree_on_everything_have_no_kappa_with_its_reason(tmp_path):
+    case = trigger()
+    first, second = (judged(tmp_path, name, f"openai/{name}", (case, "PASS", [])) for name in "ab")
+    document = comparison_document(compare(first, second))["judges"]
+    assert document["kappa_quadratic"] == {"value": None, "low": None, "high": None, "reason": "all gradings equal"}
+    assert document["exact"]["value"] == 1.0
+
+
+def of_file(folder: Path, *rows: dict[str, Any], name: str = "results.jsonl") -> Summary:
+    (folder / name).write_text(jsonl(*(rows or [result_row()])), encoding="utf-8")
+    return summarize_results(read_results(folder / name))
+
+
+def test_a_results_file_compared_with_itself_does_not_differ(tmp_path):
+    file = of_file(tmp_path)
+    comparison = compare(file, file)
+    assert (comparison.micro.weighted.difference.value, comparison.changed) == (0.0, [])
+    assert len(comparison.pairs) == 3
+
+
+def test_two_results_files_are_paired_by_trigger_whatever_their_order(tmp_path):
+    rows = [result_row(uuid=f"{number:032x}") for number in range(3)]
+    better = [
+        {**each, "trigger_points": [result_point(2, score="PARTIAL"), *each["trigger_points"][1:]]} for each in rows
+    ]
+    first, second = of_file(tmp_path, *better), of_file(tmp_path, *reversed(rows), name="other.jsonl")
+    comparison = compare(first, second)
+    assert len(comparison.pairs) == 9
+    assert comparison.rows["EMERGENT"].weighted.difference.value == 0.5  # PARTIAL to PASS
+    assert comparison.rows["CRITICAL"].weighted.difference.value == 0.0
+
+
+def test_of_files_of_two_models_the_model_is_what_changed(tmp_path):
+    other = of_file(tmp_path, result_row(evaluated_model="vendor/model-2"), name="other.jsonl")
+    assert compare(of_file(tmp_path), other).changed == [("model", "vendor/model-1", "vendor/model-2")]
+
+
+def test_a_record_that_is_missing_makes_no_other_trigger(tmp_path):
+    """Without its record a file cannot say what was asked; the rubric says that it is the same trigger."""
+    lacking = of_file(tmp_path, result_row(turn_records=[result_record(2)]), name="lacking.jsonl")
+    comparison = compare(of_file(tmp_path), lacking)
+    assert (comparison.shared, comparison.otherwise) == (3, 0)
+
+
+@st.composite
+def pairs_of_summaries(draw: st.DrawFn) -> tuple[Summary, Summary]:
+    """Two runs of the same triggers in up to nine scenarios, with one or two epochs each, some of them unscored."""
+    count = draw(st.integers(1, 9))
+    asked = [
+        (f"k{number}-{stratum}", f"s{number}", stratum)
+        for number in range(count)
+        for stratum in draw(st.lists(st.sampled_from(PHASES), min_size=1, max_size=3, unique=True))
+    ]
+    return summary(*draw(_outcomes(asked))), summary(*draw(_outcomes(asked)), path="other")
+
+
+@st.composite
+def _outcomes(draw: st.DrawFn, asked: list[tuple[str, str, str]]) -> list[Outcome]:
+    grades = st.sampled_from([*GRADES, *GRADES, None])
+    return [
+        outcome(key, draw(grades), group=group, stratum=stratum, epoch=epoch)
+        for epoch in range(1, draw(st.integers(1, 2)) + 1)
+        for key, group, stratum in asked
+    ]
+
+
+def near(value: Any) -> Any:
+    """A document whose numbers may differ by rounding."""
+    if isinstance(value, dict):
+        return {key: near(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [near(item) for item in value]
+    return pytest.approx(value, abs=1e-9) if isinstance(value, float) else value
+
+
+@settings(max_examples=12)
+@given(both=pairs_of_summaries())
+def test_what_is_compared_the_other_way_round_differs_in_sign_only(both: tuple[Summary, Summary]):
+    there, back = compare(*both), compare(*reversed(both))
+    assert (there.shared, there.otherwise, len(there.pairs)) == (back.shared, back.otherwise, len(back.pairs))
+    names = [*PHASES, "micro", "macro"]
+    for name, row, mirrored in zip(names, _rows(there), _rows(back), strict=True):
+        for one, other in ((row.weighted, mirrored.weighted), (row.passes, mirrored.passes)):
+            negated = [None if bound is None else -bound for bound in (other.difference.high, other.difference.low)]
+            assert [one.difference.low, one.difference.high] == near(negated), name
+            if one.difference.value is not None:
+                assert one.difference.value == pytest.approx(-other.difference.value, abs=1e-9)
+            assert one.p == other.p, name
+            assert (one.reason, one.detectable) == (other.reason, near(other.detectable))
+        assert row.scores == tuple(reversed(mirrored.scores))
+        assert (row.discordant.only_a, row.discordant.only_b) == (
+            mirrored.discordant.only_b,
+            mirrored.discordant.only_a,
+        )
+    assert there.adjusted == back.adjusted
+    assert all(there.flips[a][b] == back.flips[b][a] for a in GRADES for b in GRADES)
+    assert there.farthest == [(name, pairs, -total) for name, pairs, total in back.farthest]
+
+
+def _rows(comparison: Comparison) -> list[Any]:
+    return [*comparison.rows.values(), comparison.micro, comparison.macro]
+
+
+@settings(max_examples=12)
+@given(both=pairs_of_summaries(), data=st.data())
+def test_the_order_of_the_triggers_does_not_matter(both: tuple[Summary, Summary], data: st.DataObject):
+    def shuffled(side: Summary) -> Summary:
+        place = {key: data.draw(st.integers()) for key in sorted({outcome.key for outcome in side.outcomes})}
+        ordered = sorted(side.outcomes, key=lambda outcome: (outcome.epoch, place[outcome.key], outcome.key))
+        return replace(side, outcomes=tuple(ordered))
+
+    mixed = compare(*map(shuffled, both))
+    assert comparison_document(mixed) == near(comparison_document(compare(*both)))
+
+
+@settings(max_examples=12)
+@given(both=pairs_of_summaries())
+def test_a_run_compared_with_itself_does_not_differ(both: tuple[Summary, Summary]):
+    same = compare(both[0], both[0])
+    for row in _rows(same):
+        for paired in (row.weighted, row.passes):
+            assert paired.difference.value in (0, None)
+            assert paired.p in (1, None)
+            assert paired.difference.value is not None or "no pairs" in (paired.reason or "")
+    assert same.changed == []
+    assert same.farthest == []
+    assert sum(same.flips[grade][grade] for grade in GRADES) == len(same.pairs)
+    assert same.micro.weighted.p == 1 or same.micro.weighted.groups < 2
+
+
+@settings(max_examples=12)
+@given(both=pairs_of_summaries())
+def test_every_comparison_is_json_and_fits_a_terminal(both: tuple[Summary, Summary]):
+    comparison = compare(*both)
+    document = json.loads(json.dumps(comparison_document(comparison), allow_nan=False))
+    nothing = [row for row in _null_without_reason(document["phases"]) if row]
+    assert not nothing
+    assert max(map(len, printed(comparison).splitlines())) <= 80
+
+
+def _null_without_reason(phases: dict[str, Any]) -> Iterable[str]:
+    """Phases in which a difference or a p is null and nothing says why."""
+    for name, row in phases.items():
+        for measure in ("weighted", "pass_rate"):
+            if row[measure]["value"] is None and not row[measure].get("reason"):
+                yield name
+            if row[measure]["p"] is None and not row[measure].get("p_reason"):
+                yield name
+
+
+HOSTILE = ["[red]x[/red]", "[/red]", "\x1b[31m", "\x1b]0;title\x07", "\u202eoof", ":smile:"]
+
+
+def test_a_stand_in_on_either_side_is_said(tmp_path):
+    case = trigger()
+    first = summary_of(tmp_path / "a", [(case, "PASS")])
+    second = summary_of(tmp_path / "b", [(case, "PASS")], model="embedded", embedded=True)
+    assert told(compare(first, second)).startswith(MEASURES_NOTHING)
+    assert comparison_document(compare(first, second))["b"]["embedded"] is True
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_no_terminal_obeys_the_names_of_runs(tmp_path, text):
+    def side(name: str, grade: str) -> Summary:
+        case = trigger(text, scenario=text, domain=text)
+        made = run_of(tmp_path / name, [(case, grade), (trigger("e", domain="arts"), grade)], text, model=text)
+        return replace(summarize(made), path=text)
+
+    plain = compared(tmp_path, [trigger(), trigger("e", domain="arts")], ["FAIL"] * 2, ["PASS"] * 2)
+    options = {"force_terminal": True, "color_system": "truecolor"}
+    out = printed(compare(side("x", "FAIL"), side("y", "PASS")), **options)
+    assert out.count("\x1b") == printed(plain, **options).count("\x1b")  # the tables' own styles and no more
+    assert not any(sign in out for sign in ("\x07", "\u202e", "☺"))
+    if text.isprintable():
+        assert text in out
+
+
+def test_long_names_fit_eighty_columns(tmp_path):
+    long = "vendor/" + "very-" * 40 + "long"
+    cases = [
+        trigger(f"d{number}", scenario=f"{'S' * 90}{number}", domain=f"{'domain-' * 20}{number % 2}")
+        for number in range(8)
+    ]
+    grades = [["FAIL", "PASS", "PARTIAL"][number % 3] for number in range(8)]
+    first = summary_of(tmp_path / "a", zip(cases, grades, strict=True), f"{long}-a", model=f"{long}-m")
+    second = summary_of(tmp_path / "b", zip(cases, reversed(grades), strict=True), f"{long}-b", model=f"{long}-n")
+    out = printed(compare(first, second))
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out  # nothing is cut away
+    assert "[-" in out
+
+
+def test_wide_numbers_are_not_cut_at_eighty_columns():
+    """Thousands of pairs and intervals from -100 to +100 points, the widest that there are."""
+
+    def side(turned: bool) -> Summary:
+        worst = [("FAIL", "PASS") if number % 2 else ("PASS", "FAIL") for number in range(2)]
+        return summary(
+            *(
+                outcome(f"k{group}-{again}-{stratum}", worst[group][turned], group=f"s{group}", stratum=stratum)
+                for group in range(2)
+                for again in range(600)
+                for stratum in PHASES
+            )
+        )
+
+    out = printed(compare(side(False), side(True)))
+    assert "[-100.0, +100.0]" in out
+    assert "…" not in out
+    assert max(map(len, out.splitlines())) <= 80
