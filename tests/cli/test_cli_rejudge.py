@@ -57,7 +57,7 @@ def test_the_new_grades_are_shown_and_both_judges_compared(proact, run, tmp_path
     text = " ".join(out.split())
     assert status == 0
     for said in (
-        "of 3 triggers of the corpus c.jsonl, judged by hosted_vllm/second.",
+        "on 3 triggers of the corpus c.jsonl, judged by hosted_vllm/second.",
         "assistant: 0 calls",
         "openai/j and hosted_vllm/second on 3 responses: same grade 33.3",
         "flips from the first to the second: PARTIAL -> PASS 1, FAIL -> PASS 1.",
@@ -155,7 +155,7 @@ def test_a_results_file_is_reported_rejudged_without_a_key_and_compared(proact, 
     file, of = file_with(tmp_path, result_row(trigger_points=points)), corpus_with(tmp_path)
     status, out, err = proact("rejudge", file, "--corpus", of, "--judge", "embedded", "--out", "child")
     text = " ".join(out.split())
-    assert (status, ": vendor/model-1 passed " in text, ", judged by embedded. " in text) == (0, True, True)
+    assert (status, ": vendor/model-1 scored " in text, ", judged by embedded. " in text) == (0, True, True)
     assert "a judge that the file does not name and embedded on 2 responses" in text
     assert f"dspy-proact compare {file} child" in err
     document = json.loads(proact("compare", file, "child", "--json")[1])

@@ -1,6 +1,7 @@
 """`dspy-proact report` and `leaderboard`: runs and results files, pages, published scores, and every refusal."""
 
 import json
+import re
 
 import pytest
 from proact_run import run_of, trigger
@@ -52,7 +53,7 @@ def test_a_report_is_broken_down_by_each_key_with_small_groups_marked(proact, do
     assert ["travel", "12/12"] in rows
     assert ["cooking*", "1/1"] in rows
     # Turns 2, 3 and 5 of the four, and turn 2 of the soup; in the order of numbers.
-    turns = [each for each in rows if each and each[0].rstrip("*").isdigit()]
+    turns = [each for each in rows if each and re.fullmatch(r"\d+\*", each[0])]
     assert turns[:3] == [["2*", "5/5"], ["3*", "4/4"], ["5*", "4/4"]]
     assert "* fewer than 10 triggers" in out
     assert max(map(len, out.splitlines())) <= 80

@@ -344,7 +344,7 @@ def printed(summary: Summary, width: int = 300) -> str:
 
 def test_a_person_reads_of_each_judge_of_their_agreement_and_of_what_repeats_are_worth(tmp_path: Path):
     lines = [line.rstrip() for line in printed(jury(tmp_path)).splitlines()]
-    assert lines[0].endswith(" of 4 cases of riddles, judged by sphinx + oracle.")
+    assert lines[0].endswith(" on 4 cases of riddles, judged by sphinx + oracle.")
     assert "4 responses with several verdicts: 2 unanimous." in lines
     assert "Several verdicts: the commonest grade counts, ties go to the lower; the score is their mean." in lines
     assert [line.partition(",")[0] for line in lines if line.startswith("judge ")] == [
