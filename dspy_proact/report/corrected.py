@@ -226,26 +226,30 @@ def corrected_headline(corrected: Corrected) -> str:
     cases = counted(whole.cases, nouns.case, nouns.cases)
     score = whole.corrected
     if score.value is None:
-        return f"What {people} would have given to all {cases} cannot be said: {score.reason}."
+        return f"The mean score that {people} would give to {cases} cannot be estimated: {score.reason}."
     return (
-        f"Where the judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}) to {cases}, {people} would have "
-        f"given {share(score.value)} % ({bounds(score)}), by {counted(whole.ratings, 'rating')} of {whole.rated} by "
+        f"{people.capitalize()} would give {cases} a mean score of {share(score.value)} % ({bounds(score)}), where the "
+        f"judge gives {share(whole.judge.value)} % ({bounds(whole.judge)}): estimated from "
+        f"{counted(whole.ratings, 'rating')} of {counted(whole.rated, nouns.case, nouns.cases)} by "
         f"{counted(whole.raters, 'rater')}."
     )
 
 
 def difference_headline(compared: CorrectedComparison, first: str = "a", second: str = "b") -> str:
-    """By how much people would have given more to b than to a, or why that cannot be said."""
+    """How much higher people would score b than a, or why that cannot be estimated."""
     whole, nouns = compared.rows[WHOLE], compared.comparison.a.nouns
-    people, found = compared.ratings[0].people, whole.difference
-    if found.value is None:
-        return f"What {people} would have given to {second} beside {first} cannot be said: {found.reason}."
+    people, estimate = compared.ratings[0].people, whole.difference
+    if estimate.value is None:
+        return f"How much higher {people} would score {second} than {first} cannot be estimated: {estimate.reason}."
     pairs = counted(whole.pairs, nouns.case, nouns.cases)
-    points = f"{signed(found.value)} points, {bounds(found, signed)}"
-    if found.low is None or found.high is None or found.low <= 0 <= found.high:
-        return f"It cannot be told to which {people} would have given more over {pairs} ({second} - {first} {points})."
-    more = "more" if found.value > 0 else "less"
-    return f"{people.capitalize()} would have given {more} to {second} than to {first} over {pairs} ({points})."
+    points = f"{signed(estimate.value)} points, {bounds(estimate, signed)}"
+    if estimate.low is None or estimate.high is None or estimate.low <= 0 <= estimate.high:
+        return (
+            f"Whether {people} would score {second} higher or lower than {first} is open: the interval of the "
+            f"difference over {pairs} contains 0 ({second} - {first} {points})."
+        )
+    way = "higher" if estimate.value > 0 else "lower"
+    return f"{people.capitalize()} would score {second} {way} than {first} over {pairs} ({points})."
 
 
 def corrected_document(corrected: Corrected) -> dict[str, Any]:

@@ -108,9 +108,9 @@ def _others(comparison: Comparison) -> Iterator[str]:
     rest = {name: row for name, row in comparison.rows.items() if name not in _significant(comparison.lenient)}
     unable = [name for name, row in rest.items() if row.weighted.reason]
     if seen := [name for name in rest if name not in unable]:
-        yield f"on {listed(seen)} nothing could be seen"
+        yield f"no difference was detected on {listed(seen)}"
     if unable:
-        yield f"on {listed(unable)} nothing could have been shown"
+        yield f"no test was possible on {listed(unable)}"
 
 
 def _not_shown(comparison: Comparison, a: str, b: str) -> str:
@@ -123,17 +123,17 @@ def _not_shown(comparison: Comparison, a: str, b: str) -> str:
     if not tested or len(tested) * 2 / 2**groups > _SIGNIFICANT:
         few = f"{counted(groups, nouns.group, nouns.groups)} {'is' if groups == 1 else 'are'}"
         strata = counted(len(tested) or len(comparison.rows), nouns.stratum, nouns.strata)
-        return f"No difference of {b} from {a} could have been shown, for {few} too few in {strata}"
+        return f"A test of {b} against {a} cannot become significant: {few} too few in {strata}"
     if all(pair.score[0] == pair.score[1] for pair in comparison.pairs):
         cases = counted(len(comparison.pairs), nouns.case, nouns.cases)
-        return f"{b} scores as {a} does on each of {cases} that both have scored"
-    told = f"No difference of {b} from {a} could be seen in any {nouns.stratum}"
+        return f"{b} and {a} have the same score on each of {cases} scored in both"
+    told = f"No difference between {b} and {a} was detected in any {nouns.stratum}"
     known = ((seen, name) for name, row in comparison.rows.items() if (seen := seen_from(row.weighted)))
     (often, half), name = min(known, default=((0, 0), ""))
     if not name:
         return told
-    most = f"one of {counted(often, 'point')} in {name}, where the least is seen"
-    return f"{told}; {most}, is seen in four of five such comparisons, and one of {half} in half"
+    power = f"80 % power to detect {counted(often, 'point')}, and 50 % to detect {half}"
+    return f"{told}; the most sensitive, {name}, has {power}"
 
 
 def _names(comparison: Comparison, first: str, second: str) -> tuple[str, str]:
@@ -157,13 +157,13 @@ def _reserved(comparison: Comparison, first: str, second: str) -> Iterator[str]:
     yield from _left_out(comparison, first, second)
     if not comparison.judged_alike:
         known = comparison.a.manifest and comparison.b.manifest
-        same = "the responses are the same, so what differs is the judging"
-        apart = "they were judged differently" if known else "whether they were judged alike is not known"
+        same = "the responses are the same, so only the judging differs"
+        apart = "they were judged differently" if known else "it is not known whether both were judged alike"
         yield same if known and comparison.agreement else apart
     for name, side in ((first, comparison.a), (second, comparison.b)):
         if side.manifest and side.manifest.learned_on:
-            rows = counted(side.manifest.learned_on, nouns.row, nouns.rows)
-            yield f"{name} was compiled on {rows} of these, so that this is no test of it"
+            rows = f"{side.manifest.learned_on:,} of these {nouns.rows}"
+            yield f"{name} was compiled on {rows}, so this comparison is not a test of it"
 
 
 def _left_out(comparison: Comparison, first: str, second: str) -> Iterator[str]:
@@ -174,11 +174,11 @@ def _left_out(comparison: Comparison, first: str, second: str) -> Iterator[str]:
     missing = [f"{count:,} unscored by {name}" for name, count in sides if count]
     missing += [f"{untried:,} not tried by both"] if untried else []
     if missing:
-        of = f"this is of the {scored:,} of {shared:,} shared {nouns.cases} that are scored in both: " if scored else ""
+        of = f"based on the {scored:,} of {shared:,} shared {nouns.cases} scored in both: " if scored else ""
         yield f"{of}{listed(missing)}"
     lenient, strict = (_significant(each) for each in (comparison.lenient, comparison.strict))
     if _signs(lenient) != _signs(strict):
-        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} can be seen"
+        seen = _sides(strict, _HIGHER, first, second) if strict else f"no difference of {second} is detected"
         yield f"with the unscored counted 0, {seen}"
 
 

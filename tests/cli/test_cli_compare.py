@@ -30,7 +30,7 @@ def two(tmp_path):
 def test_a_run_compared_with_itself_differs_by_nothing_with_p_one(proact, two):
     status, out, err = proact("compare", "a", "a")
     assert status == 0
-    assert out.startswith("b scores as a does on each of 24 triggers that both have scored.\n")
+    assert out.startswith("b and a have the same score on each of 24 triggers scored in both.\n")
     assert "Next: dspy-proact compare a a --json" in err
 
 

@@ -89,13 +89,11 @@ def test_what_people_would_have_given_stands_beside_the_judge_and_the_mean_of_th
     assert whole["corrected"]["low"] < whole["corrected"]["value"] < whole["corrected"]["high"]
     assert "reason" not in whole["corrected"]
     assert recovery["corrected"]["reason"] == "fewer than 30 rated"
-    given, (value, low, high) = (
-        "Where the judge gives 37.5 % (95 % {:.1f} to {:.1f}) to 60 triggers",
-        (100 * whole["corrected"][name] for name in ("value", "low", "high")),
-    )
+    value, low, high = (100 * whole["corrected"][name] for name in ("value", "low", "high"))
+    judge = [100 * whole["judge"][name] for name in ("low", "high")]
     assert document["headline"].startswith(
-        f"{given.format(100 * whole['judge']['low'], 100 * whole['judge']['high'])}, people would have given "
-        f"{value:.1f} % (95 % {low:.1f} to {high:.1f})"
+        f"People would give 60 triggers a mean score of {value:.1f} % (95 % {low:.1f} to {high:.1f}), where the judge "
+        f"gives 37.5 % (95 % {judge[0]:.1f} to {judge[1]:.1f}): estimated from "
     )
     status, out, err = proact("report", run, "--ratings", file)
     assert status == 0
@@ -151,7 +149,10 @@ def without_draw(rows):
 def test_ratings_of_a_part_that_nobody_knows_how_it_was_chosen_are_refused(sheet, corrected, tmp_path):
     document = corrected(filled(tmp_path / "ratings.csv", without_draw(sheet)))
     assert reasons(document) == [NOT_DRAWN] * 4
-    assert document["headline"] == f"What people would have given to all 60 triggers cannot be said: {NOT_DRAWN}."
+    assert (
+        document["headline"]
+        == f"The mean score that people would give to 60 triggers cannot be estimated: {NOT_DRAWN}."
+    )
     # Beside the refusal stand what the judge gave and the mean of the rated.
     assert document["overall"]["micro"]["mean_of_the_rated"] == pytest.approx(0.5)
 
@@ -227,7 +228,10 @@ def test_the_sample_s_author_ratings_are_too_few_raters_and_no_people(proact):
     assert proact("agree", "--ratings", "sample", "--judge", "embedded", "--out", "graded")[0] == 0
     status, out, _ = proact("report", "graded", "--ratings", "sample")
     assert status == 0
-    assert "147 triggers cannot be said: 3 raters are too few to generalise to others (at least 4 needed)." in said(out)
+    assert (
+        "147 triggers cannot be estimated: 3 raters are too few to generalise to others (at least 4 needed)."
+        in said(out)
+    )
     assert "these raters are language-model agents, not people." in said(out)
     told = json.loads(proact("report", "graded", "--ratings", "sample", "--json")[1])["corrected"]
     whole = told["overall"]["micro"]
@@ -272,7 +276,7 @@ def test_a_results_file_takes_ratings_too(proact, tmp_path):
     filled(tmp_path / "ratings.csv", lines)
     told = json.loads(proact("report", "results.jsonl", "--ratings", "ratings.csv", "--json")[1])
     assert told["corrected"]["overall"]["micro"]["rated"] == 45
-    assert "people would have given" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
+    assert "People would give" in said(proact("report", "results.jsonl", "--ratings", "ratings.csv")[1])
 
 
 @pytest.mark.parametrize(
@@ -324,7 +328,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     run, other, a, b = two
     status, out, err = proact("compare", run, other, "--ratings", a, "--ratings", b)
     assert status == 0
-    assert "People would have given more to b than to a over 60 triggers (+" in said(out)
+    assert "People would score b higher than a over 60 triggers (+" in said(out)
     assert f"--ratings {a} --ratings {b} --json" in err
     told = json.loads(proact("compare", run, other, "--ratings", a, "--ratings", b, "--json")[1])["corrected"]
     whole = told["overall"]["micro"]
@@ -333,7 +337,7 @@ def test_two_runs_with_ratings_of_their_own_are_compared_by_what_people_would_ha
     assert whole["difference"]["value"] == pytest.approx(expected)
     assert 0 < whole["difference"]["low"] < whole["difference"]["value"]
     back = json.loads(proact("compare", other, run, "--ratings", b, "--ratings", a, "--json")[1])["corrected"]
-    assert back["headline"].startswith("People would have given less to b than to a over 60 triggers (-")
+    assert back["headline"].startswith("People would score b lower than a over 60 triggers (-")
 
 
 @pytest.mark.parametrize("columns", [60])
@@ -344,7 +348,7 @@ def test_both_corrected_scores_have_their_intervals_and_how_many_were_rated_of_h
     compared = ("compare", run, other, "--ratings", a, "--ratings", b)
     whole = json.loads(proact(*compared, "--json")[1])["corrected"]["overall"]["micro"]
     monkeypatch.setenv("COLUMNS", str(columns))
-    out = proact(*compared)[1].split("would have given")[1]
+    out = proact(*compared)[1].split("would score")[1]
     assert max(map(len, out.splitlines())) <= columns
     told = " ".join(line for line in out.splitlines() if line.startswith("micro"))
     assert told.count("48/60") == 2

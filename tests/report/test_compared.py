@@ -78,7 +78,7 @@ def test_where_a_response_differs_the_judges_are_not_compared(tmp_path):
     second = summarize(written(tmp_path / "b", manifest("openai/y"), cases, events))
     comparison = compare(first, second)
     assert comparison.agreement is None
-    assert "so what differs is the judging" not in told(comparison)
+    assert "so only the judging differs" not in told(comparison)
     assert comparison_document(comparison)["judges"] is None
 
 

@@ -47,7 +47,7 @@ def test_a_run_that_is_worse_in_one_phase_is_shown_down_in_it_alone(tmp_path):
     assert comparison.adjusted["EMERGENT"][0] == 1.0
     assert comparison.micro.weighted.difference.value == pytest.approx(-1 / 6)  # 8 x -0.5 / 24
     assert told(comparison).startswith("b is worse than a on RECOVERY (-50.0 points, ")
-    assert "; on EMERGENT and CRITICAL nothing could be seen." in told(comparison)
+    assert "; no difference was detected on EMERGENT and CRITICAL." in told(comparison)
 
 
 def test_micro_weighs_triggers_and_macro_phases(tmp_path):
@@ -75,7 +75,7 @@ def test_where_both_differ_nowhere_nothing_is_shown_and_it_says_why(tmp_path):
         "detectable_points": None,
         "detectable_half_points": None,
     }
-    assert told(comparison).startswith("b scores as a does on each of 24 triggers that both have scored.")
+    assert told(comparison).startswith("b and a have the same score on each of 24 triggers scored in both.")
 
 
 def test_what_would_have_been_seen_is_by_the_test_of_its_row(tmp_path):
@@ -128,7 +128,7 @@ def test_with_five_scenarios_or_fewer_no_difference_is_ever_shown(tmp_path, scen
     assert row["p_reason"] == f"cannot be significant with {scenarios} scenarios"
     text = told(comparison)
     few = f"{scenarios} scenarios are too few in 3 phases"
-    assert text.startswith(f"No difference of b from a could have been shown, for {few}.")
+    assert text.startswith(f"A test of b against a cannot become significant: {few}.")
     assert f": cannot be significant with {scenarios} scenarios." in text
 
 
@@ -154,7 +154,7 @@ def test_one_scenario_has_a_difference_and_no_p(tmp_path):
     assert row["p_holm"] == {"weighted": None, "pass_rate": None}
     assert ": one scenario." in told(comparison)
     few = "1 scenario is too few in 3 phases"
-    assert told(comparison).startswith(f"No difference of b from a could have been shown, for {few}.")
+    assert told(comparison).startswith(f"A test of b against a cannot become significant: {few}.")
 
 
 def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path):
@@ -166,7 +166,7 @@ def test_a_phase_without_pairs_is_null_with_its_reason_and_so_is_macro(tmp_path)
     assert document["overall"]["macro"]["weighted"]["reason"] == "no pairs in RECOVERY"
     assert document["phases"]["EMERGENT"]["p_holm"]["weighted"] == 4 / 256  # two phases are tested: times 2
     assert told(comparison).startswith("b is better than a on EMERGENT (")
-    assert "; on RECOVERY nothing could have been shown." in told(comparison)
+    assert "; no test was possible on RECOVERY." in told(comparison)
 
 
 def test_without_a_trigger_scored_in_both_everything_is_null_and_nothing_is_shown(tmp_path):

@@ -105,14 +105,14 @@ BETTER = ["PASS"] * 8 + ["FAIL"] * 16
 
 def test_what_is_shown_has_its_points_and_the_rest_is_said_to_be_unseen(compared):
     told = comparison_headline(compared(FAILED, BETTER))
-    rest = "on CRITICAL and RECOVERY nothing could be seen"
+    rest = "no difference was detected on CRITICAL and RECOVERY"
     assert told == f"b is better than a on EMERGENT (+100.0 points, {ALL}); {rest}."
 
 
 def test_nobody_is_said_to_be_better_on_what_only_one_of_them_has_scored(compared):
     told = comparison_headline(compared(FAILED, [*BETTER[:-2], None, None]))
     assert told.startswith("b scores higher than a on EMERGENT (")
-    assert told.endswith("; this is of the 22 of 24 shared triggers that are scored in both: 2 unscored by b.")
+    assert told.endswith("; based on the 22 of 24 shared triggers scored in both: 2 unscored by b.")
 
 
 HALF = [None if number % 2 else "PASS" for number in range(24)]
@@ -122,20 +122,20 @@ HALF = [None if number % 2 else "PASS" for number in range(24)]
 def test_who_left_what_out_is_in_the_first_sentence(compared):
     """B passes 12 of 24 and fails to answer the others: too few scenarios to show that as a difference."""
     told = comparison_headline(compared(["PASS"] * 24, HALF))
-    assert told.endswith("; this is of the 12 of 24 shared triggers that are scored in both: 12 unscored by b.")
+    assert told.endswith("; based on the 12 of 24 shared triggers scored in both: 12 unscored by b.")
 
 
 def test_strict_scores_that_differ_where_lenient_ones_do_not_are_told(compared):
     b = [None if number % 16 < 13 else "PASS" for number in range(48)]
     told = comparison_headline(compared(["PASS"] * 48, b, scenarios=16))
-    assert "; this is of the 9 of 48 shared triggers that are scored in both: 39 unscored by b; " in told
+    assert "; based on the 9 of 48 shared triggers scored in both: 39 unscored by b; " in told
     # 13 of 16 scenarios of each phase lose 1: -81.3 points; the flips of these 13 make p 2 / 2^13, times 3.
     assert "with the unscored counted 0, b scores lower than a on EMERGENT (-81.2 points, 95 % " in told
 
 
 def test_what_was_not_tried_is_left_out_by_nobody():
     told = comparison_headline(compare(run(*FAILED, scenarios=8), run(*BETTER[:-2], "", "", scenarios=8)))
-    assert "; this is of the 22 of 24 shared triggers that are scored in both: 2 not tried by both;" in told
+    assert "; based on the 22 of 24 shared triggers scored in both: 2 not tried by both;" in told
 
 
 def test_models_of_two_names_are_named(compared):
@@ -157,19 +157,19 @@ def test_what_holm_does_not_bear_out_is_not_claimed(compared):
     comparison = compared(["FAIL"] * 18, ["PASS"] * 6 + ["FAIL"] * 12, scenarios=6)
     assert comparison.rows["EMERGENT"].weighted.p == 2 / 64
     told = comparison_headline(comparison)
-    assert told == "No difference of b from a could have been shown, for 6 scenarios are too few in 3 phases."
+    assert told == "A test of b against a cannot become significant: 6 scenarios are too few in 3 phases."
 
 
 def test_where_nothing_is_shown_it_is_said_what_is_seen_in_four_of_five_and_in_half(compared):
     """One of 12 scenarios gains: of three phases 30.8 and 23.5 points (by hand in tests/stats/test_paired.py)."""
     told = comparison_headline(compared(["FAIL"] * 36, ["PASS", *["FAIL"] * 35], scenarios=12))
-    most = "one of 31 points in EMERGENT, where the least is seen, is seen in four of five such comparisons"
-    assert told == f"No difference of b from a could be seen in any phase; {most}, and one of 24 in half."
+    power = "the most sensitive, EMERGENT, has 80 % power to detect 31 points, and 50 % to detect 24"
+    assert told == f"No difference between b and a was detected in any phase; {power}."
 
 
 def test_runs_that_score_alike_everywhere_are_said_to(compared):
     told = comparison_headline(compared(BETTER, BETTER))
-    assert told == "b scores as a does on each of 24 triggers that both have scored."
+    assert told == "b and a have the same score on each of 24 triggers scored in both."
 
 
 def test_without_a_trigger_scored_in_both_nothing_can_be_compared(compared):
@@ -180,12 +180,12 @@ def test_without_a_trigger_scored_in_both_nothing_can_be_compared(compared):
 def test_of_two_judges_nobody_is_said_to_be_better(compared):
     told = comparison_headline(compared(FAILED, BETTER, "openai/k"))
     assert told.startswith(f"b (judged by openai/k) scores higher than a (judged by {JUDGE}) on EMERGENT (")
-    assert told.endswith("; the responses are the same, so what differs is the judging.")
+    assert told.endswith("; the responses are the same, so only the judging differs.")
 
 
 def test_a_program_is_not_tested_on_what_it_was_compiled_on(compared):
     told = comparison_headline(compared(FAILED, BETTER, learned_on=3))
-    assert told.endswith("; b was compiled on 3 dialogues of these, so that this is no test of it.")
+    assert told.endswith("; b was compiled on 3 of these dialogues, so this comparison is not a test of it.")
 
 
 def test_a_stand_in_on_one_side_measures_nothing(compared):
