@@ -81,7 +81,7 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     def best(self) -> str:
         """Of the published models, over all phases."""
         first = self.published()[0]
-        return f"{100 * (first.scores['score'] or 0):.1f} % weighted over all phases: {first.name} (arXiv 2605.09228)"
+        return f"score {100 * (first.scores['score'] or 0):.1f} of 100: {first.name} (arXiv 2605.09228)"
 
     def published(self) -> Sequence[PublishedRow]:
         """The 16 published models, best first; the triggers that were dropped without a grade are unscored."""
