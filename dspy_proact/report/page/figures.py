@@ -141,19 +141,23 @@ class Group:
     """Below the name."""
 
 
-def bars(cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, stand_in: bool) -> Markup:
-    """Grouped bars of scores in [0, 1], a lenient and a strict one a run, with their 95 % intervals.
+def bars(
+    cited: Cited, groups: Sequence[Group], runs: Sequence[str], title: str, *, strict: bool, stand_in: bool
+) -> Markup:
+    """Grouped bars of scores in [0, 1], one or two a run, with their 95 % intervals.
 
     Args:
         cited: Where the numbers are from.
         groups: In any number, with a row for each of the runs.
         runs: Their names.
         title: What is shown.
+        strict: Whether each score has the strict one beside it.
         stand_in: Whether a stand-in took part that measures nothing.
     """
     shape = "many" if len(groups) * len(runs) > 12 else "several" if len(runs) > 1 else "one"
-    what = "; ".join(_told(cited, group, runs) for group in groups)
-    drawn = Markup("").join(_group(cited, group, place, len(groups)) for place, group in enumerate(groups))
+    kinds = KINDS if strict else {"weighted": KINDS["weighted"]}
+    what = "; ".join(_told(cited, group, runs, kinds) for group in groups)
+    drawn = Markup("").join(_group(cited, group, place, len(groups), kinds) for place, group in enumerate(groups))
     stamp = Markup('<text class="stand-in" x="50%" y="14">embedded stand-in</text>')
     above = _STAMP if stand_in else 0
     return Markup(
@@ -193,19 +197,19 @@ def _axis() -> Iterator[Markup]:
         yield Markup('<text class="tick" x="-8" y="{:g}">{:.0f}</text>').format(_up(value) + 4, 100 * value)
 
 
-def _group(cited: Cited, group: Group, place: int, groups: int) -> Markup:
+def _group(cited: Cited, group: Group, place: int, groups: int, kinds: Mapping[str, str]) -> Markup:
     wide = 100 / groups
     left, inner = wide * (place + _GAP / 2), wide * (1 - _GAP)
-    each = inner / (len(group.rows) * len(KINDS))
+    each = inner / (len(group.rows) * len(kinds))
     valued = len(group.rows) <= _MOST_VALUES
     drawn = [
-        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", (left + each * (len(KINDS) * run + n), each), valued)
+        _bar(cited, (*row, score), f"run-{run % COLOURS} {kind}", (left + each * (len(kinds) * run + n), each), valued)
         for run, row in enumerate(group.rows)
-        for n, (score, kind) in enumerate(KINDS.items())
+        for n, (score, kind) in enumerate(kinds.items())
     ]
     letters = [
         Markup('<text class="letter" x="{:.2f}%" y="{}">{}</text>').format(
-            left + each * len(KINDS) * (run + 0.5), _up(0) + 15, letter(run)
+            left + each * len(kinds) * (run + 0.5), _up(0) + 15, letter(run)
         )
         for run in range(len(group.rows))
         if len(group.rows) > 1
@@ -244,13 +248,13 @@ def letter(run: int) -> str:
     return chr(ord("A") + run) if run < 26 else str(run + 1)
 
 
-def _told(cited: Cited, group: Group, runs: Sequence[str]) -> str:
+def _told(cited: Cited, group: Group, runs: Sequence[str], kinds: Mapping[str, str]) -> str:
     """A group in words."""
     rows = zip(runs, group.rows, strict=True)
     values = [
-        f"{name}{kind} {share(cited.at(*row, score)['value'])} %"
+        f"{name}{f'{kind} ' if len(kinds) > 1 else ''}{share(cited.at(*row, score)['value'])} %"
         for name, row in ((f"{name}: " if len(runs) > 1 else "", row) for name, row in rows)
-        for score, kind in KINDS.items()
+        for score, kind in kinds.items()
     ]
     return f"{group.name} {', '.join(values)}"
 

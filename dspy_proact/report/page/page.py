@@ -153,8 +153,14 @@ class _Page:
         ]
         whole = Group("all", [("runs", run, "overall", "micro") for run in runs], f"each {self.nouns.case} alike")
         names = [short(each.model_name) for each in self.summaries]
-        title = f"Mean score by {self.nouns.stratum}, lenient and strict, in % with 95 % intervals"
-        return bars(self.cited, [*strata, whole], names, title, self.stand_in is not None)
+        title = f"Score by {self.nouns.stratum}{', lenient and strict' if self.strict else ''}, with 95 % intervals"
+        stand_in = self.stand_in is not None
+        return bars(self.cited, [*strata, whole], names, title, strict=self.strict, stand_in=stand_in)
+
+    @property
+    def strict(self) -> bool:
+        """Whether strict scores differ from the others: something was tried and is unscored."""
+        return any(each.count("unscored") for each in self.summaries)
 
     def _scored(self, stratum: str) -> str:
         if self.several:

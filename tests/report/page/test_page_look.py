@@ -119,7 +119,7 @@ def test_what_names_the_stand_in_stands_above_the_bars_and_their_numbers(browser
 
 
 @pytest.mark.parametrize(
-    ("judge", "heading"), [("openai/j", "so is the way of judging"), ("openai/other", "what differs is the judging")]
+    ("judge", "heading"), [("openai/j", "so is the way of judging"), ("openai/other", "only the judging differs")]
 )
 def test_the_judging_is_said_to_differ_only_where_it_does(browser, paged, tmp_path, judge, heading):
     case = trigger()
