@@ -76,6 +76,20 @@ def csv_rows(file: Traversable) -> Iterator[dict[str, str]]:
     return csv.DictReader(StringIO(file.read_text(encoding="utf-8")), strict=True)
 
 
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
+"""Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
+
+
+def guarded(text: str) -> str:
+    """A text as a cell: with one apostrophe more where a spreadsheet would run it, or it begins as a guarded one."""
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(cell: str) -> str:
+    """The text of a cell that `guarded` made."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def lines_of(data: bytes | BinaryIO, source: str) -> Iterator[str]:
     """The lines of a file or of its contents, one at a time; raises `CorpusError` at the first that is not UTF-8.
 

@@ -1,7 +1,6 @@
 """A sheet for raters of the answers of a run, of any benchmark: written without the judge's grades, and read again."""
 
 import csv
-import re
 from collections.abc import Iterator
 from copy import copy
 from io import StringIO
@@ -11,15 +10,13 @@ from typing import Any
 from dspy_proact.benchmarks.benchmark import Benchmark, HumanGrade
 from dspy_proact.benchmarks.responses import Responses
 from dspy_proact.errors import CorpusError, UsageError
-from dspy_proact.files.rows import read_bytes, text_of
+from dspy_proact.files.rows import guarded, read_bytes, text_of, unguarded
 from dspy_proact.plain_text import encodable
 from dspy_proact.report.reading import Reading
 from dspy_proact.report.summary import Summary
 from dspy_proact.runs import CaseSet, RunFolder, Settings
 
 _FILLED = ("annotator", "item", "part", "grade", "reason")
-_FORMULA = re.compile(r"'*[=+\-@\t]")
-"""Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
 
 
 def rating_sheet(declared: Benchmark[Any, Any], run: Summary) -> str:
@@ -99,14 +96,9 @@ def _rows(source: str) -> Iterator[tuple[int, dict[str, str]]]:
     for row in reader:
         yield (
             reader.line_num,
-            {name: _unguarded(cell.strip()) for name, cell in row.items() if name and isinstance(cell, str)},
+            {name: unguarded(cell.strip()) for name, cell in row.items() if name and isinstance(cell, str)},
         )
 
 
 def _guarded(text: str) -> str:
-    text = encodable(text).replace("\0", "\ufffd")
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+    return guarded(encodable(text).replace("\0", "\ufffd"))

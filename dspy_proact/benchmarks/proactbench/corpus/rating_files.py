@@ -8,7 +8,6 @@ A file of items is JSONL, a rated response a line, for ratings of what no run an
 """
 
 import csv
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -35,7 +34,19 @@ from dspy_proact.benchmarks.proactbench.corpus.sample import SAMPLE, sample_stud
 from dspy_proact.benchmarks.proactbench.types import Turn
 from dspy_proact.benchmarks.proactbench.views import JudgeView
 from dspy_proact.errors import CorpusError
-from dspy_proact.files.rows import Id, Line, Name, Part, Text, lines_in, lines_of, read_bytes, text_of
+from dspy_proact.files.rows import (
+    Id,
+    Line,
+    Name,
+    Part,
+    Text,
+    guarded,
+    lines_in,
+    lines_of,
+    read_bytes,
+    text_of,
+    unguarded,
+)
 from dspy_proact.plain_text import encodable
 
 _WANTED = (
@@ -52,8 +63,6 @@ _DRAW = "draw"
 """How the items of the sheet were chosen, the same in every line; only where they were drawn."""
 _DELIMITERS = ",;\t"
 """Spreadsheets write a semicolon or a tab where a comma divides the digits of a number."""
-_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
-"""Start of a text that a spreadsheet would run, or that was guarded against that by an apostrophe."""
 _MAX_CELL = 2**31 - 1
 
 
@@ -264,7 +273,7 @@ def _csv_lines(text: str, source: str) -> Iterator[Line]:
         elif any(cell.strip() for cell in cells[len(header) :]):
             raise line.error(f"{len(cells)} cells under {len(header)} columns; put quotes around text with a comma")
         elif any(cell.strip() for cell in cells):
-            yield replace(line, fields=dict(zip(header, map(_unguarded, cells), strict=False)))
+            yield replace(line, fields=dict(zip(header, map(unguarded, cells), strict=False)))
     if header is None:
         raise CorpusError(f"empty: the first line must name the columns {', '.join(_FILLED)}", source=source)
 
@@ -337,13 +346,7 @@ def _as_text(conversation: Iterable[Turn]) -> str:
 
 
 def _guarded(text: str) -> str:
-    """The text with one apostrophe more where a spreadsheet would run it, or where it begins as a guarded one does."""
-    text = _folded(text)
-    return f"'{text}" if _FORMULA.match(text) else text
-
-
-def _unguarded(cell: str) -> str:
-    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+    return guarded(_folded(text))
 
 
 def _folded(text: str) -> str:
