@@ -102,7 +102,7 @@ def test_the_best_published_score_is_the_leaderboards_first(probe, proact, monke
     register(monkeypatch, "contest:Refereed")
     ours, _, theirs = json.loads(proact("benchmarks", "--json")[1])["benchmarks"]
     first = leaderboard().entries[0]
-    assert ours["best_published"].startswith(f"{100 * first.scores['score'].value:.1f} % ")
+    assert ours["best_published"].startswith(f"score {100 * first.scores['score'].value:.1f} of 100: ")
     assert f": {first.name} (" in ours["best_published"]
     assert theirs["best_published"] == "90.0 of 100 (nobody)"
 
