@@ -82,9 +82,7 @@ def test_every_number_is_that_of_the_json(browser, two, said):
 def test_every_bar_is_as_high_as_its_number_and_its_line_as_long_as_its_interval(browser, two, said):
     with visit(browser, two) as page:
         bars = page.evaluate(BARS)
-    assert (
-        len(bars) == 8
-    )  # three phases and all together, of two runs in which nothing is unscored
+    assert len(bars) == 8  # three phases and all together, of two runs in which nothing is unscored
     for pointer, height, ends in bars:
         estimate = at(said, pointer)
         assert height == pytest.approx(estimate["value"], abs=0.001)
