@@ -85,6 +85,16 @@ class WorkedCase:
 
 
 @dataclass(frozen=True)
+class ResultsFile:
+    """A results file in the official format of a benchmark."""
+
+    summary: Any
+    """A `report.Summary`."""
+    check: Callable[[str | None], "ResultsCheck"]
+    """What is wrong with it, beside the corpus that it answers, as `--corpus` takes it; None where none is named."""
+
+
+@dataclass(frozen=True)
 class ResultsCheck:
     """What is wrong with a results file."""
 
@@ -360,20 +370,13 @@ class Benchmark(Generic[Answer, Detail]):
 
     # Results files, in the official format of a benchmark
 
-    has_results: ClassVar[bool] = False
-    """Whether it reads and writes them, by the three methods that follow."""
-
-    def read_results(self, path: Path) -> Any:
-        """A results file as a `report.Summary`; raises a `CorpusError` where it is none."""
-        raise NotImplementedError(f"{self.name}: `read_results` is not declared")
-
-    def check_results(self, path: Path, corpus: str | None) -> ResultsCheck:
-        """What is wrong with a results file, with the corpus that it answers where one is named; raises likewise."""
-        raise NotImplementedError(f"{self.name}: `check_results` is not declared")
+    def read_results(self, path: Path) -> "ResultsFile":
+        """A results file; raises a `CorpusError` where it is none, and a `UsageError` where there is no such format."""
+        raise UsageError(f"{path}: {self.name} reads no results files; name the folder of a run")
 
     def write_results(self, run: RunFolder, summary: Any, path: Path) -> Sequence[str]:
-        """Write a run as a results file; what the format cannot hold, a line each."""
-        raise NotImplementedError(f"{self.name}: `write_results` is not declared")
+        """Write a run as a results file; what the format cannot hold, a line each. Raises as `read_results` does."""
+        raise UsageError(f"{summary.path}: {self.name} has no official format; use --format csv or parquet")
 
     # Reports
 

@@ -48,11 +48,7 @@ def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
     from dspy_proact.report import export_csv, export_parquet, summarize
     from dspy_proact.runs import RunFolder
 
-    declared = chosen.known(run) if form == "official" else None
-    if declared is None:
-        chosen.require(run)
-    elif not declared.has_results:
-        raise UsageError(f"--format official: {declared.name} has no official format; use csv or parquet")
+    chosen.require(run)
     folder = RunFolder(run)
     summary = summarize(folder)
     with _file(out, run, _ENDINGS[form]) as path:
@@ -60,8 +56,8 @@ def export(run: Path, form: str, out: Path | None, chosen: Chosen) -> None:
             export_csv(summary, path)
         elif form == "parquet":
             export_parquet(summary, path)
-        elif declared:
-            for lost in declared.write_results(folder, summary, path):
+        else:
+            for lost in chosen.known(run).write_results(folder, summary, path):
                 say(f"Not in the file: {lost}")
     if out == _STANDARD_OUTPUT:
         return

@@ -119,8 +119,8 @@ def _summary(path: Path, corpus: str | None) -> "tuple[Summary, ResultsCheck | N
         if corpus is not None:
             raise UsageError("--corpus is for results files; a run knows its corpus")
         return summarize(RunFolder(path)), None
-    declared = benchmark_named(DEFAULT)
-    return declared.read_results(path), declared.check_results(path, corpus)
+    results = benchmark_named(DEFAULT).read_results(path)
+    return results.summary, results.check(corpus)
 
 
 def _write_page(runs: Sequence[Path], by: Sequence[str], html: Path) -> None:

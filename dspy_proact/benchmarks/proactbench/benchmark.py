@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, StandIn, Start, WorkedCase
+from dspy_proact.benchmarks.benchmark import Benchmark, ResultsCheck, ResultsFile, StandIn, Start, WorkedCase
 from dspy_proact.benchmarks.proactbench.types import Grade, Offers, Phase, Response, Verdict
 from dspy_proact.benchmarks.proactbench.views import AssistantView, ControlView, JudgeView, dialogue_mark
 from dspy_proact.benchmarks.published import PublishedRow
@@ -64,7 +64,6 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
     options = frozenset({"*"})
     judge_name = "openai/gpt-5.4"
     published_corpus = HUB
-    has_results = True
     assumption = f"Prompts of the judge are counted with responses of {ASSUMED_WORDS} words where there are none yet."
     as_published = ("--judge-prompt", "official")
     published_beside = "A run that is made as they were is ranked among them: leaderboard RUN."
@@ -205,23 +204,25 @@ class ProactBench(Benchmark[Response, Verdict | Offers]):
             )
         return responses_of_results(results, answered)
 
-    def read_results(self, path: Path) -> "Summary":
-        """A file of the official evaluator."""
+    def read_results(self, path: Path) -> ResultsFile:
+        """A file of the official evaluator: its own counts against its triggers, and the triggers that it dropped."""
         from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.report import summarize_results
-
-        return summarize_results(read_results(path))
-
-    def check_results(self, path: Path, corpus: str | None) -> ResultsCheck:
-        """Its own counts against its triggers, and the triggers that it dropped."""
-        from dspy_proact.benchmarks.proactbench.corpus import read_results
-        from dspy_proact.benchmarks.proactbench.report import check_document, check_lines, check_results
+        from dspy_proact.benchmarks.proactbench.report import (
+            check_document,
+            check_lines,
+            check_results,
+            summarize_results,
+        )
 
         results = read_results(path)
-        answered = _answered(results, corpus)
-        check = check_results(results, answered)
-        named = corpus or (HUB if answered is None else answered.name)
-        return ResultsCheck(check_document(check), list(check_lines(check)), named)
+
+        def check(corpus: str | None) -> ResultsCheck:
+            answered = _answered(results, corpus)
+            found = check_results(results, answered)
+            named = corpus or (HUB if answered is None else answered.name)
+            return ResultsCheck(check_document(found), list(check_lines(found)), named)
+
+        return ResultsFile(summarize_results(results), check)
 
     def write_results(self, run: RunFolder, summary: "Summary", path: Path) -> Sequence[str]:
         """As the official evaluator writes it."""

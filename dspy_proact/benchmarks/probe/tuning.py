@@ -12,7 +12,7 @@ from dspy_proact.benchmarks.probe.scoring import ProbeGrade, graded, is_describe
 from dspy_proact.benchmarks.probe.settings import ProbeSettings
 from dspy_proact.benchmarks.probe.task import PARTS, ProbeView, Solution
 from dspy_proact.compile.training import Proposal
-from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, Tuning, Verdict
+from dspy_proact.compile.tuning import GradedAnswer, GradedAnswers, ProposeJudge, ProposeProgram, Tuning, Verdict
 from dspy_proact.errors import UsageError
 from dspy_proact.programs.artefact import ProgramRole
 from dspy_proact.runs import Case, ExpectedCall, Scored
@@ -28,29 +28,21 @@ _FIXED: Mapping[str, Any] = {
 }
 
 
-class ProposeQuestion(dspy.Signature):
+class ProposeQuestion(ProposeProgram):
     """Write a better instruction for one question that is put to an agent.
 
     The agent finds the one bottleneck in a person's mailbox, calendar and folders, says what it is, and resolves it
     with one action. Keep what the question asks for; state principles, and do not mention single people or tasks.
     """
 
-    instruction: str = dspy.InputField(desc="the instruction of this question now")
     shortfalls: list[str] = dspy.InputField(desc="answers of the agent, and how they were graded")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
 
 
-class ProposeGrading(dspy.Signature):
+class ProposeGrading(ProposeJudge):
     """Improve the instruction of a judge that grades answers about a bottleneck, so that it agrees more with people.
 
     Keep what works and the fields of its answer. State principles; do not mention single answers.
     """
-
-    instruction: str = dspy.InputField(desc="what the judge is told now")
-    shortfalls: list[str] = dspy.InputField(desc="what the judge said of answers, and what people said of them")
-    tip: str = dspy.InputField(desc="what to try")
-    improved_instruction: str = dspy.OutputField(desc="the instruction alone")
 
 
 PROPOSALS: Mapping[ProgramRole, Proposal] = {

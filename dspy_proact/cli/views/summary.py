@@ -32,7 +32,7 @@ def summary_of(path: Path) -> "Summary":
 
     if not is_results(path):
         return summarize(RunFolder(path))
-    return benchmark_named(DEFAULT).read_results(path)
+    return benchmark_named(DEFAULT).read_results(path).summary
 
 
 def print_summaries(summaries: "Sequence[Summary]", as_json: bool, alone: bool = True) -> None:

@@ -1,0 +1,76 @@
+"""What a guard lets pass: the mean of a candidate beside that of the start, by unit and by which way is better."""
+
+import pytest
+
+from dspy_proact.benchmarks.benchmark import Benchmark
+from dspy_proact.compile.measured import Examined, Item, Measured, measured_of
+from dspy_proact.compile.tuning import Tuning
+from dspy_proact.runs import Case, Measure, Scored, Settings
+from dspy_proact.types import Frozen
+
+
+class Seen(Frozen):
+    words: str = "x"
+
+
+class Contest(Benchmark):
+    name = "contest"
+    labels = ("x",)
+    answer_type = Seen
+
+
+ITEMS = [Item(Case(f"k{number}", f"g{number}", "all", Seen()), f"g{number}") for number in range(4)]
+
+
+def found(*numbers):
+    """What was examined at each item, with a number that a measure reads."""
+    return {
+        item.key: Examined(Seen(), None if number is None else Scored(0.5, "x", Seen(), parts={"n": number}))
+        for item, number in zip(ITEMS, numbers, strict=True)
+    }
+
+
+def read(examined):
+    return examined.scored.parts["n"] if examined.scored else None
+
+
+@pytest.mark.parametrize(
+    ("unit", "before", "after", "broken"),
+    [
+        # Means of four; the margin is 0.25. A score may fall by it, a rate may rise by it, a ratio of means too.
+        ("score", (1, 1, 1, 1), (1, 1, 1, 0), False),
+        ("score", (1, 1, 1, 1), (1, 1, 0, 0), True),
+        ("score", (0, 0, 0, 0), (1, 1, 1, 1), False),
+        ("rate", (0, 0, 0, 0), (0, 0, 0, 1), False),
+        ("rate", (0, 0, 0, 0), (0, 0, 1, 1), True),
+        ("rate", (1, 1, 1, 1), (0, 0, 0, 0), False),
+        ("times", (100, 100, 100, 100), (100, 100, 100, 200), False),
+        ("times", (100, 100, 100, 100), (100, 100, 200, 200), True),
+        ("times", (100, 100, 100, 100), (1, 1, 1, 1), False),
+        # What is not known counts on neither side; where nothing is known, or a ratio is of nothing, nothing is broken.
+        ("score", (1, None, None, 1), (None, 0, 1, None), True),
+        ("score", (None,) * 4, (0, 0, 0, 0), False),
+        ("rate", (0, 0, 0, 0), (None,) * 4, False),
+        ("times", (0, 0, 0, 0), (9, 9, 9, 9), False),
+    ],
+)
+def test_a_guard_is_broken_beyond_its_margin_and_not_at_it(unit, before, after, broken):
+    measured = Measured("n", "n", list, read, unit)
+    assert measured.is_broken(ITEMS, found(*before), found(*after), 0.25) is broken
+
+
+def test_a_guard_looks_at_its_own_items_where_they_are_others_than_the_cards():
+    measured = Measured("n", "n", list, read, of_guard=lambda items: items[:1])
+    assert not measured.is_broken(ITEMS, found(1, 1, 1, 1), found(1, 0, 0, 0), 0.0)
+    assert measured.is_broken(ITEMS, found(1, 0, 0, 0), found(0, 1, 1, 1), 0.0)
+
+
+@pytest.mark.parametrize("higher_is_better", [True, False])
+def test_of_a_declared_measure_the_worse_direction_breaks_the_guard(higher_is_better):
+    contest = Contest()
+    contest.measures = (Measure(name="n", title="n", parts=("n",), higher_is_better=higher_is_better),)
+    rows = measured_of(contest, Tuning(contest, Settings()), ITEMS, ("all",))
+    (row,) = [each for each in rows if each.name == "n"]
+    rise = row.is_broken(ITEMS, found(0, 0, 0, 0), found(1, 1, 1, 1), 0.05)
+    fall = row.is_broken(ITEMS, found(1, 1, 1, 1), found(0, 0, 0, 0), 0.05)
+    assert (rise, fall) == (not higher_is_better, higher_is_better)
