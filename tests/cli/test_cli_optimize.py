@@ -360,3 +360,8 @@ def test_a_judge_whose_card_has_no_lower_bound_promises_nothing(refused, program
 
 def test_a_promise_is_read_from_a_card_only(refused):
     assert "--min-kappa: has no effect without --judge-program" in refused("eval", "--min-kappa", 0.2, "--out", "run")
+
+
+def test_fewer_folds_than_were_asked_for_are_said(proact):
+    status, _, err = proact("optimize", "judge", "--folds", 99, "--dry-run")
+    assert (status, "sample: 12 independent scenarios make 12 folds." in err) == (0, True)

@@ -135,8 +135,6 @@ def assistant(
         revision=_recorded_revision(named, output.out) if named == declared.published_corpus else None,
         gate=gate,
     )
-    if (folds := compiling.recipe.folds) < recipe.folds:
-        say(f"{named}: {folds} independent {declared.nouns.groups} make {folds} folds.")
     if compiling.same_judge and not output.dry_run:
         say("One model tunes and reports; the card warns of it. Name another one with --report-judge.")
     typed = Typed().beside("--report-judge", "--judge")
@@ -151,7 +149,7 @@ def assistant(
         *typed.calls(),
         "--program",
     ]
-    return compile_shown(compiling, output, use)
+    return compile_shown(compiling, recipe, output, use)
 
 
 def _recorded_revision(corpus: str, out: Path | None) -> str | None:

@@ -86,7 +86,8 @@ def judge(
     named = typed.options("--benchmark", "--set")
     judging = [*typed.model("--judge", EMBEDDED), *typed.calls(), "--judge-program"]
     if labels.run is not None:
-        return compile_shown(compiling, output, ["rejudge", *named, labels.run, *judging])
+        return compile_shown(compiling, recipe, output, ["rejudge", *named, labels.run, *judging])
     corpus = labels.ratings if labels.ratings == declared.published_corpus else "sample"
     note = "" if tuned.name == EMBEDDED else "Name a model of your own in place of the stand-in."
-    return compile_shown(compiling, output, ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging], note)
+    use = ["eval", *named, "--model", EMBEDDED, "--corpus", corpus, *judging]
+    return compile_shown(compiling, recipe, output, use, note)

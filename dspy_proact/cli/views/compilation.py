@@ -18,7 +18,7 @@ from dspy_proact.cli.views.progress import ProgressOnStderr, duration
 from dspy_proact.compile.compile import Compile
 from dspy_proact.compile.forecast import PROPOSALS, CompileObserver, Forecast, Stand
 from dspy_proact.errors import Halt
-from dspy_proact.programs import Optimizer
+from dspy_proact.programs import Optimizer, Recipe
 from dspy_proact.programs.artefact import Artefact
 from dspy_proact.report import show
 from dspy_proact.stats import CLAIM_GROUPS, CLAIM_LABELS
@@ -119,11 +119,12 @@ def _shown(forecast: Forecast) -> str:
     return f"{count}: 80 % power to detect a gain of {gain} in kappa."
 
 
-def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path], note: str = "") -> int:
+def compile_shown(compiling: Compile, recipe: Recipe, output: Output, use: Sequence[str | Path], note: str = "") -> int:
     """Do a compile and say how it ended, or only what it will take.
 
     Args:
         compiling: Checked already.
+        recipe: As it was asked for.
         output: Where it is done, and what is printed.
         use: The command to type next, to the option that takes the file of the program.
         note: A sentence added to the message that names the file.
@@ -131,6 +132,8 @@ def compile_shown(compiling: Compile, output: Output, use: Sequence[str | Path],
     Returns:
         The exit status.
     """
+    if (folds := compiling.recipe.folds) < recipe.folds:
+        say(f"{compiling.data.name}: {folds} independent {compiling.declared.nouns.groups} make {folds} folds.")
     if output.dry_run:
         forecast = compiling.forecast()
         if output.as_json:
