@@ -200,6 +200,7 @@ class _Attempt:
             prompt_tokens=prompt,
             completion_tokens=completion,
             cached_tokens=_sum(usage.cache_read_tokens, 0),
+            written_tokens=_sum(usage.cache_write_tokens, 0),
             finish_reason=finish_reason,
         )
         spent = self.most  # where there is no count

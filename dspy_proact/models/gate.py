@@ -63,7 +63,7 @@ def most_of(request: Request, completion_limit: int | None, price: Price) -> Cos
     sent = json.dumps(request_to_dict(request), ensure_ascii=False).encode("utf-8", "replace")
     prompt = len(sent) + _BYTES_A_MESSAGE * len(request.messages)
     completion = completion_limit or 0
-    return Cost(calls=1, tokens=prompt + completion, usd=price.of(prompt, completion) or 0.0)
+    return Cost(calls=1, tokens=prompt + completion, usd=price.most(prompt, completion) or 0.0)
 
 
 class Budget:
