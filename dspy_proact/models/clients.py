@@ -235,7 +235,7 @@ class ClosingLiteLLM(AsyncLiteLLMEngine):
         _posted.set(set())
         return await super().complete(request)
 
-    async def stream(self, request: Request) -> AsyncGenerator[StreamEvent]:
+    async def stream(self, request: Request) -> AsyncGenerator[Any]:
         """The answer event by event; the request is sent once."""
         _posted.set(set())
         async with aclosing(super().stream(request)) as events:

@@ -234,7 +234,7 @@ def find_price(route: Route, sent: Mapping[str, Any] | None = None) -> Price:
 
 
 def _price(row: Mapping[str, Any], suffix: str = "") -> Price:
-    return Price(**{name: row.get(column + suffix) for name, column in _COLUMNS.items()})
+    return Price.model_validate({name: row.get(column + suffix) for name, column in _COLUMNS.items()})
 
 
 def _listed(route: Route) -> Mapping[str, Any]:

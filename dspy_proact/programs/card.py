@@ -189,9 +189,9 @@ class CardUsage(Frozen):
         if not known or not answers:
             return cls(prompt_tokens=None, completion_tokens=None, usd=None)
         uncounted = sum(call.error is None and None in tokens for call, tokens in zip(calls, counted, strict=True))
-        calls = 1000 * (len(known) + uncounted) / answers
-        prompt, completion = (round(calls * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
-        usd = price.of(prompt, completion, calls=round(calls))
+        each = 1000 * (len(known) + uncounted) / answers
+        prompt, completion = (round(each * sum(tokens) / len(known)) for tokens in zip(*known, strict=True))
+        usd = price.of(prompt, completion, calls=round(each))
         return cls(prompt_tokens=prompt, completion_tokens=completion, usd=usd)
 
     @property
