@@ -56,7 +56,7 @@ class RoleForecast:
     @property
     def usd(self) -> float | None:
         """US dollars of all calls; None where the price is not known."""
-        return self.price.of(self.prompt_tokens, self.completion_tokens)
+        return self.price.of(self.prompt_tokens, self.completion_tokens, calls=self.calls)
 
 
 @dataclass(frozen=True)
