@@ -145,9 +145,8 @@ def test_a_ranked_run_has_the_interval_of_its_score():
     scores = {**entry.scores, "score": Estimate(0.5, 0.25, 0.75)}
     ranked = replace(entry, scores=scores, differences=(), rank=3, strict_rank=4, rank_range=(3, 3))
     said = leaderboard_headline(replace(board, entries=(*board.entries[:-1], ranked)))
-    assert (
-        said
-        == "mine ranks 3 of 17 (score 50.0 %, 95 % 25.0 to 75.0, 1 of 1 scored; strict rank 4), and no other rank is open."
+    assert said == (
+        "mine ranks 3 of 17 (score 50.0 %, 95 % 25.0 to 75.0, 1 of 1 scored; strict rank 4), and no other rank is open."
     )
 
 
