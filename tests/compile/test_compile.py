@@ -12,9 +12,9 @@ import pytest
 import tuning
 from assistants import ASSISTANT_OPTIMIZERS, NAMES, at, at_server, corpus, dialogue, few, proposed, recipe, token
 from rows import jsonl
-from server import GRADES, Answer, Sent, Server, error, shuffled, verdict
+from server import Answer, Sent, Server, error, shuffled
 from specs import spec
-from tuning import QUOTE, lasting, study, taught
+from tuning import lasting, study, taught
 
 from dspy_proact.benchmarks.compiled import load_assistant
 from dspy_proact.benchmarks.proactbench.corpus import Corpus, load_ratings
@@ -398,55 +398,3 @@ def test_the_embedded_model_takes_every_role_by_default(tmp_path):
     finished = AssistantCompile(corpus(), recipe=recipe(trials=1)).run(tmp_path / "out")
     assert finished.artefact.card.provenance.embedded
     assert finished.artefact.card.warnings  # one model tunes and reports
-
-
-# Votes
-
-
-def unequal(*grades):
-    """A judge that grades the same request otherwise every time, in turn."""
-    times = Counter()
-
-    def answer(sent):
-        if sent.role == "proposer":
-            return tuning.models(sent)
-        name = json.dumps(sent.body, sort_keys=True)
-        times[name] += 1
-        return Answer(verdict(grades[(times[name] - 1) % len(grades)], [QUOTE]))
-
-    return answer
-
-
-def test_each_vote_is_asked_for_and_the_file_says_how_many(tmp_path, server):
-    server.script, ratings = unequal("PASS", "FAIL", "FAIL"), study()
-    made = judging(server, votes=3).run(tmp_path / "out").artefact
-    assert made.votes == 3
-    # An optimizer compares by the first vote alone; whatever is tested, or fitted on, is voted on.
-    times = Counter(bodies(server.sent).values())
-    assert set(times) <= {1, 3}
-    assert times[3] >= len(ratings.items)
-    # Mean level (2 + 0 + 0) / 3 = .67 lies between the plain cuts: PARTIAL throughout, so that every phase has a kappa
-    # of 0 and judges nothing.
-    assert made.card["emergent"].after.value == pytest.approx(0.0)
-    partial = sum(tuning.consensus(each) == "PARTIAL" for each in tuning.graded(ratings)) / len(ratings.items)
-    exact = [row.beside["exact before"].value for row in made.card.rows]
-    assert sum(exact) / 3 == pytest.approx(partial)
-
-
-def test_every_vote_has_an_answer_of_its_own_that_is_kept(tmp_path, server):
-    server.script = unequal(*GRADES)
-    whole = judging(server, votes=2).run(tmp_path / "whole")
-    first, server.script = len(server.sent), unequal(*GRADES)
-    # One at a time, so that a limit leaves an item with its first vote and without its second.
-    with pytest.raises(LimitReached):
-        judging(server, votes=2, limits=Limits(calls=17), concurrency=1).run(tmp_path / "parts")
-    resumed = judging(server, votes=2).run(tmp_path / "parts")
-    assert len(server.sent) == 2 * first
-    assert lasting(resumed.path) == lasting(whole.path)
-
-
-def test_a_card_of_two_raters_speaks_of_these_alone(tmp_path, server):
-    server.script = tuning.models
-    card = judging(server).run(tmp_path / "out").artefact.card
-    told = [each.reason or "" for each in (card.target.before, card.target.after)]
-    assert (card.raters, ["for these 2 raters only" in reason for reason in told]) == (2, [True, True])
