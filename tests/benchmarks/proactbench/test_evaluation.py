@@ -51,7 +51,7 @@ def real(read: Corpus, model: ModelSpec = M, judge: ModelSpec = J, gate: Gate | 
 def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(here: Path):
     evaluation = Evaluation(corpus(here))
     digits = evaluation.manifest.identity.digest()[:8]
-    assert evaluation.default_folder == Path("runs", f"embedded--embedded--{digits}")
+    assert evaluation.default_folder == Path("runs", f"proactbench--embedded--embedded--{digits}")
     assert evaluation.run().path == evaluation.default_folder
     assert RunFolder(here / evaluation.default_folder).exists
 
@@ -59,7 +59,7 @@ def test_the_default_folder_names_both_models_and_eight_digits_of_the_identity(h
 def test_routers_in_the_names_of_models_make_no_folders(here: Path):
     evaluation = real(corpus(here), model=spec("openrouter/openai/gpt-5.4", HERE))
     assert evaluation.default_folder.parent == Path("runs")
-    assert evaluation.default_folder.name.startswith("openrouter_openai_gpt-5.4--openai_j--")
+    assert evaluation.default_folder.name.startswith("proactbench--openrouter_openai_gpt-5.4--openai_j--")
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ def test_another_judge_is_another_run(tmp_path, server, change, named):
 def test_the_default_folder_names_the_model_and_the_new_judge(tmp_path, server):
     responses = Responses.of_run(parent(tmp_path, server), ProactBench())
     one, other = (Rejudging(responses, spec(judge, server.judge)) for judge in ("openai/a", "openai/b"))
-    assert one.default_folder.name.startswith("hosted_vllm_any--openai_a--")
+    assert one.default_folder.name.startswith("proactbench--hosted_vllm_any--openai_a--")
     assert one.default_folder != other.default_folder
 
 
