@@ -39,12 +39,6 @@ def hub_commit(name: str, revision: str | None, instead: str) -> str:
 def hub_folder(name: str, commit: str, files: Sequence[str], instead: str) -> str:
     """The folder in the hub's cache that holds files of a dataset at a commit; they are fetched once.
 
-    Args:
-        name: Of the dataset.
-        commit: As `hub_commit` gives it.
-        files: Patterns of the names of files that are wanted.
-        instead: What to do where it cannot be reached, for the message.
-
     Raises:
         CorpusError: A file cannot be fetched.
     """

@@ -34,15 +34,7 @@ _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 @contextmanager
 def opened(source: str, wanted: str) -> Generator[BinaryIO]:
-    """A file to be read.
-
-    Args:
-        source: Its path.
-        wanted: What to give the path of, for the message.
-
-    Raises:
-        CorpusError: The file is missing, a folder or unreadable.
-    """
+    """A file to be read; raises `CorpusError` where the file is missing, a folder or unreadable."""
     try:
         with _open(source) as file:
             yield file
@@ -197,10 +189,6 @@ class _Flaw:
 
 def strict_json(text: str, fault: Callable[[str, str | None], CorpusError]) -> object:
     """What a text holds as JSON.
-
-    Args:
-        text: To be read.
-        fault: Makes the error to raise out of a problem and the path of its field.
 
     Raises:
         CorpusError: It holds what the module's docstring refuses.

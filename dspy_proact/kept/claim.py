@@ -91,14 +91,7 @@ class Claimed(Frozen, Generic[Whose]):
 
 
 class Claim(Generic[C]):
-    """A folder, and the file in it that claims it.
-
-    Args:
-        folder: Need not exist.
-        name: Name of the file.
-        form: Model of the file's content.
-        kind: What is done in the folder, such as `run`, for messages.
-    """
+    """A folder, and the file in it that claims it."""
 
     def __init__(self, folder: Path, name: str, form: type[C], kind: str):
         self.folder, self.file, self._form, self._kind = folder, folder / name, form, kind
@@ -217,12 +210,7 @@ class Place:
     """The runs or compiles of a folder; the program of a finished compile; of a missing path, a similar name."""
 
     def problem(self, wanted: str, several: Kind | None = None) -> str:
-        """A message for a path of the wrong kind: what it is, and what to do.
-
-        Args:
-            wanted: What the command takes.
-            several: The kind of folder that holds several of these.
-        """
+        """A message for a path of the wrong kind: what it is, and what to do."""
         what, mend = str(self.kind), f"give {wanted}"
         match self.kind:
             case Kind.RUNS | Kind.COMPILES if self.kind is several:

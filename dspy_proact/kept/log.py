@@ -28,10 +28,6 @@ M = TypeVar("M", bound=BaseModel)
 class Log(Generic[M]):
     """The one writer of a log; use as a context manager. Threads may share it.
 
-    Args:
-        path: The file; made if it is missing, in a folder that exists.
-        form: Model of each line.
-
     Raises:
         RunError: Another process writes it, or it cannot be written.
     """
@@ -136,13 +132,7 @@ def read_placed(path: Path, form: type[M]) -> Iterator[tuple[range, M]]:
 
 
 def read_lines(path: Path, form: type[M], places: Iterable[tuple[int, int]]) -> Iterator[tuple[int, M]]:
-    """Some records of a log with their line numbers; raises `RunError` as `read_log` does.
-
-    Args:
-        path: The file.
-        form: Model of each line.
-        places: Number of each line, counted from 1, and the position of its first byte.
-    """
+    """Some records of a log with their line numbers; raises `RunError` as `read_log` does."""
     try:
         with path.open("rb") as file:
             for number, start in places:

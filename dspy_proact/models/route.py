@@ -64,12 +64,7 @@ class Route:
             )
 
     def engines(self, *, connections: int, timeout: float) -> Callable[[], Any]:
-        """A maker of asynchronous engines, each of which belongs to one event loop.
-
-        Args:
-            connections: The most that are open at once.
-            timeout: Seconds to wait for the next byte.
-        """
+        """A maker of asynchronous engines, each of which belongs to one event loop."""
         if not self.native:
             options = self.litellm_options(timeout)
             bound_clients_of_litellm()

@@ -99,21 +99,6 @@ class Runnable(Protocol):
     """A benchmark that is bound to the cases and models of a run: what the runner asks of it."""
 
     @property
-    def name(self) -> str:
-        """As runs record it."""
-        ...
-
-    @property
-    def labels(self) -> Sequence[str]:
-        """Every label, from best to worst; the first is a full pass."""
-        ...
-
-    @property
-    def control_labels(self) -> Sequence[str]:
-        """Every label of control cases, from best to worst; empty without control cases."""
-        ...
-
-    @property
     def answer_type(self) -> type[BaseModel]:
         """As what answers are read from disk."""
         ...
@@ -123,9 +108,5 @@ class Runnable(Protocol):
         ...
 
     async def grade(self, case: Case, answer: Any, judge: str | None) -> Scored[Any]:
-        """Grade an answer by one of the judges, or without one where judge is None.
-
-        Raises:
-            StageError: There is no grade.
-        """
+        """Grade an answer by a judge, or without one where judge is None; raises a `StageError` without a grade."""
         ...

@@ -162,10 +162,6 @@ class RunFolder:
 class RunWriter(RunFolder):
     """The one writer of a run; use as a context manager.
 
-    Args:
-        path: The folder; made if it is not there.
-        manifest: Of the command that runs now.
-
     Raises:
         RunError: The folder holds another run, something else than a run, or is being written by another process.
     """

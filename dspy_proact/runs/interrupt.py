@@ -32,10 +32,6 @@ def orderly_interrupt(switch: Switch, on_first: Callable[[], None]) -> Generator
 
     Signals are left alone unless this is the main thread, or the main thread is in `signals_handled`.
 
-    Args:
-        switch: Of the run that is going on.
-        on_first: Called at the first signal, in the loop that entered, to tell the person.
-
     Raises:
         Interrupted: The second signal came.
     """

@@ -95,13 +95,7 @@ class Outcome:
     """Of compiled judges, by judge."""
 
     def graded(self, verdicts: Sequence[GivenVerdict], labels: Sequence[str], cuts: Cuts = NO_CUTS) -> "Outcome":
-        """A copy with its verdicts, at least one.
-
-        Args:
-            verdicts: On the response.
-            labels: All there are, from best to worst.
-            cuts: Of compiled judges.
-        """
+        """A copy with its verdicts, at least one."""
         label, score = _joint_grade(verdicts, labels, cuts)
         return replace(self, state="scored", label=label, score=score, verdicts=tuple(verdicts), cuts=cuts)
 
@@ -216,9 +210,6 @@ class LastEvents:
 
     The events themselves are not kept: they would take several times the memory.
 
-    Args:
-        events: In the order of ending; read once.
-
     Attributes:
         responses: By case and epoch; None where the run was stopped in the middle.
         verdicts: By case, epoch, judge and its epoch; the reason of one that failed.
@@ -318,8 +309,11 @@ def read_run(
                 where = f"{folder.path}: a verdict on {case!r}"
                 if verdict.label not in grading[strata[case]][0]:
                     raise RunError(f"{where} has the label {verdict.label!r}, which is none of it")
-                if form := detail(strata[case]):
-                    _require(form, verdict.detail, where)
+                try:
+                    if form := detail(strata[case]):
+                        form.model_validate(verdict.detail)
+                except ValidationError as error:
+                    raise RunError(f"{where} is damaged: {first_fault(error)}") from error
         keys = Grading([judge.model for judge in judges], manifest.judge_epochs).keys("", 1)
         stages = [(key.judge, key.judge_epoch) for key in keys]
         outcomes = (
@@ -328,13 +322,6 @@ def read_run(
             for case in cases
         )
         return RunRecord(manifest, events, cases, tuple(outcomes))
-
-
-def _require(form: type[BaseModel], detail: Mapping[str, Any], where: str) -> None:
-    try:
-        form.model_validate(detail)
-    except ValidationError as error:
-        raise RunError(f"{where} is damaged: {first_fault(error)}") from error
 
 
 def _outcome(

@@ -32,11 +32,6 @@ def select_cases(cases: Sequence[Case], limit: int | None = None, strata: Collec
 
     A limit takes a prefix of `seeded_order`, so that a smaller limit is a part of a larger one and a few cases look
     like the whole.
-
-    Args:
-        cases: Every case of the benchmark.
-        limit: The most cases; None for all.
-        strata: Names of strata; empty for all.
     """
     chosen = [case for case in cases if not strata or case.stratum in strata]
     if limit is None or limit >= len(chosen):

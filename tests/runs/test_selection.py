@@ -46,12 +46,6 @@ def test_a_limit_takes_that_many_cases_in_the_order_of_the_benchmark(cases: list
     assert taken == [key for key in keys(cases) if key in taken]
 
 
-@given(cases=benchmarks(), more=st.integers(0, 3))
-def test_no_limit_and_one_that_is_not_reached_give_all_cases_in_their_order(cases: list[Case], more: int):
-    assert select_cases(cases) == cases
-    assert select_cases(cases, len(cases) + more) == cases
-
-
 @given(cases=benchmarks(), limits=st.tuples(st.integers(0, 30), st.integers(0, 30)))
 def test_a_smaller_limit_is_a_part_of_a_larger_one(cases: list[Case], limits: tuple[int, int]):
     small, large = (set(keys(select_cases(cases, limit))) for limit in sorted(limits))
