@@ -111,10 +111,6 @@ class Trial:
         system_prompt: On trial, in place of a program.
         gate: How calls are made.
 
-    Attributes:
-        program: On trial; None for the benchmark's own program alone.
-        models: The model under test, and the judge's where there is one.
-
     Raises:
         UsageError: Models, settings and programs do not fit together.
     """
@@ -160,11 +156,8 @@ class Trial:
         """Ask everything at once and wait for the end of it.
 
         A failure takes the place of what it left out. After a limit or a fault for good, what is in flight is awaited;
-        Ctrl-C drops it. What came until then is in the result.
-
-        Raises:
-            UsageError: A key is missing.
-            Interrupted: Ctrl-C came twice.
+        Ctrl-C drops it. What came until then is in the result. Raises a `UsageError` where a key is missing, and
+        `Interrupted` where Ctrl-C came twice.
         """
         return run_to_end(self.arun(cases))
 

@@ -126,11 +126,7 @@ class Claim(Generic[C]):
             raise RunError(f"{self.file}: {error}") from error
 
     def check(self, identity: Identified) -> C | None:
-        """The content of the file; None where the folder is free.
-
-        Raises:
-            RunError: The folder is claimed by another identity, or holds other files.
-        """
+        """The content of the file, None for a free folder; `RunError` where it is another's or holds other files."""
         if not self.exists:
             self._require_free()
             return None
@@ -146,11 +142,8 @@ class Claim(Generic[C]):
     def held(self, identity: Identified) -> Generator[C | None]:
         """Make the folder if it is missing, and lock it for this process; the lock does not survive the process.
 
-        Yields:
-            What `check` returns; where that is None, `write` claims the folder.
-
-        Raises:
-            RunError: As `check` does; also where another process holds it, or it cannot be written.
+        Yields what `check` returns; where that is None, `write` claims the folder. Raises as `check` does, and where
+        another process holds the folder or it cannot be written.
         """
         try:
             if not self.exists:

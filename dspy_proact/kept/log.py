@@ -67,12 +67,10 @@ class Log(Generic[M]):
         return read_log(self.path, self._form)
 
     def append(self, record: M) -> None:
-        """Keep one more record.
+        """Keep one more record; raises a `ValueError` where it holds a nan or an infinity.
 
-        Raises:
-            RunError: It could not be kept whole, and the file is as it was before; or somebody else removed or changed
-                the file, and nothing can be kept any more.
-            ValueError: It holds a nan or an infinity, which JSON does not have.
+        Raises a `RunError` where it could not be kept whole, and the file is as it was before; or where somebody else
+        removed or changed the file, and nothing can be kept any more.
         """
         text = json.dumps(record.model_dump(), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # A model may answer with half a surrogate pair, which is no Unicode: it is kept as a question mark.

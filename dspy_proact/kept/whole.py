@@ -25,10 +25,8 @@ def write_whole(path: Path, content: bytes | str) -> None:
 def replacing(path: Path) -> Generator[Path]:
     """An empty file beside the path, to be written inside; it takes the path when it is whole on disk.
 
-    Where anything goes wrong inside, the path is as it was and nothing is left beside it.
-
-    Raises:
-        UsageError: The path cannot be written; the message says how to mend it.
+    Where anything goes wrong inside, the path is as it was and nothing is left beside it. Raises a `UsageError` where
+    the path cannot be written.
     """
     temporary = _made_beside(path)
     try:

@@ -63,11 +63,7 @@ def _vectors(response: Response) -> Vectors:
 
 
 def open_embedder(named: ModelSpec | str, gate: Gate, flag: str) -> Embedder:
-    """Make an embedder callable.
-
-    Raises:
-        UsageError: There is no such provider, it takes no parameters, or a limit in dollars lacks its price.
-    """
+    """Make an embedder callable; raises a `UsageError` where the name, parameters or price do not do."""
     spec = ModelSpec.of(named)
     if spec.name == EMBEDDED:
         raise UsageError(f"{flag} {EMBEDDED}: the stand-in makes no vectors; omit {flag} to search by words")

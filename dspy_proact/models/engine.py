@@ -241,11 +241,7 @@ class BlockingEngine:
 
 
 def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in the shared loop and in the context of the caller, and return its result.
-
-    Raises:
-        Interrupted: It was cancelled.
-    """
+    """A coroutine's result, in the shared loop and the caller's context; `Interrupted` where it was cancelled."""
     future = asyncio.run_coroutine_threadsafe(coroutine, _shared_loop())
     try:
         while not wait([future], HEARTBEAT).done:
@@ -259,12 +255,7 @@ def wait_for(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def one_by_one(values: AsyncGenerator[T]) -> Generator[T]:
-    """Iterate synchronously over an asynchronous generator, which yields no None; closing one closes the other.
-
-    Raises:
-        BaseException: What it raises.
-        Interrupted: It was cancelled.
-    """
+    """Iterate over an asynchronous generator, which yields no None; closing one closes the other."""
 
     async def following() -> T | None:
         return await anext(values, None)

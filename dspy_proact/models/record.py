@@ -152,8 +152,7 @@ class RecordedEngine:
 
         Raises:
             ContentError: The provider refuses this request for good; a repeated one is refused from the record.
-            ProviderDown: It failed after all retries. An optimizer would count that as a wrong answer and take another
-                path.
+            ProviderDown: It failed after all retries; an optimizer would count any other error as a wrong answer.
             StorageFault: The answer cannot be kept.
         """
         return await self.answer(self.name(request), request)

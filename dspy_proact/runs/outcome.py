@@ -282,18 +282,11 @@ class RunRecord:
 def read_run(
     folder: RunFolder, detail: Callable[[str], type[BaseModel] | None] = lambda _: None, check_marks: bool = True
 ) -> RunRecord:
-    """Read a run, finished or not.
+    """Read a run, finished or not; raises a `RunError` where it is damaged.
 
     A case is pending until its response and a verdict of every judge were tried, and unscored when everything that was
-    asked for was tried and no verdict is there.
-
-    Args:
-        folder: The run.
-        detail: The model of a verdict's detail, by stratum, to check it; None where it is not checked.
-        check_marks: As in `RunFolder.cases`.
-
-    Raises:
-        RunError: The run is damaged, or a verdict has a label that the run does not know or a detail of another form.
+    asked for was tried and no verdict is there. Where `detail` gives a model for a stratum, details of its verdicts are
+    checked by it; `check_marks` is as in `RunFolder.cases`.
     """
     with rare_collections():
         manifest, events = folder.manifest(), LastEvents(folder.events())

@@ -51,12 +51,9 @@ class Runner:
         self._cut_short = False
 
     async def run(self, cases: Sequence[Case], epochs: int, concurrency: int) -> None:
-        """Do the open work, in the order of the cases.
+        """Do the open work, in the order of the cases; raises the `Halt` where something is left to do.
 
         What is in flight when the switch is pulled is waited for and kept. A cancellation from outside drops it.
-
-        Raises:
-            Halt: The switch was pulled, and something is left to do.
         """
         queue = deque(self.ledger.open_work(cases, epochs))
         self.observer.started(len(queue), len(cases) * epochs)
