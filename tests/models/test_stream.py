@@ -6,7 +6,6 @@ What holds for every call, streams included, is tested with the gate.
 import asyncio
 from contextlib import aclosing
 
-import dspy
 import pytest
 from asking import ASKED, ASSISTANT, QUIET, STREAMS, Chat, answers, ask, assistant, awaited, gate, read
 from dspy.lm15 import Message, Request
@@ -14,7 +13,7 @@ from server import Answer
 
 from dspy_proact.calls import collect_calls
 from dspy_proact.errors import LimitReached, ProactError, ProviderError
-from dspy_proact.models import Gate, Limits, open_model
+from dspy_proact.models import Gate, Limits
 from dspy_proact.models.engine import GatedEngine
 from dspy_proact.models.faults import Caller
 from dspy_proact.models.gate import Cost, most_of
@@ -242,25 +241,3 @@ def test_a_limit_of_calls_is_never_exceeded(server, name, backend):
     assert len(server.sent) == 3
     assert ["".join(pieces) for pieces, failure in outcomes if failure is None] == [WHOLE] * 3
     assert [type(failure) for _, failure in outcomes if failure] == [LimitReached] * 5
-
-
-@STREAMS
-def test_the_embedded_model_streams_the_words_of_its_answer_and_counts_tokens_alike(way):
-    model = open_model("embedded", ASSISTANT, gate())
-    # A prompt of fewer than four characters counts as none, which stands for no count.
-    question = {"user_message": "Where does the ferry to the island leave?"}
-
-    async def streaming():
-        program = dspy.streamify(Chat(), is_async_program=way == "stream")
-        return [value async for value in program(**question)]
-
-    with collect_calls() as calls, dspy.context(lm=model.lm):
-        whole = Chat()(**question).response
-        *chunks, last = asyncio.run(streaming())
-    pieces = [chunk.choices[0].delta.content for chunk in chunks]
-    assert last.response == "".join(filter(None, pieces)) == whole
-    assert len(list(filter(None, pieces))) == len(whole.split()) > 1
-    first, second = calls
-    assert first.prompt_tokens
-    fields = {"prompt_tokens", "completion_tokens", "cached_tokens", "finish_reason", "error", "role"}
-    assert first.model_dump(include=fields) == second.model_dump(include=fields)

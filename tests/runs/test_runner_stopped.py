@@ -56,28 +56,6 @@ def test_a_halt_lets_what_is_in_flight_end_and_be_kept_and_starts_nothing_more(t
     assert stages(tmp_path) == [(key, "response") for key in ("bc" if raised else "abc")]
 
 
-def test_a_cancellation_drops_what_is_in_flight_and_keeps_the_rest_readable(tmp_path: Path):
-    async def answer(case: Case) -> Guess:
-        if case.key != "a":
-            await asyncio.Event().wait()
-        return await guess(case)
-
-    async def cancelled() -> None:
-        benchmark = Riddles(cases("a", "b", "c", "d"), answer)
-        running = asyncio.create_task(run_async(benchmark, tmp_path, concurrency=2))
-        await until(lambda: ("response", "c") in benchmark.begun)
-        running.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await running
-        assert benchmark.in_flight == 0
-
-    asyncio.run(cancelled())
-    assert stages(tmp_path) == [("a", "response"), ("a", "verdict")]
-    again = Riddles(cases("a", "b", "c", "d"))
-    run(again, tmp_path)
-    assert sorted(again.begun) == [(stage, key) for stage in ("response", "verdict") for key in "bcd"]
-
-
 @dataclass(frozen=True)
 class Plan:
     """What happens to each case, and how the stages take turns."""
