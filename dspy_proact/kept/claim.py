@@ -21,7 +21,7 @@ import filelock
 from pydantic import ValidationError
 
 from dspy_proact.errors import RunError, UsageError
-from dspy_proact.kept.whole import first_fault, require_finite, unwritable, write_whole
+from dspy_proact.kept.log import first_fault, require_finite, unwritable, write_whole
 from dspy_proact.types import Frozen
 
 RUN_CLAIM, COMPILE_CLAIM = "manifest.json", "compile.json"
