@@ -140,10 +140,10 @@ def _fitted(read: Sequence[tuple[GradedAnswer, float]], part: Part, seed: int) -
         return _PLAIN
     folds = grouped_folds(items, min(_FOLDS, len(units)), seed)
     place = {item.key: number for number, fold in enumerate(folds) for item in fold.test}
-    kept = keep_cuts(
+    partial, full = keep_cuts(
         [level for _, level in read],
         [soft(item, part) for item in items],
         [item.group for item in items],
         [place[item.key] for item in items],
     )
-    return Cuts(partial=kept.cuts[0], full=kept.cuts[1])
+    return Cuts(partial=partial, full=full)

@@ -11,7 +11,7 @@ from dspy_proact.compile.tuning import overlap, texts_in
 from dspy_proact.programs import CardNumber, CardUsage, Provenance
 from dspy_proact.programs.card import CandidateCard, Card, Row
 from dspy_proact.runs import Nouns
-from dspy_proact.stats import Estimate, ScoreChange, holm, length_change, score_change
+from dspy_proact.stats import Change, Estimate, holm, length_change, score_change
 
 if TYPE_CHECKING:
     from dspy_proact.compile.assistant_compile import AssistantCompile, AssistantTask
@@ -128,14 +128,14 @@ def _row(
 
 
 def change_row(
-    name: str, title: str, change: ScoreChange, total: int, nouns: Nouns, *, p: float | None, **further: Any
+    name: str, title: str, change: Change, total: int, nouns: Nouns, *, p: float | None, **further: Any
 ) -> Row:
-    """A row of a change of mean scores, of so many items that were asked."""
+    """A row of a change, of so many items that were asked."""
     unread = (
         {
             "low98_unread": change.low98_unread,
-            "least": number(change.least, nouns),
-            "most": number(change.most, nouns),
+            "least": change.least and number(change.least, nouns),
+            "most": change.most and number(change.most, nouns),
         }
         if change.unread
         else {}

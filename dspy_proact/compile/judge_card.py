@@ -13,7 +13,7 @@ from dspy_proact.compile.tuning import GradedAnswer, overlap, texts_in
 from dspy_proact.programs import CardNumber, CardUsage, Provenance
 from dspy_proact.programs.card import Card, Row
 from dspy_proact.stats import (
-    Improvement,
+    Change,
     Judged,
     Panel,
     holm,
@@ -158,24 +158,22 @@ def _kappas(
     rows = [
         _stratum(compiling, compiled, part, stratum, gain) for stratum, gain in zip(strata, gains.strata, strict=True)
     ]
-    return gains.overall.shown, _gain(compiling, "average", gains.overall, gains.overall.p, len(items)), rows
+    return gains.overall.shown, _gain(compiling, "average", gains.overall, len(items)), rows
 
 
 def _stratum(
-    compiling: "JudgeCompile", compiled: Compiled[Any, Any, "Graded"], part: Part, stratum: str, gain: Improvement
+    compiling: "JudgeCompile", compiled: Compiled[Any, Any, "Graded"], part: Part, stratum: str, gain: Change
 ) -> Row:
     items = [item for item in compiling.items if item.case.stratum == stratum]
     read, *levels = compiled.both(items, lambda graded: graded.levels.get(part.name))
     before, after = ([part.levels[level] for level in each] for each in levels)
     consensus, groups = [item.consensus(part) for item in read], [item.group for item in read]
     commonest = [max(part.levels, key=consensus.count)] * len(read)
-    grades, raters = _grades(read, part)
-    reference = human_reference(grades, after, part.levels, groups, raters=raters) if read else None
     panel, ties = _panel(read, part), (part.levels[1], part.levels[2], part.levels[0])
     first, second, constant = (
         Judged.of(panel, judge, part.levels, groups, ties) for judge in (before, after, commonest)
     )
-    scores = [0.0, 0.5, 1.0]
+    reference, scores = human_reference(second) if read else None, [0.0, 0.5, 1.0]
     beside = {
         "exact before": first.exact(),
         "exact after": second.exact(),
@@ -186,32 +184,15 @@ def _stratum(
     numbers = {name: number(each, compiling.declared.nouns) for name, each in beside.items()}
     numbers["one human"] = CardNumber.of(reference.one_human) if reference else _NONE
     numbers["best attainable"] = CardNumber.of(reference.best_attainable) if reference else _NONE
-    return _gain(compiling, stratum, gain, gain.adjusted, len(items)).model_copy(update={"beside": numbers})
+    return _gain(compiling, stratum, gain, len(items), beside=numbers)
 
 
-def _gain(compiling: "JudgeCompile", name: str, gain: Improvement, p: float | None, total: int) -> Row:
-    nouns = compiling.declared.nouns
-    return Row(
-        name=name.lower(),
-        title=name,
-        unit="kappa",
-        count=gain.labels,
-        total=total,
-        before=number(gain.before, nouns),
-        after=number(gain.after, nouns),
-        difference=number(gain.difference, nouns),
-        low98=gain.low98,
-        low98_unread=gain.low98_unread if gain.unread else None,
-        p=p,
-    )
+def _gain(compiling: "JudgeCompile", title: str, gain: Change, total: int, **further: Any) -> Row:
+    return change_row(title.lower(), title, gain, total, compiling.declared.nouns, p=gain.p, unit="kappa", **further)
 
 
 def _panel(items: Sequence[GradedAnswer], part: Part) -> Panel:
-    grades, raters = _grades(items, part)
-    return Panel.of(grades, part.levels, raters)
-
-
-def _grades(items: Sequence[GradedAnswer], part: Part) -> tuple[list[list[str]], list[list[str]]]:
     """The grades of each item, and who gave them."""
     given = [item.grades[part.name] for item in items]
-    return [[each.grade for each in grades] for grades in given], [[each.rater for each in grades] for grades in given]
+    grades, raters = [[each.grade for each in of] for of in given], [[each.rater for each in of] for of in given]
+    return Panel.of(grades, part.levels, raters)

@@ -2,13 +2,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from dspy_proact.stats.human_reference import attainable_kappa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from study import LABELS, PHASES, study
 from support.panels import PanelDesign, simulate_panel
 
 from dspy_proact.stats import Estimate, HumanReference, Weight, human_reference, kappa
-from dspy_proact.stats.human_reference import attainable_kappa
 
 law = settings(deadline=None, max_examples=25)
 WEIGHTS: list[Weight] = ["none", "linear", "quadratic"]

@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from dspy_proact.stats.human_reference import attainable_kappa
 
 from dspy_proact import stats
 from dspy_proact.stats import Counted, Estimate, Judged, Panel, RatedCases
 from dspy_proact.stats.cuts import fit_cuts
 from dspy_proact.stats.estimate import t_quantile
-from dspy_proact.stats.human_reference import attainable_kappa
 from dspy_proact.stats.jackknife import Jackknife, ratio
 from dspy_proact.stats.raters import rater_term
 
